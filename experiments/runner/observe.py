@@ -128,7 +128,7 @@ class Observer:
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
                      record: dict[str, Any]) -> None:
         """Marks tasks that are not as misplaced as the suite wants them."""
-        for task, seen in zip(running.tasks, before):
+        for task, seen in zip(running.tasks, before) if not running.as_found else ():
             memory = [self.nodes[n].id for n in task.memory_on]
             if locality.share_of_each(seen, memory) < (ENOUGH if len(memory) == 1 else EVEN):
                 record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
@@ -166,6 +166,8 @@ class Observer:
         record["metrics"] += measured.metrics
         for name, tasks in (("locality_before", before), ("locality_after", after)):
             value = locality.overall(tasks)
+            if value is None and running.as_found:
+                continue
             if value is None:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
@@ -189,7 +191,7 @@ class Observer:
                 running.stop()
 
     def _restore(self, running: RunningWorkload, record: dict[str, Any]) -> None:
-        alive = [program.pid for program in running.programs.values() if program.alive]
+        alive = running.alive()
         if record["apply"] is None:
             for pid in alive if self.saved_cpus else []:
                 self.numaplace.restore([pid])  # apply gave no answer: its changes are not known
@@ -233,7 +235,7 @@ def drop_infinite(record: dict[str, Any]) -> None:
 def assume(running: RunningWorkload) -> list[str]:
     """The inputs that the suite declares for its tasks, as arguments of --assume."""
     return [f"pid={pid},penalty={task.penalty:g},mpki={task.mpki:g}"
-            for pid, task in zip(running.pids, running.tasks)]
+            for pid, task in zip(running.pids, running.tasks) if not running.as_found]
 
 
 def placed(applied: dict[str, Any]) -> list[int]:

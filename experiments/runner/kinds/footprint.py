@@ -81,6 +81,11 @@ def stealing(workload: Workload, options: Options) -> Iterator[Share]:
         yield others, arrays * len(others) / len(task.memory_on)
 
 
+def command(workload: Workload, options: Options) -> Iterator[Share]:
+    """As its file says; the kernel puts it on one node where it can."""
+    yield workload.tasks[0].memory_on, bytes_of(options["memory"] or "0")
+
+
 def elements(structure: str, size: float, max_length: int) -> int:
     """Of each list or sorted set, or keys, whose data are so large in the server."""
     each = REDIS[structure][0] + max_length / 2
@@ -103,4 +108,4 @@ def bytes_of(size: str) -> int:
 
 SHARES = {"triad": memory, "memory": memory, "redis": redis, "redis-times": redis,
           "redis-benchmark": redis_benchmark, "redis-memtier": redis_memtier,
-          "stealing": stealing, "loaded": loaded, "handover": handover}
+          "stealing": stealing, "loaded": loaded, "handover": handover, "command": command}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ExperimentError, UsageError
 from ...places import HERE
-from ..host import distance, host_nodes, state
+from ..host import distance, host_nodes, packages, state
 from ..host.guard import numa_balancing
 from ..host.tool import Numaplace
 from . import statements
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAME = "manifest.json"
 # Entries that must be equal for a run to be resumed.
 SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
-        "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "model", "repeat_until_ci")
+        "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "model", "repeat_until_ci", "commands")
 
 
 def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[str]) -> dict[str, Any]:
@@ -56,6 +56,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[s
         "python": platform.python_version(), "load": os.getloadavg(),
         "created": _now(), "boots": [{"started": _now(), **state.now()}],
         "suite_text": suite.text,
+        "commands": commands(suite),
         statements.KEY: statements.of(tomllib.loads(suite.text).get("presents", [])),
         statements.CODE_KEY: statements.code(),
     }
@@ -116,8 +117,8 @@ def check_same(directory: Path, now: dict[str, Any]) -> None:
         raise UsageError(f"--resume: {path} cannot be read ({error}); start anew with --force") from None
     now = json.loads(json.dumps(now))
     for key in SAME:
-        if then.get(key) != now[key]:
-            what = key.replace("_", " ") + parts(then.get(key), now[key])
+        if then.get(key) != now.get(key):
+            what = key.replace("_", " ") + parts(then.get(key), now.get(key))
             raise UsageError(f"--resume: {path} is of another run: its {what} differs; "
                              "take the same options, another --out, or start anew with --force")
 
@@ -204,3 +205,10 @@ def tool() -> dict[str, Any]:
             "programs": {name: _output_of(HERE.programs / name, "--version")
                          for name in ("numaplace", "np-mem", "np-redis", "np-steal")
                          if (HERE.programs / name).exists()}}
+
+
+def commands(suite: Suite) -> dict[str, Any] | None:
+    """Of workloads that are any program: what their files say, and the versions of what they need. None without them."""
+    return {w.name: {"workload": w.options["command"].table, "memory": w.options["memory"],
+                     "versions": packages.versions(w.options["command"])}
+            for w in suite.workloads if w.kind == "command"} or None

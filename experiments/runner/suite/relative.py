@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ..host.host_nodes import Node
 from ..host.topology import ordered
 from ..kinds import footprint
-from .suite import PARAMETERS, SIZE, Suite, is_data, is_size
+from .suite import PARAMETERS, SIZE, Suite, Workload, is_data, is_size
 
 PART = re.compile(r"(\d+)/([1-9]\d*)")
 WHOLE = 64 << 10  # bytes: whole pages on every machine
@@ -27,8 +27,14 @@ def resolve(suite: Suite, nodes: list[Node]) -> Suite:
     """The suite with numbers for this machine in the place of every part."""
     parameters = {kind: {key: _parameter(kind, key, values, nodes) for key in values}
                   for kind, values in suite.parameters.items()}
-    suite = replace(suite, parameters=parameters)
+    suite = replace(suite, parameters=parameters, workloads=tuple(_memory_of(w, nodes) for w in suite.workloads))
     return replace(suite, levels={name: _levels(name, suite, nodes) for name in suite.levels})
+
+
+def _memory_of(workload: Workload, nodes: list[Node]) -> Workload:
+    """Of a command, which has it among its own options."""
+    memory = workload.options.get("memory")
+    return replace(workload, options=workload.options | {"memory": str(size_of(memory, nodes))}) if is_size(memory) else workload
 
 
 def _parameter(kind: str, key: str, values: dict[str, Any], nodes: list[Node]) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from . import command
 
 FOLDER = Path(__file__).resolve().parents[2] / "suites"
 
@@ -27,6 +28,7 @@ PARAMETERS: dict[str, dict[str, type]] = {
                         "range_requests": int, "range_tests": str},
     "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
     "stealing": {"scale": int, "passes": int},
+    "command": {},  # all of it is the workload's own
 }
 SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
 # Counts that may be given as the size of the data instead.
@@ -97,14 +99,15 @@ def load(name: str) -> Suite:
         raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(names())}")
     try:
         text = path.read_text(encoding="utf-8")
-        return parse(text)
+        return parse(text, path.resolve().parent)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"suite {path}: {error}; correct the file") from None
     except UsageError as error:
         raise UsageError(f"suite {path}: {error}") from None
 
 
-def parse(text: str) -> Suite:
+def parse(text: str, folder: Path = FOLDER) -> Suite:
+    """`folder`: that of the file, which names other files from there."""
     data = tomllib.loads(text)
     factors = dict(_get(data, "factors", dict))
     policies = factors.pop("placement", ["none"])
@@ -119,7 +122,7 @@ def parse(text: str) -> Suite:
         calibrate=_bool({"calibrate": True} | data, "calibrate"), nodes=_get(data, "nodes", int),
         responses=tuple(_get(data, "responses", list)),
         policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
-        workloads=tuple(_workload(w) for w in data.get("workload", [])),
+        workloads=tuple(_workload(w, folder) for w in data.get("workload", [])),
         parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
         quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
     check(suite)
@@ -146,7 +149,9 @@ def _bool(table: Mapping[str, Any], key: str) -> bool:
     return table[key]
 
 
-def _workload(table: Mapping[str, Any]) -> Workload:
+def _workload(table: Mapping[str, Any], folder: Path) -> Workload:
+    if "file" in table or table.get("kind") == "command":
+        return _command(table, folder)
     name, kind = _get(table, "name", str), _get(table, "kind", str)
     if kind not in PARAMETERS:
         raise UsageError(f"workload {name}: kind '{kind}' is not one of {', '.join(PARAMETERS)}")
@@ -157,6 +162,14 @@ def _workload(table: Mapping[str, Any]) -> Workload:
     if kind == "redis" and tuple(roles) != REDIS_ROLES:
         raise UsageError(f"workload {name}: its roles are {' and '.join(REDIS_ROLES)}")
     return Workload(name, kind, _get(table, "about", str), tasks)
+
+
+def _command(table: Mapping[str, Any], folder: Path) -> Workload:
+    """Of a file, or of the table itself. How many processes it has is seen when it runs."""
+    if "file" in table and table.keys() != {"file"}:
+        raise UsageError(f"[[workload]] with 'file' has nothing else, not '{min(table.keys() - {'file'})}'")
+    found = command.of_file(folder / _get(table, "file", str)) if "file" in table else command.of_table(table, folder)
+    return Workload(found.name, "command", found.about, (Task("program", 0, (0,)),), options={"command": found, "memory": found.memory})
 
 
 def _task(table: Mapping[str, Any]) -> Task:

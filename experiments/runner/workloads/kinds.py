@@ -7,8 +7,10 @@ import shutil
 
 from ...errors import CannotError
 from ...places import HERE
+from ..host import packages
 from ..host.tool import MAKE_TOOLS
 from ..suite.suite import Suite
+from .command import Command
 from .latency import Handover, Loaded
 from .mem import Memory, Triad
 from .memtier import RedisMemtier
@@ -19,11 +21,11 @@ from .workload import RunningWorkload
 KINDS: dict[str, type[RunningWorkload]] = {
     "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
     "redis-benchmark": RedisBenchmark, "redis-memtier": RedisMemtier, "stealing": Stealing,
-    "loaded": Loaded, "handover": Handover,
+    "loaded": Loaded, "handover": Handover, "command": Command,
 }
 PROGRAMS = {"triad": ["np-mem"], "memory": ["np-mem"], "redis": ["np-redis"], "redis-times": ["np-redis"],
             "redis-benchmark": [], "redis-memtier": [], "stealing": ["np-steal"],
-            "loaded": ["np-mem"], "handover": ["np-mem"]}
+            "loaded": ["np-mem"], "handover": ["np-mem"], "command": []}
 
 
 def check_programs(suite: Suite) -> None:
@@ -36,6 +38,9 @@ def check_programs(suite: Suite) -> None:
         redis_server()
     if "redis-benchmark" in kinds:
         redis_benchmark()
+    for workload in suite.workloads:
+        if workload.kind == "command":
+            packages.check(workload.options["command"])
     for name in lacking(suite):
         raise CannotError(f"{name} is not installed, and Debian 12 does not have it: build it from its authors' "
                           "sources, or leave this suite out")

@@ -38,7 +38,7 @@ class RunningWorkload:
     """The processes of one observation. Every subclass starts, measures and verifies them."""
 
     on_every_node = False  # whether its threads are
-    placed = True          # whether it puts its tasks where the suite says, before a placement acts on them
+    as_found = False       # whether its tasks are where the kernel has put them, with inputs that nobody declares
     before_exec: Callable[[], None] = staticmethod(lambda: None)  # of a mechanism, in each program's process
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
@@ -84,6 +84,9 @@ class RunningWorkload:
     @property
     def pids(self) -> list[int]:
         return [self.programs[task.role].pid for task in self.tasks]
+
+    def alive(self) -> list[int]:
+        return [program.pid for program in self.programs.values() if program.alive]
 
     def vanished(self) -> list[str]:
         return [f"task {role} vanished: {program.why()}"

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A workload of one's own: any program, described by one file of TOML with kind = "command"."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+
+# What words may have in braces, and what stands there when they are run.
+PLACES = {
+    "nodes": "nodes with CPUs and memory", "cpus": "CPUs of all these nodes", "threads": "CPUs of the smallest of them",
+    "memory_mib": "MiB of `memory`", "seed": "number that differs from repeat to repeat",
+    "scratch": "folder that is empty at the start of each observation", "data": "folder that `prepare` fills once",
+    "port": "free TCP port on loopback", "folder": "folder of the workload's file", "python": "Python with the packages of `needs`",
+}
+PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+SIZE = re.compile(r"\d+[KMG]|\d+(?:\.\d+)? (?:L2|L3|node)")
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+KEYS = ("name", "kind", "about", "command", "environment", "prepare", "load", "client", "ready", "warm_up", "metric", "check",
+        "needs", "memory", "user")
+DIRECTIONS = {"higher": True, "lower": False}
+TIMES = ("s", "ms", "us", "ns", "min")  # the analysis takes less of these for better, and more of what ends in /s
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    unit: str
+    higher: bool        # is better
+    pattern: str = ""   # its group is the value, in the last match
+    json: str = ""      # or a path: names and positions with dots between
+
+
+SECONDS = Metric("seconds", "s", False)  # of the run, where a file has no metric
+
+
+@dataclass(frozen=True)
+class Need:
+    program: str = ""   # on PATH
+    debian: str = ""    # the package that has it
+    module: str = ""    # or a module of Python
+    pypi: str = ""
+    version: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Of being ready, or of a right result: one of these."""
+
+    pattern: str = ""
+    port: str = ""
+    file: str = ""
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Command:
+    name: str
+    about: str
+    folder: Path
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    prepare: tuple[str, ...]
+    load: tuple[str, ...]
+    client: tuple[str, ...]
+    ready: Condition | None
+    warm_up: float
+    metrics: tuple[Metric, ...]
+    check: Condition | None
+    needs: tuple[Need, ...]
+    memory: str
+    user: str
+    table: dict[str, Any]  # as the file has it
+
+
+def of_file(path: Path) -> Command:
+    try:
+        return of_table(tomllib.loads(path.read_text(encoding="utf-8")), path.resolve().parent)
+    except FileNotFoundError:
+        raise UsageError(f"workload {path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"workload {path}: {error}; correct the file") from None
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def of_table(table: Mapping[str, Any], folder: Path) -> Command:
+    name = table.get("name")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise UsageError("'name' is missing or not of small letters, digits, '-', '_' and '.'")
+    try:
+        return _command(name, table, folder)
+    except UsageError as error:
+        raise UsageError(f"workload {name}: {error}") from None
+
+
+def _command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
+    _known(table, KEYS, "")
+    if table.get("kind") != "command":
+        raise UsageError(f"'kind' is {table.get('kind')!r}; a program of one's own has kind = \"command\"")
+    found = Command(
+        name, _text(table, "about"), folder, _words(table, "command", needed=True), _environment(table.get("environment", {})),
+        _words(table, "prepare"), _words(table, "load"), _words(table, "client"),
+        _condition(table, "ready", ("pattern", "port", "file")), _seconds(table.get("warm_up", 0)),
+        _metrics(table.get("metric", [])), _condition(table, "check", ("pattern", "command")),
+        tuple(_need(need) for need in _tables(table.get("needs", []), "needs")),
+        _memory(table.get("memory", "")), _text(table, "user", ""), dict(table))
+    if found.client and not found.ready:
+        raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
+    if found.load and not found.client:
+        raise UsageError("'load' is a server's; a program without 'client' loads its data itself")
+    words = [word for part in (found.command, found.prepare, found.load, found.client) for word in part]
+    if not found.memory and any("{memory_mib}" in word for word in words):
+        raise UsageError("{memory_mib} needs 'memory', as in \"0.1 node\" or \"64M\"")
+    return found
+
+
+def _known(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
+    for key in table:
+        if key not in keys:
+            raise UsageError(f"'{where}{key}' is not one of {', '.join(keys)}")
+
+
+def _text(table: Mapping[str, Any], key: str, default: str | None = None) -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str):
+        raise UsageError(f"'{key}' is missing or not a text")
+    return value
+
+
+def _words(table: Mapping[str, Any], key: str, needed: bool = False) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value) or not value and (needed or key in table):
+        raise UsageError(f"'{key}' is missing or not a list of words, as in [\"program\", \"--option\"]")
+    for word in value:
+        check_places(key, word)
+    return tuple(value)
+
+
+def check_places(key: str, word: str) -> None:
+    for match in PLACE.finditer(word):
+        if match[1] is not None and match[1] not in PLACES:
+            raise UsageError(f"'{key}': {match[0]} is not one of {{{'}, {'.join(PLACES)}}}; a brace itself is written twice")
+
+
+def fill(word: str, values: Mapping[str, object]) -> str:
+    return PLACE.sub(lambda match: match[0][0] if match[1] is None else str(values[match[1]]), word)
+
+
+def _environment(table: Any) -> dict[str, str]:
+    if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+        raise UsageError("'environment' is not a table of texts")
+    for value in table.values():
+        check_places("environment", value)
+    return dict(table)
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise UsageError("'warm_up' is not a number of seconds")
+    return float(value)
+
+
+def _memory(value: Any) -> str:
+    if not isinstance(value, str) or value and not SIZE.fullmatch(value):
+        raise UsageError("'memory' is neither a size as \"64M\" nor a part of the machine as \"0.1 node\" or \"4 L3\"")
+    return value
+
+
+def _pattern(key: str, text: str, groups: int) -> str:
+    try:
+        found = re.compile(text).groups
+    except re.error as error:
+        raise UsageError(f"'{key}.pattern': {text!r}: {error}") from None
+    if groups and found != groups:
+        raise UsageError(f"'{key}.pattern': {text!r} has {found} groups; one group, in parentheses, is the value")
+    return text
+
+
+def _condition(table: Mapping[str, Any], key: str, kinds: tuple[str, ...]) -> Condition | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in kinds:
+        raise UsageError(f"'{key}' is not a table with one of {', '.join(kinds)}")
+    if "command" in value:
+        return Condition(command=_words(value, "command", needed=True))
+    (kind, text), = value.items()
+    if not isinstance(text, str) or not text:
+        raise UsageError(f"'{key}.{kind}' is not a text")
+    if kind == "pattern":
+        return Condition(pattern=_pattern(key, text, 0))
+    check_places(f"{key}.{kind}", text)
+    return Condition(**{kind: text})
+
+
+def _tables(value: Any, key: str) -> list[dict[str, Any]]:
+    found = [value] if isinstance(value, dict) else value
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise UsageError(f"'{key}' is not a table or a list of tables")
+    return found
+
+
+def _metrics(value: Any) -> tuple[Metric, ...]:
+    found = tuple(_metric(table) for table in _tables(value, "metric"))
+    names = [metric.name for metric in found]
+    if len(set(names)) != len(names):
+        raise UsageError("'metric': two of them have the same name")
+    return found or (SECONDS,)
+
+
+def _metric(table: Mapping[str, Any]) -> Metric:
+    _known(table, ("name", "unit", "direction", "pattern", "json"), "metric.")
+    name, unit, direction = (_text(table, key) for key in ("name", "unit", "direction"))
+    if not NAME.fullmatch(name):
+        raise UsageError(f"metric '{name}': a name has small letters, digits, '-', '_' and '.'")
+    if direction not in DIRECTIONS:
+        raise UsageError(f"metric {name}: 'direction' is not one of {', '.join(DIRECTIONS)}")
+    if unit in TIMES and direction == "higher" or unit.endswith("/s") and direction == "lower":
+        raise UsageError(f"metric {name}: {direction} is not better for the unit {unit}, as reports take it")
+    if ("pattern" in table) == ("json" in table):
+        raise UsageError(f"metric {name}: needs either 'pattern' or 'json'")
+    pattern, path = _text(table, "pattern", ""), _text(table, "json", "")
+    return Metric(name, unit, DIRECTIONS[direction], _pattern(f"metric {name}", pattern, 1) if pattern else "", path)
+
+
+def _need(table: Mapping[str, Any]) -> Need:
+    _known(table, ("program", "debian", "module", "pypi", "version"), "needs.")
+    if set(table) - {"version"} not in ({"program", "debian"}, {"module", "pypi"}):
+        raise UsageError("'needs' has entries of either 'program' and 'debian' or 'module' and 'pypi'")
+    kept = {key: _text(table, key) for key in table if key != "version"}
+    return Need(**kept, version=_words(table, "version"))

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Any program, as a file describes it: placed where the kernel has put it, measured by what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import ExperimentError
+from ..host import packages
+from ..host.background import Background, Process, lookup
+from ..host.host_nodes import Node
+from ..host.tool import Numaplace, last_line
+from ..kinds import footprint
+from ..suite import command as spec
+from ..suite.schedule import Trial
+from ..suite.suite import Suite
+from .workload import WORK_LIMIT, Measured, RunningWorkload, metric
+
+READY_LIMIT = 900  # s; generous, the lab is slow
+POLL = 0.02        # s
+# Looks at a program that runs to its end: the last is then not long before it.
+FIRST_LOOK, LATER = 0.5, 1.5  # s, and so many times later each
+
+
+class Command(RunningWorkload):
+    """One program that ends, or a server and a client that ends."""
+
+    as_found = True
+
+    def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        super().__init__(trial, suite, nodes, scratch)
+        self.spec: spec.Command = self.options["command"]
+        self.folder, self.data = scratch / f"{self.spec.name}-scratch", scratch / f"{self.spec.name}-data"
+        self.logs = scratch / f"{self.spec.name}-output"
+        self.role = "server" if self.spec.client else "program"
+        self.found: list[Process] = []
+        self.seen: dict[int, dict[str, Any]] = {}
+        self.client: Background | None = None
+
+    def start(self) -> None:
+        self.values = self._values()
+        self._folders()
+        self._prepare()
+        main = Background(self._filled(self.spec.command), self._environment(), self.folder, self.logs / self.role, self.spec.user)
+        self.programs[self.role] = main
+        if self.spec.ready:
+            self._wait_until_ready(main, self.spec.ready)
+        self.ready_seconds = time.monotonic() - main.started
+        if self.spec.load:
+            self._finish("load", self.spec.load)
+        if main.wait(self.spec.warm_up):
+            raise ExperimentError(f"{main.why()}, before it could be placed: give it more work, or an earlier 'ready'")
+        self._find(main.processes())
+
+    def _values(self) -> dict[str, object]:
+        usable = [node for node in self.nodes if node.usable]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        memory = self.options.get("memory")
+        return {"nodes": len(usable), "cpus": sum(len(node.cpus) for node in usable), "threads": min(len(node.cpus) for node in usable),
+                "memory_mib": max(1, footprint.bytes_of(memory) >> 20) if memory else 0, "seed": self.seed,
+                "scratch": self.folder, "data": self.data, "port": port, "folder": self.spec.folder, "python": sys.executable}
+
+    def _filled(self, words: Sequence[str]) -> list[str]:
+        return [spec.fill(word, self.values) for word in words]
+
+    def _environment(self) -> dict[str, str]:
+        return packages.environment() | {
+            name: spec.fill(value, self.values) for name, value in self.spec.environment.items()}
+
+    def _folders(self) -> None:
+        user = lookup(self.spec.user)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.folder, self.data, self.logs):
+            folder.mkdir(exist_ok=True)
+            if user and folder != self.logs:
+                os.chown(folder, user.pw_uid, user.pw_gid)
+        if user:
+            self.scratch.chmod(0o711)
+
+    def _prepare(self) -> None:
+        done = self.logs / "prepared"
+        if self.spec.prepare and not done.exists():
+            self._finish("prepare", self.spec.prepare)
+            done.touch()
+
+    def _finish(self, name: str, words: Sequence[str], limit: float = WORK_LIMIT) -> Background:
+        """A program that runs to its end beside the others, or before them."""
+        program = Background(self._filled(words), self._environment(), self.folder, self.logs / name, self.spec.user)
+        try:
+            program.finish(limit)
+        except ExperimentError as error:
+            raise ExperimentError(f"'{name}': {error}") from None
+        finally:
+            program.stop()
+        return program
+
+    def _wait_until_ready(self, main: Background, ready: spec.Condition) -> None:
+        deadline = time.monotonic() + READY_LIMIT
+        while not self._is_ready(main, ready):
+            if not main.alive and not self._is_ready(main, ready):
+                raise ExperimentError(f"{main.why()}, before it was ready")
+            if time.monotonic() > deadline:
+                raise ExperimentError(f"{self.spec.name}: not ready after {READY_LIMIT} s: correct 'ready'")
+            time.sleep(POLL)
+
+    def _is_ready(self, main: Background, ready: spec.Condition) -> bool:
+        if ready.pattern:
+            return re.search(ready.pattern, main.output, re.MULTILINE) is not None
+        if ready.file:
+            return (self.folder / spec.fill(ready.file, self.values)).exists()
+        try:
+            with socket.create_connection(("127.0.0.1", int(spec.fill(ready.port, self.values))), timeout=1):
+                return True
+        except OSError:
+            return False
+
+    def _find(self, processes: list[Process]) -> None:
+        """The program and what it has forked are the tasks from now on."""
+        task, = self.tasks
+        self.found = processes
+        names = [self.role, *(f"{process.comm}-{k}" for k, process in enumerate(processes[1:], 2))]
+        self.tasks = tuple(replace(task, role=name) for name in names[:len(processes)])
+
+    @property
+    def pids(self) -> list[int]:
+        return [process.pid for process in self.found]
+
+    def alive(self) -> list[int]:
+        return [process.pid for process in self.found if process.alive]
+
+    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+        """Of one that has ended, what was last seen of it."""
+        self.numaplace = numaplace
+        self._look()
+        if not self.seen:
+            raise ExperimentError(f"{self.programs[self.role].why()}, before it could be looked at: give it more work")
+        known = [k for k, process in enumerate(self.found) if process.pid in self.seen]
+        self.found, self.tasks = [self.found[k] for k in known], tuple(self.tasks[k] for k in known)
+        return [self.seen[process.pid] for process in self.found]
+
+    def _look(self) -> None:
+        while alive := self.alive():
+            try:
+                self.seen |= {task["pid"]: task for task in self.numaplace.ps(alive)["tasks"]}
+                return
+            except ExperimentError:
+                if alive == self.alive():
+                    raise
+
+    @contextmanager
+    def working(self, seconds: float) -> Iterator[float]:
+        """A server waits until its client begins."""
+        yield 0.0 if self.spec.client else seconds
+
+    def measure(self) -> Measured:
+        main = self.programs[self.role]
+        if self.spec.client:
+            self.client = Background(self._filled(self.spec.client), self._environment(), self.folder, self.logs / "client",
+                                     self.spec.user)
+            self.client.finish(WORK_LIMIT)
+            if not main.alive:
+                raise ExperimentError(f"{main.why()}, while its client ran")
+        else:
+            self._look_until_end(main)
+            main.finish(WORK_LIMIT)
+        found = self.client or main
+        return Measured([metric(m.name, m.unit, value_of(m, found)) for m in self.spec.metrics])
+
+    def _look_until_end(self, main: Background) -> None:
+        pause = FIRST_LOOK
+        while not main.wait(pause):
+            if time.monotonic() - main.started > WORK_LIMIT:
+                raise ExperimentError(f"{main.words[0]}: not finished after {WORK_LIMIT} s")
+            self._look()
+            pause *= LATER
+
+    def verify(self) -> str:
+        check = self.spec.check
+        if check and check.command:
+            program = Background(self._filled(check.command), self._environment(), self.folder, self.logs / "check", self.spec.user)
+            ended = program.wait(WORK_LIMIT)
+            program.stop()
+            return "ok" if ended and program.process.returncode == 0 else f"check: {program.why()}"
+        said = (self.client or self.programs[self.role]).output
+        if check and not re.search(check.pattern, said, re.MULTILINE):
+            return f"check: {check.pattern!r} is not in the output, whose last line is {last_line(said)!r}"
+        return "ok"
+
+    def vanished(self) -> list[str]:
+        """A program that has done its work has not."""
+        return [program.why() for program in self.programs.values() if not program.alive and program.process.returncode]
+
+    def stop(self) -> None:
+        for program in (self.client, *self.programs.values()):
+            if program:
+                program.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def value_of(wanted: spec.Metric, program: Background) -> float:
+    if wanted == spec.SECONDS:
+        return program.seconds
+    return from_json(wanted, program.stdout) if wanted.json else from_pattern(wanted, program.output)
+
+
+def from_pattern(wanted: spec.Metric, said: str) -> float:
+    found = re.findall(wanted.pattern, said, re.MULTILINE)
+    if not found:
+        raise ExperimentError(f"metric {wanted.name}: {wanted.pattern!r} is not in the output, whose last line is {last_line(said)!r}")
+    return number(wanted, found[-1])
+
+
+def from_json(wanted: spec.Metric, said: str) -> float:
+    """The output is one value of JSON, or its last line is."""
+    try:
+        value = json.loads(said)
+    except ValueError:
+        try:
+            value = json.loads(last_line(said))
+        except ValueError:
+            raise ExperimentError(f"metric {wanted.name}: neither the output nor its last line is JSON: {last_line(said)!r}") from None
+    for key in wanted.json.split("."):
+        try:
+            value = value[int(key)] if isinstance(value, list) else value[key]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise ExperimentError(f"metric {wanted.name}: the output's JSON has no {wanted.json!r}: {key!r} is not there") from None
+    return number(wanted, value)
+
+
+def number(wanted: spec.Metric, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ExperimentError(f"metric {wanted.name}: {value!r} is no number") from None
