@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, demo, check-machine, mechanisms, report, compare, export, pack, unpack, judge-again."""
+"""numaplace experiment: list, run, try, demo, check-machine, mechanisms, report, compare, export, pack, unpack, judge-again."""
 
 from __future__ import annotations
 
@@ -42,6 +42,12 @@ def parser() -> argparse.ArgumentParser:
                      help="which of the papers' statements a run in the lab can decide, whatever it measures")
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
+    one = commands.add_parser("try", help="a workload of your own: checks its file, runs it once",
+                              description="Says what the file's program lacks here, runs it once where the kernel puts it, and "
+                                          "prints its metric, its check, its processes and their memory.")
+    one.add_argument("file", metavar="FILE", type=Path, help="with kind = \"command\"")
+    one.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
+    one.add_argument("--timed", action="store_true", help="in the lab with simulated time: slower")
     one = commands.add_parser("demo", help="workloads of each kind under three policies, the report",
                               description="Runs the suite policy-matrix into results/demo: on this machine if it has two "
                                           "nodes, else in the lab.")
@@ -286,6 +292,13 @@ def command_demo(args: argparse.Namespace) -> int:
     return demo.main(args.quick, main)
 
 
+def command_try(args: argparse.Namespace) -> int:
+    from . import try_workload
+    if args.timed and args.lab is None:
+        raise UsageError("--timed is the lab's: give --lab MACHINE too")
+    return try_workload.run(args.file, args.lab, args.timed)
+
+
 def command_check(args: argparse.Namespace) -> int:
     from . import check_machine
     return check_machine.run(args.out)
@@ -302,7 +315,7 @@ def command_analysis(args: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
-    commands = {"list": command_list, "run": command_run, "demo": command_demo, "check-machine": command_check,
+    commands = {"list": command_list, "run": command_run, "try": command_try, "demo": command_demo, "check-machine": command_check,
                 "mechanisms": command_mechanisms,
                 "report": command_analysis, "compare": command_analysis, "export": command_analysis,
                 "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}
