@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import subprocess
@@ -46,8 +47,15 @@ def names(pinned: Path) -> set[str]:
 
 def is_there(need: Need) -> bool:
     if need.program:
-        return shutil.which(need.program, path=environment()["PATH"]) is not None
+        return program(need) is not None
     return (folder() / need.module).exists() or any(folder().glob(f"{need.module}.*"))
+
+
+def program(need: Need) -> str | None:
+    """By its name on PATH, or by a path that may have a pattern for its version."""
+    if "/" in need.program:
+        return max(glob.glob(need.program), default=None)
+    return shutil.which(need.program, path=environment()["PATH"])
 
 
 def missing(command: Command) -> list[str]:
@@ -69,7 +77,7 @@ def version(need: Need) -> str | None:
         found = (d.version for d in metadata.distributions(path=[str(folder())]) if d.metadata["Name"] == need.pypi)
         return next(found, None)
     try:
-        done = subprocess.run(need.version or (need.program, "--version"), capture_output=True, text=True, timeout=60,
+        done = subprocess.run(need.version or (program(need) or need.program, "--version"), capture_output=True, text=True, timeout=60,
                               stdin=subprocess.DEVNULL, env=os.environ | environment())
     except (OSError, subprocess.TimeoutExpired):
         return None

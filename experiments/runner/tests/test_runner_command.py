@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A workload of one's own: wrong files give one line, and a real program goes through try."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.places import HERE
+from experiments.runner.cli import main
+from experiments.runner.records import results
+from experiments.runner.suite import command
+from tests.waiting import has_ended
+
+APPS = HERE.code / "experiments/workloads/apps"
+HEAD = 'kind = "command"\nname = "own"\nabout = "a test"\n'
+# A server that has a child, and a client that sees both.
+SERVER = HEAD + """
+command = ["sh", "-c", "sleep 1000 & echo $! >{scratch}/child; echo is up; wait"]
+ready = { pattern = "^is up" }
+client = ["sh", "-c", "cat {scratch}/child; echo '{{\\"rate\\": [1, 2.5]}}'"]
+metric = { name = "rate", unit = "1/s", direction = "higher", json = "rate.1" }
+check = { pattern = '"rate"' }
+"""
+SUITE = """
+name = "own"
+question = "?"
+paper = "none"
+machines = ["demo-2s"]
+takes = "a minute"
+repeats = 1
+warmups = 0
+seed = 1
+nodes = 2
+responses = ["rate"]
+[factors]
+policy = ["none", "maximum-local"]
+[[workload]]
+file = "own.toml"
+"""
+
+
+def tried(tmp_path: Path, text: str) -> int:
+    (tmp_path / "own.toml").write_text(text)
+    return main(["try", str(tmp_path / "own.toml")])
+
+
+@pytest.mark.parametrize("text, said", [
+    ("kind = 'command'\n", "'name' is missing"),
+    (HEAD, "'command' is missing or not a list of words"),
+    (HEAD + "command = ['true']\ncomand = 1\n", "'comand' is not one of name, kind"),
+    (HEAD + "command = ['true', '{cpu}']\n", "{cpu} is not one of {nodes}, {cpus}"),
+    (HEAD + "command = ['true', '{memory_mib}']\n", "{memory_mib} needs 'memory'"),
+    (HEAD + "command = ['true']\nmemory = '0.1 nodes'\n", "'memory' is neither a size"),
+    (HEAD + "command = ['true']\nclient = ['true']\n", "'client' needs 'ready'"),
+    (HEAD + "command = ['true']\nready = { pattern = '(' }\n", "'ready.pattern': '('"),
+    (HEAD + "command = ['true']\nmetric = { name = 'a', unit = 's', direction = 'higher', json = 'a' }\n", "higher is not better for the unit s"),
+    (HEAD + "command = ['true']\nmetric = { name = 'a', unit = 's', direction = 'lower', pattern = 'a' }\n", "has 0 groups"),
+    (HEAD + "command = [", "correct the file"),
+])
+def test_a_wrong_file_is_one_line(capsys, tmp_path: Path, text: str, said: str) -> None:
+    status = tried(tmp_path, text)
+    error = capsys.readouterr().err
+    assert (status, error.count("\n"), said in error) == (2, 1, True), error
+
+
+def test_a_program_that_is_missing_is_named_with_its_package(capsys, tmp_path: Path) -> None:
+    status = tried(tmp_path, HEAD + "command = ['true']\nneeds = [{ program = 'no-such-program', debian = 'its-package' }]\n")
+    assert (status, capsys.readouterr().err) == (
+        3, "numaplace experiment: workload own: no-such-program is not installed: apt-get install its-package\n")
+
+
+def test_a_server_is_tried_and_leaves_nothing(capsys, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(SERVER.replace("{scratch}/child;", f"{tmp_path}/child;", 1))
+    (tmp_path / "own.toml").write_text((tmp_path / "own.toml").read_text().replace("cat {scratch}/child", f"cat {tmp_path}/child"))
+    assert main(["try", str(tmp_path / "own.toml")]) == 0
+    told = capsys.readouterr().out
+    assert "metric    rate = 2.5 1/s, higher is better" in told and "check     ok" in told
+    child = int((tmp_path / "child").read_text())
+    assert f"sleep-2: pid {child} (sleep)" in told
+    assert has_ended(child)
+
+
+@pytest.mark.parametrize("change, said", [
+    (("rate.1", "rate.2"), "the output's JSON has no 'rate.2'"),
+    (("'\"rate\"'", "'speed'"), "check: 'speed' is not in the output"),
+    (("echo is up; wait", "false"), "ended with status 1"),
+])
+def test_what_fails_is_one_line_with_status_1(capsys, tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    status = tried(tmp_path, SERVER.replace(*change))
+    error = capsys.readouterr().err
+    assert (status, error.count("\n"), said in error) == (1, 1, True), error
+
+
+def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
+    """A real program: what it takes is its metric."""
+    status = tried(tmp_path, HEAD + f"""command = ["sh", "-c", "echo 'run 0.5' | {HERE.programs}/np-mem triad --size 4M --seed {{seed}}"]\nready = {{ pattern = "ready" }}\n""")
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    assert "metric    seconds = " in told.out and "np-mem" in told.out
+
+
+@pytest.mark.parametrize("path", sorted(APPS.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_files_of_the_tree_are_right(path: Path) -> None:
+    found = command.of_file(path)
+    assert found.name == path.stem and found.check and found.needs
+
+
+@pytest.mark.lab
+def test_a_suite_places_it_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(SERVER)
+    (tmp_path / "suite.toml").write_text(SUITE)
+    assert main(["run", "suite.toml", "--lab", "demo-2s", "--functional", "--out", "out"]) == 0
+    records = results.read(tmp_path / "out")
+    assert sorted((r["policy"], r["check"]) for r in records) == [("maximum-local", "ok"), ("none", "ok")]
+    for record in records:
+        assert [task["comm"] for task in record["tasks"]] == ["sh", "sleep"]
+        assert {"name": "rate", "unit": "1/s", "value": 2.5} in record["metrics"]
+        assert len(record["apply"]["decisions"]) == 2
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["commands"]["own"]["workload"]["kind"] == "command"
