@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Loads a server of keys, then asks it by a schedule that does not wait for its answers.
+
+A client that sends when the answer before has come sends little while the server is slow, and so leaves out the
+latencies that matter (coordinated omission). Here the times of all requests are drawn before, and a latency is from
+the time that a request was due at, not from when it could be sent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import selectors
+import socket
+import time
+from collections import deque
+from typing import NamedTuple
+
+BATCH = 256       # requests in flight while it loads
+LATE_LIMIT = 120  # s after the last request was due
+
+
+class Request(NamedTuple):
+    text: bytes
+    answer: bytes
+
+
+class Memcached:
+    @staticmethod
+    def get(key: bytes, value: bytes) -> Request:
+        return Request(b"get %s\r\n" % key, b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (key, len(value), value))
+
+    @staticmethod
+    def set(key: bytes, value: bytes) -> Request:
+        return Request(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value), b"STORED\r\n")
+
+
+class Redis:
+    @staticmethod
+    def get(key: bytes, value: bytes) -> Request:
+        return Request(b"*2\r\n$3\r\nGET\r\n$%d\r\n%s\r\n" % (len(key), key), b"$%d\r\n%s\r\n" % (len(value), value))
+
+    @staticmethod
+    def set(key: bytes, value: bytes) -> Request:
+        return Request(b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" % (len(key), key, len(value), value), b"+OK\r\n")
+
+
+PROTOCOLS = {"memcached": Memcached, "redis": Redis}
+
+
+class Connection:
+    """Answers come in the order of their requests, and every answer is known."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setblocking(False)
+        self.to_send, self.received = bytearray(), bytearray()
+        self.due: deque[tuple[float, bytes]] = deque()
+
+    def ask(self, due: float, request: Request) -> None:
+        self.due.append((due, request.answer))
+        self.to_send += request.text
+        self.send()
+
+    def send(self) -> None:
+        try:
+            del self.to_send[:self.socket.send(self.to_send)]
+        except BlockingIOError:
+            pass
+
+    def take(self, now: float, latencies: list[float]) -> None:
+        """Raises where the server's answer is not the right one: what follows it could not be told apart."""
+        self.received += self.read()
+        while self.due and len(self.received) >= len(self.due[0][1]):
+            due, answer = self.due.popleft()
+            if self.received[:len(answer)] != answer:
+                raise SystemExit(f"open_loop: wrong answer {bytes(self.received[:60])!r}, not {answer[:60]!r}")
+            del self.received[:len(answer)]
+            latencies.append(now - due)
+
+    def read(self) -> bytes:
+        try:
+            data = self.socket.recv(1 << 20)
+        except BlockingIOError:
+            return b""
+        if not data:
+            raise SystemExit("open_loop: the server has closed a connection")
+        return data
+
+
+class Client:
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args, self.random, self.protocol = args, random.Random(args.seed), PROTOCOLS[args.protocol]
+        self.keys = max(1, (args.memory_mib << 20) // args.value_bytes)
+        self.connections = [Connection(args.port) for _ in range(args.connections)]
+        self.latencies: list[float] = []
+        self.selector = selectors.SelectSelector()  # others round a wait up to a whole millisecond
+        for connection in self.connections:
+            self.selector.register(connection.socket, selectors.EVENT_READ, connection)
+
+    def request(self, kind: str, key: int) -> Request:
+        name = b"key:%012d" % key
+        value = name * (self.args.value_bytes // len(name) + 1)
+        return getattr(self.protocol, kind)(name, value[:self.args.value_bytes])
+
+    def load(self) -> dict[str, float]:
+        begin = time.monotonic()
+        for first in range(0, self.keys, BATCH):
+            for key in range(first, min(first + BATCH, self.keys)):
+                self.connections[key % len(self.connections)].ask(begin, self.request("set", key))
+            self.answered(begin + math.inf)
+        return {"keys": self.keys, "seconds": time.monotonic() - begin}
+
+    def answered(self, deadline: float) -> None:
+        while any(connection.due for connection in self.connections):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"open_loop: not all answered {LATE_LIMIT} s after the last request: give a lower --rate")
+            self.turn(0.1)
+
+    def turn(self, seconds: float) -> None:
+        """Waits that long at most, takes what has come, and sends what could not be sent before."""
+        for key, _ in self.selector.select(seconds):
+            key.data.take(time.monotonic(), self.latencies)
+        for connection in self.connections:
+            if connection.to_send:
+                connection.send()
+
+    def run(self) -> dict[str, float]:
+        """Gaps are exponential, as those of many users are."""
+        begin, due = time.monotonic() + 0.1, 0.0
+        requests = 0
+        while (due := due + self.random.expovariate(self.args.rate)) < self.args.warm_up + self.args.seconds:
+            kind = "set" if self.random.random() < self.args.sets else "get"
+            request = self.request(kind, self.random.randrange(self.keys))
+            while (left := begin + due - time.monotonic()) > 0:
+                self.turn(left)
+            self.connections[requests % len(self.connections)].ask(begin + due, request)
+            requests += 1
+            self.turn(0)
+        self.answered(begin + due + LATE_LIMIT)
+        return self.told(requests)
+
+    def told(self, requests: int) -> dict[str, float]:
+        """Of the requests after the warm-up, which are about the last ones that were answered."""
+        share = self.args.seconds / (self.args.warm_up + self.args.seconds)
+        found = sorted(self.latencies[-max(1, round(share * len(self.latencies))):])
+        return {"requests": requests, "answered": len(self.latencies), "mean_us": 1e6 * sum(found) / len(found)} | {
+            f"{name}_us": 1e6 * found[min(len(found) - 1, math.ceil(q * len(found)) - 1)]
+            for name, q in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("max", 1.0))}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("what", choices=["load", "run"])
+    options.add_argument("--protocol", choices=PROTOCOLS, required=True)
+    options.add_argument("--port", type=int, required=True)
+    options.add_argument("--memory-mib", type=int, required=True, help="of all values")
+    options.add_argument("--value-bytes", type=int, default=1024)
+    options.add_argument("--connections", type=int, default=8)
+    options.add_argument("--rate", type=float, default=500, help="requests a second")
+    options.add_argument("--seconds", type=float, default=5)
+    options.add_argument("--warm-up", type=float, default=0.5, help="seconds before, whose latencies are left out")
+    options.add_argument("--sets", type=float, default=0.1, help="part of the requests that set a key")
+    options.add_argument("--seed", type=int, default=1)
+    args = options.parse_args()
+    client = Client(args)
+    print(json.dumps(client.load() if args.what == "load" else client.run()))
+
+
+if __name__ == "__main__":
+    main()
