@@ -24,7 +24,7 @@ def check(suite: Suite, nodes: Sequence[Node]) -> None:
             continue
         if why := mechanism.lacks(nodes):
             raise CannotError(f"mechanism {level}: {why}; or leave it out with --policies")
-        placed = [w.name for w in suite.workloads if KINDS[w.kind].placed]
+        placed = [w.name for w in suite.workloads if not KINDS[w.kind].as_found]
         if mechanism.starts and placed:
             raise CannotError(f"mechanism {level} acts on programs as they start, and workload {placed[0]} of {suite.name} "
                               "places its own after that: leave one of them out")
@@ -40,7 +40,7 @@ class Switched:
 
     def start(self, running: RunningWorkload) -> None:
         """Before the programs start, which a mechanism is to see from their first page on unless the suite places them."""
-        if running.placed:
+        if not running.as_found:
             return
         self._begin()
         if self.mechanism:
@@ -48,14 +48,14 @@ class Switched:
 
     def place(self, running: RunningWorkload) -> dict[str, Any]:
         """In the place of a policy's answer: nothing was decided here."""
-        if running.placed:
+        if not running.as_found:
             self._begin()
         self.mechanism.attach(self._scope(), running.pids)
         return {"decisions": []}
 
     def watch(self, running: RunningWorkload) -> None:
         """A policy is about to act."""
-        if running.placed:
+        if not running.as_found:
             self._begin()
 
     def end(self, record: dict[str, Any]) -> None:

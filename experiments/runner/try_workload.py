@@ -15,7 +15,7 @@ from ..errors import CannotError, ExperimentError
 from ..places import HERE
 from .host import host_nodes, packages
 from .host.interrupts import stop_signals
-from .host.sysctl_guard import Guard
+from .host.guard import Guard
 from .host.tool import MAKE_TOOLS, Numaplace
 from .suite import relative, schedule
 from .suite import suite as suites
@@ -34,7 +34,7 @@ seed = 1
 nodes = 1
 responses = []
 [factors]
-policy = ["none"]
+placement = ["none"]
 [[workload]]
 file = {file}
 """
@@ -65,7 +65,7 @@ def here(path: Path, command: Command) -> int:
     nodes = host_nodes.usable(1, "try")
     suite = relative.resolve(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
     trial = schedule.Trial(suite.workloads[0], "none", 0, 0, False)
-    with stop_signals(), Guard({}) as guard:
+    with stop_signals(), Guard() as guard:
         running = Running(trial, suite, nodes, guard.scratch)
         platform = numaplace.ps([os.getpid()])["platform"]
         try:

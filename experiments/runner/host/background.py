@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,14 +66,15 @@ def lookup(user: str) -> pwd.struct_passwd | None:
 class Background:
     """Started on every CPU that the runner may use."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path, user: str = "") -> None:
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path, user: str = "",
+                 before_exec: Callable[[], None] = lambda: None) -> None:
         self.words, self.out, self.err = words, output.with_suffix(".out"), output.with_suffix(".err")
         as_user = lookup(user)
         who = {"user": as_user.pw_uid, "group": as_user.pw_gid, "extra_groups": []} if as_user else {}
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.started = time.monotonic()
             try:
-                self.process = start(list(words), signal.SIGKILL, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                self.process = start(list(words), signal.SIGKILL, before_exec, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                      env=os.environ | environment, cwd=folder, start_new_session=True, **who)
             except OSError as error:
                 raise CannotError(f"{words[0]} cannot be started: {error.strerror}; correct the command or install it") from None

@@ -36,7 +36,7 @@ seed = 1
 nodes = 2
 responses = ["rate"]
 [factors]
-policy = ["none", "maximum-local"]
+placement = ["none", "maximum-local"]
 [[workload]]
 file = "own.toml"
 """

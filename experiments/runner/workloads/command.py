@@ -52,7 +52,8 @@ class Command(RunningWorkload):
         self.values = self._values()
         self._folders()
         self._prepare()
-        main = Background(self._filled(self.spec.command), self._environment(), self.folder, self.logs / self.role, self.spec.user)
+        main = Background(self._filled(self.spec.command), self._environment(), self.folder, self.logs / self.role, self.spec.user,
+                          self.before_exec)
         self.programs[self.role] = main
         if self.spec.ready:
             self._wait_until_ready(main, self.spec.ready)
