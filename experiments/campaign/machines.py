@@ -45,7 +45,9 @@ class Machine:
     @property
     def access(self) -> list[str]:
         """What its scheduler is told to get at the machine. Of an option that is given twice, ssh takes the first."""
-        return list(self.slurm) or ([f"#host={self.host}", *self.ssh, *NOTICES] if self.host else [])
+        if self.slurm:  # the job of a node that goes down ends, and does not wait for the node: that is for resume
+            return ["--no-requeue", *self.slurm]
+        return [f"#host={self.host}", *self.ssh, *NOTICES] if self.host else []
 
 
 def read(path: Path) -> list[Machine]:

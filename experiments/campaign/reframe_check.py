@@ -49,7 +49,8 @@ class Suite(rfm.RunOnlyRegressionTest):
         _clear(self.job)
         stage = Path(self.stagedir)
         if not (stage / "verdict").exists():
-            raise SanityError(f"the machine did not come to the suite's end: {_last_line(stage / 'rfm_job.err')}")
+            said = _last_line(stage / "rfm_job.err") or f"its job ended as {self.job.state}"
+            raise SanityError(f"the machine did not come to the suite's end: {said}")
         shutil.rmtree(self.kept, ignore_errors=True)
         self.kept.mkdir(parents=True)
         if (stage / "result").exists():
@@ -67,7 +68,7 @@ class Suite(rfm.RunOnlyRegressionTest):
 
 def _last_line(file: Path) -> str:
     lines = file.read_text(encoding="utf-8", errors="replace").split("\n") if file.exists() else []
-    return next((line for line in reversed(lines) if line.strip()), "nothing was said")
+    return next((line for line in reversed(lines) if line.strip()), "")
 
 
 def _clear(job):

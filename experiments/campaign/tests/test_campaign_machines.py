@@ -22,7 +22,7 @@ def test_each_kind_of_machine_has_its_scheduler(tmp_path: Path) -> None:
     assert (here.scheduler, here.access, here.program) == ("local", [], "numaplace")
     assert (there.name, there.scheduler, there.lab) == ("box 1", "ssh", "demo-2s")
     assert there.access[:3] == ["#host=box1", "-p", "2222"]
-    assert (given.scheduler, given.access) == ("squeue", ["--partition=numa"])
+    assert (given.scheduler, given.access) == ("squeue", ["--no-requeue", "--partition=numa"])
 
 
 @pytest.mark.parametrize(("text", "said"), [
