@@ -8,12 +8,14 @@ import shutil
 import subprocess
 import sys
 import uuid
+from contextlib import nullcontext
 from pathlib import Path
 
 from experiments.campaign import engine, machines, state
 from experiments.errors import ExperimentError, Interrupted, UsageError
 from experiments.places import HERE
 from experiments.runner import cli as runner
+from experiments.runner.progress import Bar
 
 UNFINISHED = 1
 # Options of `experiment run` with and without a value.
@@ -88,14 +90,20 @@ def begin(argv: list[str]) -> int:
 
 
 def go_on(campaign: state.Campaign) -> int:
+    ended: set[tuple[int, int]] = set()
     engine.check()
     before = campaign.steps()
+        step = campaign.step(machine, suite)
 
     def tell(machine: int, suite: int) -> None:
         if before[machine * len(campaign.suites) + suite].state != "done":
-            print(campaign.step(machine, suite), flush=True)
+            print(step, flush=True)
+        ended.add((machine, suite))
+        if bar:
+            bar.show(len(ended), f"{step.suite} on {step.machine}: {step.state}")
 
-    with engine.alone(campaign.folder):
+    # For a log the lines are enough.
+    with engine.alone(campaign.folder), (Bar(len(before)) if sys.stdout.isatty() else nullcontext()) as bar:
         engine.run(campaign.folder, campaign.machines, tell)
     return conclude(campaign)
 

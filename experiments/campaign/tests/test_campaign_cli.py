@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,10 @@ MAIN = "import sys; from experiments.campaign.cli import main; sys.exit(main())"
 needs_reframe = pytest.mark.skipif(importlib.util.find_spec("reframe") is None, reason="no ReFrame; make check-fleet has it")
 
 
-def start(folder: Path, *words: object) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", MAIN, *map(str, words)], cwd=folder, text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
+def start(folder: Path, *words: object, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE,
+          **variables: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", MAIN, *map(str, words)], cwd=folder, text=True, stdout=stdout, stderr=stderr,
+                            env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"} | variables)
 
 
 def campaign(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
@@ -115,6 +117,31 @@ def test_a_campaign_that_is_ended_ends_its_steps(tmp_path: Path, machines: Path)
     assert running.returncode == 130 and said.startswith("numaplace campaign: stopped; ") and said.count("\n") == 1
     assert eventually((tmp_path / "undone").exists)
     assert states(tmp_path / "out") == {"box": "open"}
+
+
+@needs_reframe
+def test_a_terminal_has_a_bar_of_the_steps_and_a_log_lines_alone(tmp_path: Path, machines: Path) -> None:
+    machines.write_text(f'[box]\nlab = "demo-2s"\nfolder = "{tmp_path}/box"\nprogram = "{tmp_path}/none"\n')
+    log = campaign(tmp_path, machines, "sort", "split", "--out", "log").stdout
+    shown = on_a_terminal(tmp_path, machines, "sort", "split", "--out", "out")
+    assert log.count("\n") == 2 and "/2" not in log and "\x1b" not in log
+    assert "0/2" in shown and "2/2" in shown
+    for line in log.splitlines():
+        assert line.split(" s ")[1] in shown
+
+
+def on_a_terminal(folder: Path, *words: object) -> str:
+    """What is shown where the output is a terminal."""
+    ours, theirs = os.openpty()
+    with open(ours, "rb", buffering=0) as screen:
+        process = start(folder, *words, stdout=theirs, stderr=theirs, TERM="xterm", COLUMNS="160")
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # EIO: nobody has the terminal any more
+            while part := screen.read(4096):
+                shown += part
+        process.wait(60)
+    return shown.decode()
 
 
 def states(folder: Path) -> dict[str, str]:
