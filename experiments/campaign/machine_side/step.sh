@@ -7,11 +7,7 @@ set -u
 here=$PWD
 folder=$1 name=$2 program=$3 suite=$4
 shift 4
-case $folder in
-/*) ;;
-*) folder=$HOME/$folder ;;
-esac
-mkdir -p "$folder" && cd "$folder" || exit
+cd && mkdir -p "$folder" && cd "$folder" || exit
 # Two steps would disturb each other, and one whose connection was lost may still run: the same lock is for all of them.
 exec 9>>.lock
 flock 9
@@ -31,17 +27,6 @@ case $suite in
 	;;
 esac
 command -v "$program" >/dev/null || verdict failed "$program is not on this machine: its path is the machine's 'program'"
-# In the lab nothing of this machine's own nodes matters.
-case " $* " in
-*" --lab "*) ;;
-*)
-	if ! said=$("$program" experiment check-machine --out "$name" 2>&1); then
-		obstacle=$(printf '%s\n' "$said" | sed -n 's/^obstacle  *//p' | head -n 1)
-		[ -n "$obstacle" ] || verdict failed "$(printf '%s\n' "$said" | tail -n 1)"
-		verdict skipped "$obstacle"
-	fi
-	;;
-esac
 [ ! -e "$name/results.jsonl" ] || set -- "$@" --resume
 # In a session of its own: who ends this script gives it two seconds, and the run may need more to undo what it did. Its
 # output goes to a file, as a run that writes to a lost connection would end.

@@ -81,7 +81,7 @@ def test_the_package_that_is_named_is_the_pinned_one() -> None:
 @pytest.mark.lab
 def test_a_campaign_goes_on_where_a_machine_failed(tmp_path: Path, machines: Path) -> None:
     suite = tmp_path / "my suite.toml"
-    suite.write_text((HERE.code / "experiments/suites/core-to-core.toml").read_text().replace('"core-to-core"', '"my suite"', 1))
+    suite.write_text((HERE.code / "experiments/suites/sort.toml").read_text().replace('"sort"', '"my suite"', 1))
     later = tmp_path / "numaplace"
     machines.write_text(machines.read_text() + f'["box 3"]\nfolder = "{tmp_path}/box 3"\nprogram = "{later}"\nlab = "demo-2s"\n')
     done = campaign(tmp_path, machines, suite, "--quick", "--repeats", "1", "--out", "out")

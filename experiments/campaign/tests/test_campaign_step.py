@@ -25,7 +25,7 @@ class Machine:
 
     def does(self, text: str) -> None:
         """As `numaplace experiment run SUITE --out DIR OPTION..`: $2 is the command, $3 the suite, $5 the folder."""
-        self.program.write_text(f'#!/bin/sh\nset -eu\n[ "$2" = run ] && mkdir -p "$5"\n{text}\n')
+        self.program.write_text(f'#!/bin/sh\nset -eu\nmkdir -p "$5"\n{text}\n')
         self.program.chmod(0o755)
 
     def start(self, *options: str, suite: str = "sort") -> tuple[subprocess.Popen, Path]:
@@ -70,11 +70,6 @@ def test_a_step_that_was_ended_goes_on(machine: Machine) -> None:
 def test_the_last_line_says_why(machine: Machine, status: int, state: str, why: str) -> None:
     machine.does(f'echo much; echo bad >&2; exit {status}')
     assert machine.step()[0][::2] == [state, why]
-
-
-def test_a_real_machine_with_an_obstacle_is_skipped(machine: Machine) -> None:
-    machine.does('[ "$2" = run ] || { echo "ok        x"; echo "obstacle  one node"; echo "   -> buy"; exit 3; }; exit 9')
-    assert machine.step("--quick")[0][::2] == ["skipped", "one node"]
 
 
 def test_a_missing_program_is_named(machine: Machine) -> None:
