@@ -64,8 +64,6 @@ def kept_names(suites: list[str]) -> list[str]:
     for stem in stems:
         if stems.count(stem) > 1:
             raise UsageError(f"suite '{stem}' is given {stems.count(stem)} times: the campaign's folder has one of each name")
-        if "@" in stem:
-            raise UsageError(f"suite '{stem}' has an @, which stands before the machine in folders' names: rename its file")
     return names
 
 
@@ -90,12 +88,12 @@ def begin(argv: list[str]) -> int:
 
 
 def go_on(campaign: state.Campaign) -> int:
-    ended: set[tuple[int, int]] = set()
     engine.check()
     before = campaign.steps()
-        step = campaign.step(machine, suite)
+    ended: set[tuple[int, int]] = set()
 
     def tell(machine: int, suite: int) -> None:
+        step = campaign.step(machine, suite)
         if before[machine * len(campaign.suites) + suite].state != "done":
             print(step, flush=True)
         ended.add((machine, suite))

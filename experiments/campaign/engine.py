@@ -19,7 +19,6 @@ from typing import Any
 from experiments.campaign import state
 from experiments.campaign.machines import Machine
 from experiments.errors import CannotError, Interrupted, UsageError
-from experiments.places import HERE
 from experiments.runner.host.interrupts import stop_signals
 from experiments.runner.host.process import start
 
@@ -40,7 +39,6 @@ def settings(folder: Path, machines: list[Machine]) -> dict[str, Any]:
                      "stagedir": str(folder / "stage"), "outputdir": str(folder / "output")}],
         "environments": [{"name": "numaplace"}],
         "general": [{"check_search_path": [str(CHECK)], "keep_stage_files": True, "colorize": False}],
-        "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(folder / "results.db")}],
         "logging": [{"handlers": [log], "handlers_perflog": []}],
     }
 
@@ -53,10 +51,8 @@ def _partition(position: int, machine: Machine) -> dict[str, Any]:
 
 def check() -> None:
     if importlib.util.find_spec("reframe") is None:
-        how = HERE.remedy(f"{sys.executable} -m pip install -r {HERE.sources}/setup/requirements-fleet.txt",
-                          f"{sys.executable} -m pip install {PACKAGE}, in an environment or with --target FOLDER "
-                          "and PYTHONPATH=FOLDER")
-        raise CannotError(f"{sys.executable} has no package reframe, which runs campaigns: {how}")
+        raise CannotError(f"{sys.executable} has no package reframe, which runs campaigns: {sys.executable} -m pip install "
+                          f"{PACKAGE}, in an environment or with --target FOLDER and PYTHONPATH=FOLDER")
 
 
 @contextmanager

@@ -9,13 +9,11 @@ import subprocess
 from pathlib import Path
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, sanity_function
 from reframe.core.exceptions import SanityError
 
 FOLDER = Path(os.environ["NUMAPLACE_CAMPAIGN"])
 CAMPAIGN = json.loads((FOLDER / "campaign.json").read_text(encoding="utf-8"))
-MOST_ROWS = 200  # of the performance table
 LIMIT = 60  # s, for what is left on a host to go
 
 
@@ -56,9 +54,6 @@ class Suite(rfm.RunOnlyRegressionTest):
         if (stage / "result").exists():
             shutil.copytree(stage / "result", self.kept, dirs_exist_ok=True)
         state, _, why = (stage / "verdict").read_text(encoding="utf-8").rstrip("\n").split(" ", 2)
-        if state == "done":
-            subprocess.run([CAMPAIGN["reporter"], "experiment", "report", self.kept], check=True, stdout=subprocess.DEVNULL)
-            self.perf_variables = dict(_rows(self.kept))
         shutil.copy(stage / "verdict", self.kept)
         if state == "failed":
             raise SanityError(why)
@@ -76,11 +71,3 @@ def _clear(job):
     if getattr(job, "remotedir", None):
         subprocess.run(["ssh", "-oBatchMode=yes", *job.ssh_options, job.host, f"rm -rf {shlex.quote(job.remotedir)}"],
                        check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
-
-
-def _rows(kept: Path):
-    """Of summary.json: ReFrame's own results database has them too."""
-    for row in json.loads((kept / "summary.json").read_text(encoding="utf-8"))["rows"][:MOST_ROWS]:
-        if row.get("mean") is not None:
-            name = f"{row['workload']}/{row['policy']}/{row['metric']}"
-            yield name, sn.make_performance_function(sn.defer(row["mean"]), row.get("unit") or "1")
