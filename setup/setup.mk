@@ -14,7 +14,7 @@ check-lab: setup		## the tests that boot machines
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest -m lab
 
-check-fleet: setup		## a campaign over ssh and Slurm, as root: hosts are network namespaces, one goes down and comes back; 10 minutes
+check-fleet: setup		## a campaign over ssh and Slurm, as root: hosts are network namespaces, one goes down and comes back; 20 minutes
 	@$(MAKE) --no-print-directory all
 	@setup/check-fleet
 
