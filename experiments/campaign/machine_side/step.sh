@@ -28,12 +28,9 @@ case $suite in
 esac
 command -v "$program" >/dev/null || verdict failed "$program is not on this machine: its path is the machine's 'program'"
 [ ! -e "$name/results.jsonl" ] || set -- "$@" --resume
-# In a session of its own: who ends this script gives it two seconds, and the run may need more to undo what it did. Its
-# output goes to a file, as a run that writes to a lost connection would end.
-setsid "$program" experiment run "$suite" --out "$name" "$@" >"$name.log" 2>&1 </dev/null &
-run=$!
-trap 'kill "$run"; exit 143' TERM INT HUP
-wait "$run"
+# In a session of its own, with SIGTERM when this script ends, in whichever way: who ends it kills its group soon, and the run
+# may need longer to undo what it did. Its output goes to a file, as a run that writes to a lost connection would end.
+setsid setpriv --pdeathsig TERM "$program" experiment run "$suite" --out "$name" "$@" >"$name.log" 2>&1 </dev/null
 status=$?
 case $status in
 0) verdict "done" "" ;;

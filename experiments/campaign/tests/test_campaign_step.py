@@ -102,12 +102,13 @@ def children(pid: int) -> str:
     return "".join(Path(f"/proc/{child}/cmdline").read_text() for child in listed if Path(f"/proc/{child}").exists())
 
 
-def test_a_step_that_is_ended_lets_the_run_undo_what_it_did(machine: Machine) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_step_that_is_ended_lets_the_run_undo_what_it_did(machine: Machine, number: signal.Signals) -> None:
     machine.does('trap \'kill $!; : >"$5/undone"; exit 0\' TERM; mkfifo "$5/never"; cat "$5/never" & : >"$5/began"; wait')
     process, here = machine.start()
     assert eventually(lambda: (machine.folder / NAME / "began").exists())
-    os.killpg(process.pid, signal.SIGTERM)
-    assert process.wait(60) == 143
+    os.killpg(process.pid, number)
+    assert process.wait(60) == -number
     assert eventually(lambda: (machine.folder / NAME / "undone").exists())
     assert not (here / "verdict").exists()
     process.stderr.close()
