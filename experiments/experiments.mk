@@ -108,3 +108,7 @@ RUN ?= results/demo
 .PHONY: report-image
 report-image:			## Documentation/images/report.png, from the results of make demo or of RUN=FOLDER
 	$(PY) -m experiments.analysis.exports.page_picture $(RUN) Documentation/images/report.png
+
+.PHONY: campaign-image
+campaign-image:			## Documentation/images/campaign.png, the report of the campaign of make check-fleet, which it runs
+	PICTURE=$(CURDIR)/Documentation/images/campaign.png $(MAKE) check-fleet

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""page_picture RUN FILE.png: the top of a run's report, as the documents show it."""
+"""page_picture RUN FILE.png: the top of the report of a run, or of a folder of runs, as the documents show it."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from ..pages import pdf, report
+from ..pages import pdf, report, report_all
 from ..runs.results import ResultsError
 
 WIDTH, HEIGHT = 1100, 1500
@@ -15,7 +15,9 @@ WIDTH, HEIGHT = 1100, 1500
 def write(directory: Path, path: Path) -> None:
     program = pdf.chromium(path, "'apt-get install chromium'")
     options = ["--screenshot={}", f"--window-size={WIDTH},{HEIGHT}", "--hide-scrollbars"]
-    pdf.render(program, report.write(directory), path, options)
+    folders = report_all.runs(directory)
+    page = report_all.write(directory, folders)[0] if folders else report.write(directory)
+    pdf.render(program, page, path, options)
 
 
 def main(arguments: list[str]) -> int:
