@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 
-.PHONY: setup check-fleet
+.PHONY: setup check-fleet check-prepare
 
 setup:				## installs what is missing, says what and why; under a second when nothing is
 	@setup/run
@@ -17,6 +17,10 @@ check-lab: setup		## the tests that boot machines
 check-fleet: setup		## a campaign over ssh and Slurm, as root: hosts are network namespaces, one goes down and comes back; 20 minutes
 	@$(MAKE) --no-print-directory all
 	@setup/check-fleet
+
+check-prepare: setup		## setup/ansible on a machine of the lab with a bare Debian, and taken back, as root; 20 minutes
+	@$(MAKE) --no-print-directory all
+	@setup/check-prepare
 
 check-kernels: setup		## the tests inside the lab, on every kernel series in KERNELS
 	@$(MAKE) --no-print-directory all
