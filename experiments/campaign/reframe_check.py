@@ -47,7 +47,7 @@ class Suite(rfm.RunOnlyRegressionTest):
         _clear(self.job)
         stage = Path(self.stagedir)
         if not (stage / "verdict").exists():
-            said = _last_line(stage / "rfm_job.err") or f"its job ended as {self.job.state}"
+            said = _last_line(stage / "rfm_job.err") or f"it said nothing, and its scheduler calls the job {self.job.state}"
             raise SanityError(f"the machine did not come to the suite's end: {said}")
         shutil.rmtree(self.kept, ignore_errors=True)
         self.kept.mkdir(parents=True)
