@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numad, the program: it looks at the tasks that it is told and moves each to nodes with room for it.
 
-It leaves programs of less than 300 MB alone. The policy of the name numad is numaplace's, after its rules.
+It leaves programs of less than 300 MB alone, and shortens khugepaged's pause for the whole machine. The policy of the name numad is numaplace's, after its rules.
 """
 
 import shutil
@@ -13,6 +13,7 @@ from ..errors import CannotError
 from .mechanism import Mechanism, Parameter, Scope
 
 PID_FILE = Path("/run/numad.pid")
+KHUGEPAGED = Path("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs")
 
 
 class Numad(Mechanism):
@@ -26,6 +27,7 @@ class Numad(Mechanism):
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         seconds = str(self.values["interval_s"])
+        scope.guard.keep(KHUGEPAGED)
         scope.guard.ends(PID_FILE)
         scope.guard.run("numad", "-i", "0")
         words = ["numad", "-S", "0", "-i", f"{seconds}:{seconds}", "-u", str(self.values["target_percent"])]

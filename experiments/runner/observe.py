@@ -163,7 +163,7 @@ class Observer:
         record["marks"] += measured.marks
         record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
                            for task, b, a in zip(running.tasks, before, after)]
-        record["metrics"] += measured.metrics
+        record["metrics"] = measured.metrics
         for name, tasks in (("locality_before", before), ("locality_after", after)):
             value = locality.overall(tasks)
             if value is None and running.as_found:
@@ -172,8 +172,8 @@ class Observer:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
                 record["metrics"].append(metric(name, "fraction", value))
-        if not self.switched.mechanism:
-            record["metrics"].append(metric("pages_moved", "pages", pages_moved(record["apply"])))
+        moved = record["kernel"]["counters"]["pgmigrate_success"] if self.switched.mechanism else pages_moved(record["apply"])
+        record["metrics"].append(metric("pages_moved", "pages", moved))
 
     def _undo(self, running: RunningWorkload, record: dict[str, Any]) -> None:
         """Restores what apply did, looks whether it worked, and ends the processes."""

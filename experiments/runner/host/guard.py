@@ -55,6 +55,11 @@ class Guard:
             self._add("write", str(path), before if back is None else back)
             path.write_text(value, encoding="utf-8")
 
+    def keep(self, path: Path) -> None:
+        """A file that something else is going to change."""
+        if path.exists():
+            self._add("write", str(path), path.read_text(encoding="utf-8"))
+
     def cgroup(self, path: Path) -> None:
         """A new one."""
         self._add("remove", str(path))

@@ -21,6 +21,7 @@ ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace pl": ({"place", "plan"}, "migrate"),
     "numaplace ca": ({"calibrate-machine", "campaign", "cancel"}, "calibrate"),
     "numaplace campaign user": ({"userspace"}, "1"),
+    "numaplace experiment try user": ({"userspace"}, "1"),
     "numaplace campaign resume user": ({"userspace"}, "1"),
     "numaplace plan --snapshot user": ({"userspace"}, "1"),
     "numaplace machine user": ({"userspace"}, "1"),

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Levels that name mechanisms, their parameters, and mechanisms of the user's."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from experiments.errors import ExperimentError, UsageError
+from experiments.mechanisms import registry
+from experiments.places import HERE
+from experiments.runner.host import host_nodes
+from experiments.runner.host.guard import Guard
+
+PAGE = Path(__file__).resolve().parents[3] / "Documentation/reference/mechanisms.md"
+
+
+def test_levels_are_policies_or_mechanisms() -> None:
+    levels = ("none", "none#2", "maximum-local:pages=follow", "numa-balancing", "tiering:hot_threshold_ms=100#2")
+    assert registry.only_policies(levels) == list(levels[:3])
+    assert registry.of_level(levels[4]).values["hot_threshold_ms"] == 100
+
+
+@pytest.mark.parametrize("level, why", [
+    ("tiering:speed=1", "has no parameter 'speed': it has scan_delay_ms"),
+    ("numa-balancing:scan_delay_ms=x", "a whole number from 1 to 60000"),
+    ("numa-balancing:scan_delay_ms=0", "a whole number from 1 to 60000"),
+    ("./nowhere.py", "correct the file"),
+])
+def test_a_wrong_level_is_one_line(level: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why) as caught:
+        registry.of_level(level)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_mechanism_of_the_page_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "hurry.py"
+    file.write_text(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[1], encoding="utf-8")
+    found = registry.of_level(f"{file}:pause_ms=5")
+    assert (found.name, found.values) == ("hurry", {"pause_ms": 5})
+    file.write_text("import no_such_module\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="ModuleNotFoundError"):
+        registry.of_level(str(file))
+
+
+def test_the_page_has_every_mechanism() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \|", PAGE.read_text(encoding="utf-8").partition("## A mechanism")[0], re.MULTILINE)
+    assert sorted(name for name in rows if name in registry.KNOWN) == sorted(registry.KNOWN)
+
+
+def test_one_node_lacks_every_mechanism() -> None:
+    nodes = host_nodes.of_lab("2x2")[:1]
+    assert all("--lab 2x2" in of({}).lacks(nodes) for of in registry.KNOWN.values())
+
+
+def test_the_list_names_what_is_missing() -> None:
+    done = subprocess.run([HERE.programs / "numaplace", "experiment", "mechanisms", "--json"], capture_output=True, text=True, check=True)
+    assert [row["name"] for row in json.loads(done.stdout)] == list(registry.KNOWN)
+
+
+def test_a_scope_undoes_in_reverse_and_says_what_it_could_not(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("1\n", encoding="ascii")
+    second.write_text("a\n", encoding="ascii")
+    with Guard() as guard:
+        guard.write(second, "b")
+        with guard.scope():
+            guard.write(first, "2")
+            guard.write(first, "3")
+            guard.keep(second)
+            second.write_text("c", encoding="ascii")
+        assert (first.read_text(encoding="ascii"), second.read_text(encoding="ascii")) == ("1\n", "b")
+        with pytest.raises(ExperimentError, match=f"not put back: {tmp_path}/gone/file"), guard.scope():
+            (tmp_path / "gone").mkdir()
+            (tmp_path / "gone/file").write_text("1", encoding="ascii")
+            guard.write(tmp_path / "gone/file", "2")
+            (tmp_path / "gone/file").unlink()
+            (tmp_path / "gone").rmdir()
+    assert second.read_text(encoding="ascii") == "a\n"

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What placement is worth to one program."""

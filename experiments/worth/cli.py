@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace worth: runs a program under each placement in randomised blocks, and says what the best one buys."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ..errors import CannotError, ExperimentError, Interrupted, UsageError
+from ..places import HERE
+from ..runner import cli as runner
+from ..runner.host import host_nodes
+from ..runner.records import results
+from ..runner.suite import estimate
+from ..runner.suite.command import of_file
+from ..units import percent
+from . import trial_suite
+
+BLOCKS = 3  # before precision is looked at
+MOST_BLOCKS = 30
+TIMED_OUT = 124  # of `lab run`
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="numaplace worth", usage="numaplace worth [OPTION..] -- CMD.. | numaplace worth [OPTION..] FILE.toml",
+        description="Runs a program as it is and under each placement, in blocks of random order, until the means are known "
+                    "well enough or the budget is spent, and says in one sentence what placement buys it.")
+    top.add_argument("words", nargs="+", metavar="CMD", help="the program, or a workload's file NAME.toml")
+    top.add_argument("--metric", metavar="PATTERN", help="of its output, with the value as its one group; default: the seconds of its run")
+    top.add_argument("--json-metric", metavar="PATH", help="of its output, which is JSON, as in results.0.rate")
+    top.add_argument("--lower", action="store_true", help="less of the metric is better")
+    top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies,
+                     help="policies and mechanisms instead of all that this machine has")
+    top.add_argument("--after", metavar="SECONDS", type=float, default=0.1, help="of its run: then a policy places it (0.1)")
+    top.add_argument("--precision", metavar="PERCENT", type=percent, default=1.0, help="of every mean's 95 %% interval, each way (1)")
+    top.add_argument("--budget", metavar="TIME", default="10min", help="as in 10min or 1h (10min)")
+    top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")
+    top.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
+    top.add_argument("--out", type=Path, default=Path("results/worth"), metavar="DIR", help="default: results/worth")
+    top.add_argument("--json", action="store_true", help="the answer in JSON")
+    top.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # what the host tells the lab's machine
+    return top
+
+
+def metric_of(args: argparse.Namespace) -> dict[str, str]:
+    if args.metric and args.json_metric:
+        raise UsageError("--metric and --json-metric: give one of them")
+    if not args.metric and not args.json_metric:
+        if args.lower:
+            raise UsageError("--lower is of a metric: give --metric PATTERN too")
+        return {}
+    how = {"pattern": args.metric} if args.metric else {"json": args.json_metric}
+    return {"name": "metric", "unit": "s" if args.lower else "1/s", "direction": "lower" if args.lower else "higher"} | how
+
+
+def workload_file(args: argparse.Namespace) -> Path:
+    """Of the program, which is checked."""
+    if len(args.words) == 1 and args.words[0].endswith(".toml"):
+        if args.metric or args.json_metric:
+            raise UsageError(f"{args.words[0]} says its metric itself: leave --metric out")
+        file = Path(args.words[0]).resolve()
+    else:
+        file = args.out.resolve() / "program.toml"
+        file.write_text(trial_suite.workload(args.words, metric_of(args), args.after, Path.cwd()), encoding="utf-8")
+    of_file(file)
+    return file
+
+
+def measure(args: argparse.Namespace) -> None:
+    """On this machine, which may be the lab's."""
+    nodes = host_nodes.nodes()
+    if sum(node.total_kib > 0 for node in nodes) < 2:
+        raise CannotError("this machine has one node with memory, so that no placement differs: give --lab 2x2, or another machine "
+                          "of the lab")
+    file = workload_file(args)
+    metric = of_file(file).metrics[0].name
+    suite = args.out / "worth.toml"
+    levels = args.placements or trial_suite.placements(nodes)
+    suite.write_text(trial_suite.text(host_nodes.machine_name(), list(dict.fromkeys(["none", *levels])), BLOCKS, metric, file),
+                     encoding="utf-8")
+    words = ["run", str(suite), "--out", str(args.out / "run"), "--force", "--repeat-until-ci", f"{args.precision}",
+             "--max-repeats", str(MOST_BLOCKS), *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
+    runner.command_run(runner.parser().parse_args(words))
+
+
+def in_lab(args: argparse.Namespace, argv: list[str]) -> None:
+    """The same there. The budget is the host's time, and what was measured until it is over counts."""
+    command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
+               "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
+    status = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
+    if status and not (status == TIMED_OUT and results.count(args.out / "run")):
+        raise ExperimentError(f"in the lab ({args.lab}) the program could not be measured: see the lines above")
+
+
+def budget(text: str) -> float:
+    """Seconds."""
+    try:
+        return estimate.budget(text)
+    except ValueError:
+        raise UsageError(f"--budget {text}: is no time, as in 10min or 1h30min") from None
+
+
+def tell(args: argparse.Namespace) -> None:
+    try:
+        from . import verdict
+    except ImportError as error:
+        raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
+    found = verdict.of(args.out / "run")
+    print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.table(found)}\n{found.sentence()}")
+
+
+def carry_out(argv: list[str]) -> None:
+    args = parser().parse_args(argv)
+    budget(args.budget)
+    args.out.mkdir(parents=True, exist_ok=True)
+    if args.lab and not args.measure:
+        in_lab(args, argv)
+    else:
+        measure(args)
+    if not args.measure:
+        tell(args)
+
+
+def main() -> int:
+    try:
+        carry_out(sys.argv[1:])
+        return os.EX_OK
+    except ExperimentError as error:
+        print(f"numaplace worth: {error}", file=sys.stderr)
+        return error.status
+    except Interrupted as stop:
+        print("numaplace worth: stopped; nothing that it placed is left", file=sys.stderr)
+        return 128 + stop.number
