@@ -29,6 +29,7 @@ ELSEWHERE = {
     "lab": "boots the lab; test_documents.py",
     "measure-penalty": "needs counters; test_simulation.py",
     "top": "is for a terminal; test_output.py",
+    "worth": "boots the lab; test_worth.py",
     "trace": "needs a kernel with BTF and seconds of load; check_trace.py",
 }
 PAGE = re.compile(r"numaplace(?:-(?P<command>[\w-]+))?\.1(?:\.gz)?$")

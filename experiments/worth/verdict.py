@@ -40,9 +40,12 @@ def of(folder: Path) -> Verdict:
     found = [one for one in speedups(results).values() if one.value > 0]
     if not found:
         raise ExperimentError(f"{folder}: no option was measured twice beside the program as it is: give more --budget")
+    return judged(found, len(results.select(found[0].workload, BASELINE)), remote_pages(results))
+
+
+def judged(found: list[Speedup], runs: int, remote: float | None) -> Verdict:
     ordered = sorted(found, key=lambda one: -one.value)
-    best = next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None)
-    return Verdict(ordered, best, len(results.select(ordered[0].workload, BASELINE)), remote_pages(results))
+    return Verdict(ordered, next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None), runs, remote)
 
 
 def remote_pages(results: Results) -> float | None:

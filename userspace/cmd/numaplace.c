@@ -57,6 +57,7 @@ static const struct np_cmd programs[] = {
 	{ "experiment", NULL, "list | run SUITE | report DIR",
 	  "runs and compares whole experiments" },
 	{ "campaign", NULL, "FILE.toml SUITE.. | resume DIR", "runs suites on many machines" },
+	{ "worth", NULL, "[--lab MACHINE] -- CMD", "says what placement buys a program" },
 	{ "donate", NULL, "[FILE.json]", "measures this machine for the zoo of machines" },
 };
 

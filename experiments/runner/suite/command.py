@@ -23,7 +23,7 @@ PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 SIZE = re.compile(r"\d+[KMG]|\d+(?:\.\d+)? (?:L2|L3|node)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 KEYS = ("name", "kind", "about", "command", "environment", "prepare", "load", "client", "ready", "warm_up", "metric", "check",
-        "needs", "memory", "user")
+        "needs", "memory", "user", "directory")
 DIRECTIONS = {"higher": True, "lower": False}
 TIMES = ("s", "ms", "us", "ns", "min")  # the analysis takes less of these for better, and more of what ends in /s
 
@@ -76,6 +76,7 @@ class Command:
     needs: tuple[Need, ...]
     memory: str
     user: str
+    directory: str    # in which its programs run; "" is {scratch}
     table: dict[str, Any]  # as the file has it
 
 
@@ -110,11 +111,12 @@ def _command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
         _condition(table, "ready", ("pattern", "port", "file")), _seconds(table.get("warm_up", 0)),
         _metrics(table.get("metric", [])), _condition(table, "check", ("pattern", "command")),
         tuple(_need(need) for need in _tables(table.get("needs", []), "needs")),
-        _memory(table.get("memory", "")), _text(table, "user", ""), dict(table))
+        _memory(table.get("memory", "")), _text(table, "user", ""), _text(table, "directory", ""), dict(table))
     if found.client and not found.ready:
         raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
     if found.load and not found.client:
         raise UsageError("'load' is a server's; a program without 'client' loads its data itself")
+    check_places("directory", found.directory)
     words = [word for part in (found.command, found.prepare, found.load, found.client) for word in part]
     if not found.memory and any("{memory_mib}" in word for word in words):
         raise UsageError("{memory_mib} needs 'memory', as in \"0.1 node\" or \"64M\"")

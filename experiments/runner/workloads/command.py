@@ -50,9 +50,10 @@ class Command(RunningWorkload):
 
     def start(self) -> None:
         self.values = self._values()
+        self.directory = Path(spec.fill(self.spec.directory, self.values)) if self.spec.directory else self.folder
         self._folders()
         self._prepare()
-        main = Background(self._filled(self.spec.command), self._environment(), self.folder, self.logs / self.role, self.spec.user,
+        main = Background(self._filled(self.spec.command), self._environment(), self.directory, self.logs / self.role, self.spec.user,
                           self.before_exec)
         self.programs[self.role] = main
         if self.spec.ready:
@@ -99,7 +100,7 @@ class Command(RunningWorkload):
 
     def _finish(self, name: str, words: Sequence[str], limit: float = WORK_LIMIT) -> Background:
         """A program that runs to its end beside the others, or before them."""
-        program = Background(self._filled(words), self._environment(), self.folder, self.logs / name, self.spec.user)
+        program = Background(self._filled(words), self._environment(), self.directory, self.logs / name, self.spec.user)
         try:
             program.finish(limit)
         except ExperimentError as error:
@@ -169,7 +170,7 @@ class Command(RunningWorkload):
     def measure(self) -> Measured:
         main = self.programs[self.role]
         if self.spec.client:
-            self.client = Background(self._filled(self.spec.client), self._environment(), self.folder, self.logs / "client",
+            self.client = Background(self._filled(self.spec.client), self._environment(), self.directory, self.logs / "client",
                                      self.spec.user)
             self.client.finish(WORK_LIMIT)
             if not main.alive:
@@ -191,7 +192,7 @@ class Command(RunningWorkload):
     def verify(self) -> str:
         check = self.spec.check
         if check and check.command:
-            program = Background(self._filled(check.command), self._environment(), self.folder, self.logs / "check", self.spec.user)
+            program = Background(self._filled(check.command), self._environment(), self.directory, self.logs / "check", self.spec.user)
             ended = program.wait(WORK_LIMIT)
             program.stop()
             return "ok" if ended and program.process.returncode == 0 else f"check: {program.why()}"

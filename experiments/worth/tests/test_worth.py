@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace worth: what it runs, what it says of known runs, and programs in the lab whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.analysis.policies.speedup import Speedup
+from experiments.errors import UsageError
+from experiments.places import HERE
+from experiments.runner.suite import suite as suites
+from experiments.worth import cli, trial_suite, verdict
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def option(policy: str, value: float, half: float, p: float = 0.001) -> Speedup:
+    return Speedup("program", policy, value, value - half, value + half, 5, p)
+
+
+def test_best_and_worst_are_named() -> None:
+    found = verdict.judged([option("start-interleave", 1.11, 0.03), option("start-bind:node=1", 0.94, 0.02),
+                            option("daemon", 1.05, 0.01)], 5, 0.41)
+    assert found.sentence() == ("interleave +11 % [8, 14]; bind:node=1 loses 6 %; "
+                                "41 % of its memory is on other nodes than its own")
+
+
+@pytest.mark.parametrize("weak", [option("daemon", 1.2, 0.3), option("daemon", 1.2, 0.1, 0.2), option("daemon", 1.005, 0.001)])
+def test_a_gain_that_is_uncertain_or_small_is_none(weak: Speedup) -> None:
+    assert verdict.judged([weak], 5, None).sentence() == "nothing is worth it"
+
+
+def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
+    file = tmp_path / "program.toml"
+    words = ["./solve", "{x}", 'a "b"']
+    metric = {"name": "metric", "unit": "1/s", "direction": "higher", "pattern": r"rate: (\d+)"}
+    file.write_text(trial_suite.workload(words, metric, 0.5, tmp_path), encoding="utf-8")
+    suite = suites.parse(trial_suite.text("2x2", ["none", "numa-balancing"], 3, "metric", file))
+    found = suite.workloads[0].options["command"]
+    assert [word.replace("{{", "{").replace("}}", "}") for word in found.command] == words
+    assert (found.metrics[0].pattern, found.metrics[0].higher, found.warm_up) == (r"rate: (\d+)", True, 0.5)
+    assert found.directory == str(tmp_path) and suite.policies == ("none", "numa-balancing")
+
+
+@pytest.mark.parametrize("words, why", [
+    (["--lower", "--", "x"], "--lower is of a metric"),
+    (["--metric", "(x)", "--json-metric", "a", "--", "x"], "give one of them"),
+    (["--budget", "soon", "--", "x"], "is no time"),
+])
+def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodes = cli.host_nodes.of_lab("2x2")
+    monkeypatch.setattr(cli.host_nodes, "nodes", lambda: nodes)
+    with pytest.raises(UsageError, match=why):
+        cli.carry_out(words)
+
+
+def test_a_machine_of_one_node_is_offered_the_lab(tmp_path: Path) -> None:
+    done = subprocess.run([HERE.programs / "numaplace", "worth", "--", "true"], cwd=tmp_path, capture_output=True, text=True,
+                          check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1) and "give --lab 2x2" in done.stderr
+
+
+def answer(*words: str | Path) -> dict[str, Any]:
+    done = subprocess.run([HERE.programs / "numaplace", "worth", "--lab", "2x2", "--json", "--out", "results/test-worth",
+                           "--precision", "5", "--placements", "start-interleave,start-bind:node=1", *words],
+                          cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout[done.stdout.index("{\n"):])
+
+
+@pytest.mark.lab
+def test_answers_of_the_lab() -> None:
+    """Dependent loads of one thread, beside its memory as it is: half of that on the other node costs, a move of both to
+    the other node does not. What stays in the caches does not react."""
+    chase = ["--metric", r'"ns_per_operation": *([0-9.]+)', "--lower", "--", HERE.programs / "np-mem", "chase", "--seconds", "0.1",
+             "--size"]
+    found = answer(*chase, "24M")
+    by_name = {one["placement"]: one for one in found["options"]}
+    assert found["best"] is None and found["sentence"].startswith("nothing is worth it; interleave loses"), found
+    assert by_name["start-interleave"]["significant"] and by_name["start-interleave"]["speedup"] < 0.9
+    assert not by_name["start-bind:node=1"]["significant"]
+    small = answer(*chase, "64K")
+    assert small["best"] is None and all(abs(one["speedup"] - 1) < 0.02 for one in small["options"]), small
