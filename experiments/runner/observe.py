@@ -196,8 +196,9 @@ class Observer:
             for pid in alive if self.saved_cpus else []:
                 self.numaplace.restore([pid])  # apply gave no answer: its changes are not known
             return
-        pids = [pid for pid in placed(record["apply"]) if pid in alive]
-        if pids and (why := self.numaplace.restore(pids)):
+        pages = running.runs_already
+        pids = [pid for pid in placed(record["apply"], pages) if pid in alive]
+        if pids and (why := self.numaplace.restore(pids, pages)):
             record["marks"].append(f"not restored: {why}")
         for pid in pids:
             cpus = os.sched_getaffinity(pid)
@@ -238,12 +239,12 @@ def assume(running: RunningWorkload) -> list[str]:
             for pid, task in zip(running.pids, running.tasks) if not running.as_found]
 
 
-def placed(applied: dict[str, Any]) -> list[int]:
-    """The tasks whose CPUs or memory policy were changed; apply has undone its own failures."""
+def placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
+    """The tasks whose CPUs or memory policy were changed, or whose pages if asked; apply has undone its own failures."""
     if applied.get("undone"):
         return []
     results = ((d["pid"], d.get("result") or {}) for d in applied["decisions"])
-    return [pid for pid, result in results if result.get("cpus") or result.get("mem")]
+    return [pid for pid, result in results if result.get("cpus") or result.get("mem") or pages and result.get("migrate")]
 
 
 def cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, float | int]:

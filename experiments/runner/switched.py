@@ -24,10 +24,10 @@ def check(suite: Suite, nodes: Sequence[Node]) -> None:
             continue
         if why := mechanism.lacks(nodes):
             raise CannotError(f"mechanism {level}: {why}; or leave it out with --policies")
-        placed = [w.name for w in suite.workloads if not KINDS[w.kind].as_found]
+        placed = [w.name for w in suite.workloads if not KINDS[w.kind].as_found or KINDS[w.kind].runs_already]
         if mechanism.starts and placed:
             raise CannotError(f"mechanism {level} acts on programs as they start, and workload {placed[0]} of {suite.name} "
-                              "places its own after that: leave one of them out")
+                              "has its tasks placed after that: leave one of them out")
 
 
 class Switched:

@@ -16,9 +16,8 @@ from ..runner import cli as runner
 from ..runner.host import host_nodes
 from ..runner.records import results
 from ..runner.suite import estimate
-from ..runner.suite.command import of_file
-from ..units import percent
-from . import trial_suite
+from ..units import percent, seconds
+from . import target, trial_suite
 
 BLOCKS = 3  # before precision is looked at
 MOST_BLOCKS = 30
@@ -27,10 +26,16 @@ TIMED_OUT = 124  # of `lab run`
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="numaplace worth", usage="numaplace worth [OPTION..] -- CMD.. | numaplace worth [OPTION..] FILE.toml",
-        description="Runs a program as it is and under each placement, in blocks of random order, until the means are known "
-                    "well enough or the budget is spent, and says in one sentence what placement buys it.")
-    top.add_argument("words", nargs="+", metavar="CMD", help="the program, or a workload's file NAME.toml")
+        prog="numaplace worth", usage="numaplace worth [OPTION..] -- CMD.. | FILE.toml | PID.. | --cgroup PATH | --unit NAME",
+        description="Runs a program, or watches processes that run, as they are and under each placement, in blocks of random order, "
+                    "until the means are known well enough or the budget is spent; says in one sentence what placement buys.")
+    top.add_argument("words", nargs="*", metavar="CMD", help="the program, a workload's file NAME.toml, or processes by their numbers")
+    top.add_argument("--cgroup", metavar="PATH", help="processes that run: those of this cgroup (version 2)")
+    top.add_argument("--unit", metavar="NAME", help="those of this systemd unit, such as redis.service")
+    top.add_argument("--url", metavar="URL", help="of processes that run: a page that has a count of what they did, found by --metric; "
+                                                  "default: instructions")
+    top.add_argument("--window", metavar="TIME", type=seconds, default=5.0, help="for which each placement of them is watched (5s)")
+    top.add_argument("--settle", metavar="TIME", type=seconds, default=1.0, help="and before that (1s)")
     top.add_argument("--metric", metavar="PATTERN", help="of its output, with the value as its one group; default: the seconds of its run")
     top.add_argument("--json-metric", metavar="PATH", help="of its output, which is JSON, as in results.0.rate")
     top.add_argument("--lower", action="store_true", help="less of the metric is better")
@@ -47,42 +52,15 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def metric_of(args: argparse.Namespace) -> dict[str, str]:
-    if args.metric and args.json_metric:
-        raise UsageError("--metric and --json-metric: give one of them")
-    if not args.metric and not args.json_metric:
-        if args.lower:
-            raise UsageError("--lower is of a metric: give --metric PATTERN too")
-        return {}
-    how = {"pattern": args.metric} if args.metric else {"json": args.json_metric}
-    return {"name": "metric", "unit": "s" if args.lower else "1/s", "direction": "lower" if args.lower else "higher"} | how
-
-
-def workload_file(args: argparse.Namespace) -> Path:
-    """Of the program, which is checked."""
-    if len(args.words) == 1 and args.words[0].endswith(".toml"):
-        if args.metric or args.json_metric:
-            raise UsageError(f"{args.words[0]} says its metric itself: leave --metric out")
-        file = Path(args.words[0]).resolve()
-    else:
-        file = args.out.resolve() / "program.toml"
-        file.write_text(trial_suite.workload(args.words, metric_of(args), args.after, Path.cwd()), encoding="utf-8")
-    of_file(file)
-    return file
-
-
 def measure(args: argparse.Namespace) -> None:
     """On this machine, which may be the lab's."""
     nodes = host_nodes.nodes()
     if sum(node.total_kib > 0 for node in nodes) < 2:
         raise CannotError("this machine has one node with memory, so that no placement differs: give --lab 2x2, or another machine "
                           "of the lab")
-    file = workload_file(args)
-    metric = of_file(file).metrics[0].name
-    suite = args.out / "worth.toml"
-    levels = args.placements or trial_suite.placements(nodes)
-    suite.write_text(trial_suite.text(host_nodes.machine_name(), list(dict.fromkeys(["none", *levels])), BLOCKS, metric, file),
-                     encoding="utf-8")
+    found = target.of(args, nodes)
+    suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
+    suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, BLOCKS, found.metric, found.workload), encoding="utf-8")
     words = ["run", str(suite), "--out", str(args.out / "run"), "--force", "--repeat-until-ci", f"{args.precision}",
              "--max-repeats", str(MOST_BLOCKS), *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
     runner.command_run(runner.parser().parse_args(words))
@@ -119,6 +97,8 @@ def carry_out(argv: list[str]) -> None:
     budget(args.budget)
     args.out.mkdir(parents=True, exist_ok=True)
     if args.lab and not args.measure:
+        if target.runs(args):
+            raise UsageError("--lab starts a program: give -- CMD, not processes that run here")
         in_lab(args, argv)
     else:
         measure(args)

@@ -13,6 +13,8 @@ from ..runner.host.host_nodes import Node
 # Besides a bind to each node. A policy acts on a program that runs: `after` says when.
 ALWAYS = ("start-interleave", "start-weighted", "numa-balancing", "maximum-local:pages=follow", "daemon")
 
+BIND = Path(__file__).with_name("bind.py")
+
 TEXT = """\
 name = "worth"
 question = "What would placement buy this program?"
@@ -29,7 +31,7 @@ responses = [{response}]
 placement = [{placements}]
 
 [[workload]]
-file = {workload}
+{workload}
 """
 
 
@@ -37,6 +39,11 @@ def placements(nodes: Sequence[Node]) -> list[str]:
     """As it is first, then what has everything that it needs here."""
     binds = [f"start-bind:node={node.id}" for node in nodes if node.usable]
     return ["none", *(level for level in (*binds, *ALWAYS) if can(level, nodes))]
+
+
+def of_running(nodes: Sequence[Node]) -> list[str]:
+    """What can be undone with its pages. The kernel's own moves cannot, so that balancing is not among them."""
+    return ["none", *(f"exec:{BIND}:node={node.id}" for node in nodes if node.usable), "interleave", "maximum-local:pages=follow"]
 
 
 def can(level: str, nodes: Sequence[Node]) -> bool:
@@ -54,6 +61,14 @@ def workload(command: Sequence[str], metric: dict[str, str], after: float, folde
     return "\n".join(lines) + "\n"
 
 
-def text(machine: str, levels: Sequence[str], repeats: int, response: str, file: Path) -> str:
+def running(pids: Sequence[int], seconds: float, settle: float, url: str, pattern: str) -> str:
+    """The table of processes that run."""
+    return "\n".join([f"pids = {list(pids)}", 'name = "processes"', 'kind = "running"', 'about = "processes of the user\'s"',
+                      f"seconds = {seconds:g}", f"settle = {settle:g}", f"url = {json.dumps(url)}",
+                      f"pattern = {json.dumps(pattern)}"]) + "\n"
+
+
+def text(machine: str, levels: Sequence[str], repeats: int, response: str, workload: str) -> str:
+    """workload: the table's lines."""
     return TEXT.format(machine=json.dumps(machine), repeats=repeats, response=json.dumps(response),
-                       placements=", ".join(map(json.dumps, levels)), workload=json.dumps(str(file)))
+                       placements=", ".join(map(json.dumps, levels)), workload=workload)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def remote_pages(results: Results) -> float | None:
 
 
 def name(found: Speedup) -> str:
-    return found.policy.removeprefix("start-")
+    return re.sub(r"^start-|^exec:.*/(?=bind\.py)", "", found.policy).replace("bind.py", "bind")
 
 
 def percent(share: float) -> str:

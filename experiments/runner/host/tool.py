@@ -78,8 +78,9 @@ class Numaplace:
     def _with_model(self) -> list[str]:
         return ["--model", str(self.model)] if self.model else []
 
-    def ps(self, pids: list[int]) -> dict[str, Any]:
-        return self._json("ps", "--sample", "0", "--json", *map(str, pids))
+    def ps(self, pids: list[int], sample: float = 0) -> dict[str, Any]:
+        """sample: seconds that the tasks are counted."""
+        return self._json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
         """sample: seconds that the tasks are watched and counted."""
@@ -88,9 +89,9 @@ class Numaplace:
         return self._json("apply", "--override", "--policy", policy_of(policy), "--engine", self.engine, *options,
                           *self._with_model(), "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
-    def restore(self, pids: list[int]) -> str | None:
-        """None, or why it did not work."""
-        done = self._run("restore", *map(str, pids))
+    def restore(self, pids: list[int], pages: bool = False) -> str | None:
+        """With the pages where they were before, if asked. None, or why it did not work."""
+        done = self._run("restore", *["--pages"] * pages, *map(str, pids))
         return last_line(done.stderr) or f"status {done.returncode}" if done.returncode else None
 
 

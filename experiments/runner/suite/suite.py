@@ -29,6 +29,7 @@ PARAMETERS: dict[str, dict[str, type]] = {
     "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
     "stealing": {"scale": int, "passes": int},
     "command": {},  # all of it is the workload's own
+    "running": {},
 }
 SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
 # Counts that may be given as the size of the data instead.
@@ -153,6 +154,8 @@ def _workload(table: Mapping[str, Any], folder: Path) -> Workload:
     if "file" in table or table.get("kind") == "command":
         return _command(table, folder)
     name, kind = _get(table, "name", str), _get(table, "kind", str)
+    if kind == "running":
+        return _running(table)
     if kind not in PARAMETERS:
         raise UsageError(f"workload {name}: kind '{kind}' is not one of {', '.join(PARAMETERS)}")
     tasks = tuple(_task(t) for t in _get(table, "task", list))
@@ -170,6 +173,17 @@ def _command(table: Mapping[str, Any], folder: Path) -> Workload:
         raise UsageError(f"[[workload]] with 'file' has nothing else, not '{min(table.keys() - {'file'})}'")
     found = command.of_file(folder / _get(table, "file", str)) if "file" in table else command.of_table(table, folder)
     return Workload(found.name, "command", found.about, (Task("program", 0, (0,)),), options={"command": found, "memory": found.memory})
+
+
+def _running(table: Mapping[str, Any]) -> Workload:
+    """Of processes that run: their numbers, how long each placement is watched and how long it has to settle before."""
+    pids = _get(table, "pids", list)
+    options = {"pids": pids, "seconds": _get(table, "seconds", float), "settle": _get(table, "settle", float),
+               "url": _get({"url": ""} | table, "url", str), "pattern": _get({"pattern": ""} | table, "pattern", str)}
+    if not pids or not all(isinstance(pid, int) for pid in pids):
+        raise UsageError(f"workload {table['name']}: 'pids' is not a list of processes")
+    return Workload(_get(table, "name", str), "running", _get(table, "about", str),
+                    tuple(Task(f"pid-{pid}", 0, (0,)) for pid in pids), options=options)
 
 
 def _task(table: Mapping[str, Any]) -> Task:

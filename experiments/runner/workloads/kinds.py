@@ -10,6 +10,7 @@ from ...places import HERE
 from ..host import packages
 from ..host.tool import MAKE_TOOLS
 from ..suite.suite import Suite
+from .attached import Attached
 from .command import Command
 from .latency import Handover, Loaded
 from .mem import Memory, Triad
@@ -21,11 +22,11 @@ from .workload import RunningWorkload
 KINDS: dict[str, type[RunningWorkload]] = {
     "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
     "redis-benchmark": RedisBenchmark, "redis-memtier": RedisMemtier, "stealing": Stealing,
-    "loaded": Loaded, "handover": Handover, "command": Command,
+    "loaded": Loaded, "handover": Handover, "command": Command, "running": Attached,
 }
 PROGRAMS = {"triad": ["np-mem"], "memory": ["np-mem"], "redis": ["np-redis"], "redis-times": ["np-redis"],
             "redis-benchmark": [], "redis-memtier": [], "stealing": ["np-steal"],
-            "loaded": ["np-mem"], "handover": ["np-mem"], "command": []}
+            "loaded": ["np-mem"], "handover": ["np-mem"], "command": [], "running": []}
 
 
 def check_programs(suite: Suite) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
     words = ["./solve", "{x}", 'a "b"']
     metric = {"name": "metric", "unit": "1/s", "direction": "higher", "pattern": r"rate: (\d+)"}
     file.write_text(trial_suite.workload(words, metric, 0.5, tmp_path), encoding="utf-8")
-    suite = suites.parse(trial_suite.text("2x2", ["none", "numa-balancing"], 3, "metric", file))
+    suite = suites.parse(trial_suite.text("2x2", ["none", "numa-balancing"], 3, "metric", f"file = {json.dumps(str(file))}"))
     found = suite.workloads[0].options["command"]
     assert [word.replace("{{", "{").replace("}}", "}") for word in found.command] == words
     assert (found.metrics[0].pattern, found.metrics[0].higher, found.warm_up) == (r"rate: (\d+)", True, 0.5)
@@ -50,6 +51,10 @@ def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words, why", [
     (["--lower", "--", "x"], "--lower is of a metric"),
     (["--metric", "(x)", "--json-metric", "a", "--", "x"], "give one of them"),
+    (["--url", "http://x", "--", "x"], "--url is of processes that run"),
+    (["--url", "http://x", "1"], "belong together"),
+    (["--lower", "1"], "leave the other options out"),
+    ([], "what is to be measured"),
     (["--budget", "soon", "--", "x"], "is no time"),
 ])
 def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,3 +92,16 @@ def test_answers_of_the_lab() -> None:
     assert not by_name["start-bind:node=1"]["significant"]
     small = answer(*chase, "64K")
     assert small["best"] is None and all(abs(one["speedup"] - 1) < 0.02 for one in small["options"]), small
+
+
+@pytest.mark.lab
+def test_processes_that_run_are_put_back() -> None:
+    """A program on node 0 whose memory is on node 1: either moves to the other, half way is less. Between two placements its
+    memory is where it was, and at the end it still runs."""
+    out = ROOT / "results/test-running"
+    shutil.rmtree(out, ignore_errors=True)
+    subprocess.run([HERE.programs / "numaplace", "lab", "run", "--machine", "2x2", "--", "sh", "experiments/worth/tests/running.sh", out],
+                   cwd=ROOT, check=True)
+    found = verdict.of(out / "run")
+    assert found.best and found.best.policy == "maximum-local:pages=follow" and found.best.value > 1.2, verdict.table(found)
+    assert found.remote == pytest.approx(1, abs=0.01)

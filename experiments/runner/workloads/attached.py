@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Processes that run already: placed, watched for some seconds, put back with their pages, and never ended."""
+
+from __future__ import annotations
+
+import re
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from ...errors import CannotError, ExperimentError
+from ..host.host_nodes import Node
+from ..host.tool import Numaplace
+from ..suite.schedule import Trial
+from ..suite.suite import Suite
+from .workload import Measured, RunningWorkload, metric
+
+URL_LIMIT = 10  # s
+
+
+class Attached(RunningWorkload):
+    """Their rate is a count that a URL shows, or the instructions that they execute."""
+
+    as_found = True
+    runs_already = True
+
+    def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        super().__init__(trial, suite, nodes, scratch)
+        self.numaplace = Numaplace()
+
+    def start(self) -> None:
+        gone = [pid for pid in self.pids if not Path(f"/proc/{pid}").exists()]
+        if gone:
+            raise CannotError(f"pid {gone[0]} has ended: name processes that run until the end")
+
+    @property
+    def pids(self) -> list[int]:
+        return list(self.options["pids"])
+
+    def alive(self) -> list[int]:
+        return [pid for pid in self.pids if Path(f"/proc/{pid}").exists()]
+
+    def measure(self) -> Measured:
+        seconds = self.options["seconds"]
+        time.sleep(self.options["settle"])
+        if self.options["url"]:
+            return Measured([metric("rate", "1/s", self._of_url(seconds))])
+        return Measured([metric("instructions", "1/s", self._instructions(seconds))])
+
+    def _of_url(self, seconds: float) -> float:
+        begin, first = time.monotonic(), self._count()
+        time.sleep(seconds)
+        return (self._count() - first) / (time.monotonic() - begin)
+
+    def _count(self) -> float:
+        url, pattern = self.options["url"], self.options["pattern"]
+        try:
+            with urllib.request.urlopen(url, timeout=URL_LIMIT) as answer:
+                said = answer.read().decode(errors="replace")
+        except OSError as error:
+            raise ExperimentError(f"{url}: {error}") from None
+        found = re.findall(pattern, said, re.MULTILINE)
+        if not found:
+            raise ExperimentError(f"{url}: {pattern!r} is not in what it says")
+        return sum(map(float, found))
+
+    def _instructions(self, seconds: float) -> float:
+        tasks = self.numaplace.ps(self.pids, seconds)["tasks"]
+        unknown = next((task for task in tasks if task["ipc"]["value"] is None or task["cycles"]["value"] is None), None)
+        if unknown or not tasks:
+            why = unknown.get("not_counted_because") if unknown else "they have ended"
+            raise CannotError(f"instructions of pid {unknown['pid'] if unknown else self.pids[0]} cannot be counted: {why}: give a "
+                              "count of the program's by --url and --metric")
+        return sum(task["ipc"]["value"] * task["cycles"]["value"] for task in tasks)
+
+    def verify(self) -> str:
+        return "ok" if len(self.alive()) == len(self.pids) else "a process ended meanwhile"
+
+    def vanished(self) -> list[str]:
+        return []
+
+    def stop(self) -> None:
+        """They are the user's."""
