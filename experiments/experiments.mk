@@ -11,6 +11,7 @@ EXP_BUILT_WITH = $(shell $(CC) --version | head -n 1), $(EXP_CFLAGS)
 EXP_DEFINES = -DNP_VERSION='"$(VERSION)"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 
 EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update mix handover) pages emit
+EXP_HOT   := $(addprefix hot/,np_hot work ballast) redis/histogram pages emit
 EXP_REDIS := $(addprefix redis/,np_redis redis_workloads redis_tokens redis_data client histogram) emit
 
 $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)
@@ -19,6 +20,9 @@ $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)
 # By this name it is np-mem triad.
 $(BUILD)/np-triad: $(BUILD)/np-mem
 	ln -sf $(<F) $@
+
+$(BUILD)/np-hot: $(EXP_HOT:%=$(EXP_OBJ)/%.o)
+	$(CC) -o $@ $^ -pthread -lnuma -ljansson -lm
 
 $(BUILD)/np-redis: $(EXP_REDIS:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -lhiredis -ljansson -lm
@@ -45,7 +49,7 @@ $(PY_PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: experiments/program.sh pyproject.toml
 	chmod 755 $@
 
 .PHONY: tools
-tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
+tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
 
 include experiments/lab/plugin.mk
 include experiments/bench_lab/bench_lab.mk

@@ -30,7 +30,7 @@ def folder() -> Path:
 def environment() -> dict[str, str]:
     """Of a workload's programs. What they say is to be seen at once."""
     python = os.pathsep.join(filter(None, [str(folder()), os.environ.get("PYTHONPATH", "")]))
-    return {"PATH": f"{os.environ.get('PATH', os.defpath)}:{SBIN}", "PYTHONPATH": python, "PYTHONUNBUFFERED": "1"}
+    return {"PATH": f"{HERE.programs}:{os.environ.get('PATH', os.defpath)}:{SBIN}", "PYTHONPATH": python, "PYTHONUNBUFFERED": "1"}
 
 
 def remedy(need: Need) -> str:
