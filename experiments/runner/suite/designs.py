@@ -332,7 +332,10 @@ NO_CROSS = {MEMORY_ONLY: "a node without CPUs has no threads that could use the 
 CACHES = {MEMORY_ONLY: "the lines are in caches; their memory is on the node of one of the two cores",
           "spread": "which cores are beside each other is its question"}
 # Of single suites, beside what their design lacks.
-SUITE_LACKS = {"redis-tokens": {"size": "its keys are the words of a text, whose number its length does not give"}}
+SUITE_LACKS = {
+    "redis-tokens": {"size": "its keys are the words of a text, whose number its length does not give"},
+    "arena": {MEMORY_ONLY: "its programs' memory is where the kernel puts it, there too", "size": "the files of its programs have theirs"},
+}
 DESIGNS = {
     "contention": Design(contention, "local", "remote", may=("workers", "memory")),
     "cross": Design(cross, "reference", "opposite", may=("workers",), lacks=NO_CROSS),
