@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.bench_lab import inside
 from experiments.places import HERE
 from tests.waiting import eventually
 
@@ -104,6 +105,15 @@ def test_phases_are_of_two_processes_of_which_one_sleeps() -> None:
         os.kill(other, 9)
         assert found.process.wait() == 1
         assert found.process.stderr.read() == "np-hot: its other process has ended too early\n"
+
+
+@pytest.mark.lab
+def test_cold_memory_keeps_the_hot_one_in_slow_memory() -> None:
+    """And is given back: the second program finds fast memory free."""
+    words = "static --size 64M --seconds 0.1"
+    held, free = inside.run("cxl-3n", "sh", "-c", f"build/np-hot {words} --ballast && build/np-hot {words}", timed=False)
+    assert held["right"] and held["nodes_start"].get("2", 0) > 0.8 and held["fast_start"] < 0.2
+    assert free["right"] and free["fast_start"] == 1
 
 
 @pytest.mark.parametrize("offset", [0, 8 + 5 * LINE])
