@@ -15,8 +15,8 @@ from typing import Any
 from ..errors import CannotError, ExperimentError, UsageError
 from . import locality
 from .host import state
-from .host.host_nodes import Node
 from .host.guard import Guard, numa_balancing
+from .host.host_nodes import Node
 from .host.tool import Numaplace
 from .suite.schedule import Trial
 from .suite.suite import Suite

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
-from ..units import duration
 from ..mechanisms import registry
+from ..units import duration
 from . import check_machine, switched
 from .host import calibration, host_nodes, state
+from .host.guard import NUMA_BALANCING, Guard
 from .host.host_nodes import in_lab
 from .host.interrupts import stop_signals
-from .host.guard import NUMA_BALANCING, Guard
 from .host.tool import Numaplace, policy_of
 from .observe import Observer
 from .observe_static import StaticObserver

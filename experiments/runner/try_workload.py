@@ -14,8 +14,8 @@ from typing import Any
 from ..errors import CannotError, ExperimentError
 from ..places import HERE
 from .host import host_nodes, packages
-from .host.interrupts import stop_signals
 from .host.guard import Guard
+from .host.interrupts import stop_signals
 from .host.tool import MAKE_TOOLS, Numaplace
 from .suite import relative, schedule
 from .suite import suite as suites

@@ -7,7 +7,6 @@ import re
 import time
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 from ...errors import CannotError, ExperimentError
 from ..host.host_nodes import Node
