@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--lower", action="store_true", help="less of the metric is better")
     top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies,
                      help="policies and mechanisms instead of all that this machine has")
-    top.add_argument("--after", metavar="TIME", type=seconds, default=0.1, help="of its run: then a policy places it (100ms)")
+    top.add_argument("--after", metavar="TIME", type=seconds, default=0.02, help="of its run: then a policy places it (20ms)")
     top.add_argument("--precision", metavar="PERCENT", type=percent, default=1.0, help="of every mean's 95 %% interval, each way (1)")
     top.add_argument("--budget", metavar="TIME", default="10min", help="as in 10min or 1h (10min)")
     top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")

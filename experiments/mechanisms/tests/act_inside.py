@@ -29,7 +29,7 @@ AWAY = {"numa-balancing": 1, "tiering": 2, "demotion": 0, "damon": 2, "numad-dae
 KEPT = ("/proc/sys/kernel/numa_balancing", "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps",
         "/sys/kernel/debug/sched/numa_balancing/*", "/sys/kernel/mm/numa/demotion_enabled",
         "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "/sys/module/damon_stat/parameters/enabled",
-        "/sys/fs/cgroup/cgroup.subtree_control", "/sys/kernel/mm/transparent_hugepage/khugepaged/*")
+        "/sys/fs/cgroup/cgroup.subtree_control", "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs")
 
 
 def state() -> dict[str, str]:

@@ -83,7 +83,7 @@ def answer(*words: str | Path) -> dict[str, Any]:
 def test_answers_of_the_lab() -> None:
     """Dependent loads of one thread, beside its memory as it is: half of that on the other node costs, a move of both to
     the other node does not. What stays in the caches does not react."""
-    chase = ["--metric", r'"ns_per_operation": *([0-9.]+)', "--lower", "--", HERE.programs / "np-mem", "chase", "--seconds", "0.1",
+    chase = ["--metric", r'"ns_per_operation": *([0-9.]+)', "--lower", "--", HERE.programs / "np-mem", "chase", "--seconds", "0.2",
              "--size"]
     found = answer(*chase, "24M")
     by_name = {one["placement"]: one for one in found["options"]}
