@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 from ...errors import CannotError, ExperimentError
-from ..host.host_nodes import Node
+from ..host.host_nodes import Node, in_lab
 from ..host.tool import Numaplace
 from ..suite.schedule import Trial
 from ..suite.suite import Suite
@@ -65,6 +65,9 @@ class Attached(RunningWorkload):
         return sum(map(float, found))
 
     def _instructions(self, seconds: float) -> float:
+        if in_lab():
+            raise CannotError("the lab counts instructions by CPU, and other programs run there too: give a count of the program's by "
+                              "--url and --metric")
         tasks = self.numaplace.ps(self.pids, seconds)["tasks"]
         unknown = next((task for task in tasks if task["ipc"]["value"] is None or task["cycles"]["value"] is None), None)
         if unknown or not tasks:
