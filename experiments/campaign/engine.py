@@ -39,6 +39,7 @@ def settings(folder: Path, machines: list[Machine]) -> dict[str, Any]:
                      "stagedir": str(folder / "stage"), "outputdir": str(folder / "output")}],
         "environments": [{"name": "numaplace"}],
         "general": [{"check_search_path": [str(CHECK)], "keep_stage_files": True, "colorize": False}],
+        "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(folder / "results.db")}],
         "logging": [{"handlers": [log], "handlers_perflog": []}],
     }
 

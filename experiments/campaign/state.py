@@ -11,6 +11,7 @@ from typing import Any
 
 from experiments.campaign.machines import Machine
 from experiments.errors import UsageError
+from experiments.places import HERE
 from experiments.runner.records import results
 
 FILE = "campaign.json"
@@ -48,7 +49,8 @@ class Campaign:
     machines: list[Machine]
 
     def write(self) -> None:
-        told = {"name": self.name, "suites": self.suites, "options": self.options, "machines": [asdict(m) for m in self.machines]}
+        told = {"name": self.name, "reporter": str(HERE.programs / "numaplace"), "suites": self.suites, "options": self.options,
+                "machines": [asdict(m) for m in self.machines]}
         (self.folder / FILE).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
     def steps(self) -> list[Step]:

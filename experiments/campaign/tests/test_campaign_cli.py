@@ -7,9 +7,10 @@ import importlib.util
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,13 @@ def test_the_package_that_is_named_is_the_pinned_one() -> None:
     assert f"\n{engine.PACKAGE}\n" in pinned and f'"{engine.PACKAGE}"' in (HERE.sources / "pyproject.toml").read_text()
 
 
+def means(out: Path) -> set[str]:
+    """Names of those in ReFrame's database, of all its sessions."""
+    with closing(sqlite3.connect(out / "results.db")) as database:
+        sessions = [json.loads(blob) for blob, in database.execute("select json_blob from sessions")]
+    return {name for session in sessions for run in session["runs"] for case in run["testcases"] for name in case.get("perfvalues") or {}}
+
+
 @needs_reframe
 @pytest.mark.lab
 def test_a_campaign_goes_on_where_a_machine_failed(tmp_path: Path, machines: Path) -> None:
@@ -95,6 +103,8 @@ def test_a_campaign_goes_on_where_a_machine_failed(tmp_path: Path, machines: Pat
     assert "box 1" not in again.stdout  # it was done
     assert (tmp_path / "out/runs/my suite@box 1/results.jsonl").read_text() == kept
     assert measured(tmp_path / "out", "box 1") == measured(tmp_path / "out", "box 3") != []
+    assert means(tmp_path / "out") == {f"campaign:m{k}:sort-{n}-{where}/none/seconds" for k in (0, 2) for n in (300000, 1000000)
+                                       for where in ("local", "remote")}
     assert campaign(tmp_path, "report", "out").returncode == 0
     assert (tmp_path / "out/runs/report.html").exists()
 
