@@ -111,7 +111,9 @@ def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
 
 
 def test_a_block_that_fails_is_found_with_its_processes(tmp_path: Path) -> None:
-    block = documents.Block("nowhere.md:1", "sh", "", "sleep 600 & echo $! > pid\necho said\nfalse\n")
+    # Bash loses a signal to a child that has not become its program yet.
+    text = "sleep 600 & echo $! > pid\nuntil grep -q sleep /proc/$!/comm; do :; done\necho said\nfalse\n"
+    block = documents.Block("nowhere.md:1", "sh", "", text)
     with pytest.raises(AssertionError, match="nowhere.md:1:\nsaid"):
         documents.run([block], tmp_path, 60)
     assert eventually(lambda: has_ended(int((tmp_path / "pid").read_text())))
