@@ -130,7 +130,7 @@ class Command(RunningWorkload):
             return False
 
     def _find(self, processes: list[Process]) -> None:
-        """The program and what it has forked are the tasks from now on."""
+        """The tasks: the program and its descendants."""
         task, = self.tasks
         self.found = processes
         names = [self.role, *(f"{process.comm}-{k}" for k, process in enumerate(processes[1:], 2))]
