@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -92,9 +93,12 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="a parameter, as in triad.size=512M")
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
-    one.add_argument("--boots", type=int, default=1, metavar="N",
-                     help="in the lab: shares the repeats out over N boots, each with every combination")
-    one.add_argument("--end", type=int, metavar="REPEAT", help=argparse.SUPPRESS)  # what the host tells the guest
+    one.add_argument("--boots", type=int, metavar="N",
+                     help="in the lab: shares the repeats out over N boots, each with every combination (1, or what the suite says)")
+    one.add_argument("--jobs", type=int, metavar="N",
+                     help="in the lab: so many of the boots side by side (1; of a suite's own boots one a processor)")
+    one.add_argument("--begin", type=int, default=0, metavar="REPEAT", help=argparse.SUPPRESS)  # what the host tells the guest
+    one.add_argument("--end", type=int, metavar="REPEAT", help=argparse.SUPPRESS)
     one.add_argument("--budget", metavar="TIME", type=estimate.budget,
                      help="as many repeats as fit, as in 8h or 1h30min; none begins later")
     one.add_argument("--no-calibrate", action="store_true",
@@ -135,9 +139,10 @@ def request_of(args: argparse.Namespace) -> Request:
     for name in ("kernel", "functional", "timed"):
         if getattr(args, name) and args.lab is None:
             raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
-    if args.boots != 1 and args.lab is None:
+    if args.boots is not None and args.lab is None:
         raise UsageError("--boots is the lab's: give --lab MACHINE too")
-    if args.boots != 1 and args.repeat_until_ci is not None:
+    boots, jobs = boots_of(args, suite)
+    if boots != 1 and args.repeat_until_ci is not None:
         raise UsageError("--boots and --repeat-until-ci: give one of them, as the repeats of a boot are fixed before it")
     if args.functional and args.timed:
         raise UsageError("--functional and --timed: give one of them")
@@ -145,7 +150,18 @@ def request_of(args: argparse.Namespace) -> Request:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
                    args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
-                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget, args.boots, args.end)
+                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget, boots, jobs, args.begin, args.end)
+
+
+def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
+    """And how many of them run side by side. A functional machine uses several processors itself."""
+    own = args.lab is not None and args.boots is None and args.repeat_until_ci is None
+    boots = min(suite.boots, suite.repeats) if own else 1 if args.boots is None else args.boots
+    usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
+    jobs = usual if args.jobs is None else args.jobs
+    if not 1 <= jobs <= max(1, boots):
+        raise UsageError(f"--jobs {jobs}: the run has {boots} boot{'s' * (boots > 1)}: give more --boots")
+    return boots, jobs
 
 
 def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:
@@ -219,7 +235,7 @@ def shortened(names: list[str], most: int = 8) -> str:
 
 def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
     """The same run, as the guest is to be told: the folder is prepared, so it goes on there."""
-    words = ["run", args.suite, "--out", str(request.out), "--engine", args.engine]
+    words = ["run", args.suite, "--engine", args.engine]
     for name, value in (("--repeats", args.repeats), ("--seed", args.seed),
                         ("--repeat-until-ci", args.repeat_until_ci), ("--max-repeats", args.max_repeats)):
         words += [name, str(value)] if value is not None else []

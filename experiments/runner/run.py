@@ -45,7 +45,9 @@ class Request:
     quick: bool = False
     budget: float | None = None         # seconds
     boots: int = 1                      # that the host shares the repeats out over
-    end: int | None = None              # the repeat before which this boot ends
+    jobs: int = 1                       # boots side by side
+    begin: int = 0                      # this boot's first repeat
+    end: int | None = None              # the repeat before which it ends
 
 
 def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
@@ -63,9 +65,9 @@ def planned(request: Request, lab: str | None) -> Request:
     if begun is not None and begun <= asked:
         request = replace(request, suite=replace(request.suite, repeats=begun))
     elif request.budget is not None:
-        request = replace(request, suite=estimate.within(request.suite, request.budget, lab))
+        request = replace(request, suite=estimate.within(request.suite, request.budget * request.jobs, lab))
     found, repeats = estimate.of(request.suite, lab), request.suite.repeats
-    takes = found.source if found.seconds is None else f"about {duration(found.seconds)} ({found.source})"
+    takes = found.source if found.seconds is None else f"about {duration(found.seconds / request.jobs)} ({found.source})"
     fewer = f"; {repeats} of {asked} repeats, for the budget" if repeats < asked else ""
     print(f"{request.suite.name}: {found.observations} observations, {takes}{fewer}", flush=True)
     return request
@@ -97,6 +99,8 @@ def prepare_folder(request: Request) -> None:
     if (request.out / results.NAME).exists() and not request.resume:
         raise UsageError(f"{request.out} holds results already: go on with --resume, throw them away "
                          "with --force, or choose another --out")
+    if not request.resume:
+        (request.out / manifest.NAME).unlink(missing_ok=True)  # of a run that was stopped before its first result
 
 
 def run(request: Request, report: Report) -> int:
@@ -140,10 +144,15 @@ def tell_precision(request: Request) -> None:
         print(f"{request.suite.name}: {told}", flush=True)
 
 
+def _goes_on(request: Request, records: list[dict[str, Any]]) -> bool:
+    """A boot beside others has the manifest of the first before it has a record."""
+    return bool(records) or request.resume and (request.out / manifest.NAME).exists()
+
+
 def _model(request: Request, numaplace: Numaplace, platform: str, records: list[dict[str, Any]],
            scratch: Path) -> tuple[Request, dict[str, Any] | None]:
     """The model that policies plan with; the time that it takes to measure it is a part of the budget."""
-    begin, begun = time.monotonic(), manifest.model(request.out) if records else None
+    begin, begun = time.monotonic(), manifest.model(request.out) if _goes_on(request, records) else None
     ours = replace(request.suite, policies=tuple(registry.only_policies(request.suite.policies)))
     model = calibration.of_run(ours, numaplace, platform, request.out, begun, scratch)
     if request.budget is not None:
@@ -159,7 +168,7 @@ def _manifest(request: Request, numaplace: Numaplace, platform: str, model: dict
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
     if request.quick and platform == "real":
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
-    if records:
+    if _goes_on(request, records):
         manifest.check_same(request.out, now)
         manifest.go_on(request.out, now)
     else:
@@ -177,7 +186,8 @@ class Runner:
 
     def all(self) -> int:
         suite = self.request.suite
-        trials = [trial for trial in schedule.make(suite) if self.request.end is None or trial.repeat < self.request.end]
+        begin, end = self.request.begin, suite.repeats if self.request.end is None else self.request.end
+        trials = [trial for trial in schedule.make(suite) if trial.warmup or begin <= trial.repeat < end]
         self._observe(trials, len(trials))
         while self.request.until_ci is not None and not self.over:
             more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)

@@ -119,7 +119,8 @@ def options(args: argparse.Namespace, budget: int | None = None) -> list[str]:
     for name in ("kernel", "repeats", "seed", "repeat_until_ci"):
         value = getattr(args, name)
         words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
-    words += ["--boots", str(args.boots)] if args.boots != 1 else []
+    for name in ("boots", "jobs"):
+        words += [f"--{name}", str(getattr(args, name))] if getattr(args, name) is not None else []
     words += ["--policies", ",".join(args.policies)] if args.policies else []
     words += ["--budget", f"{budget}s"] if budget is not None else []
     return words + [f"--{name}" for name in ("quick", "no-calibrate", "resume", "force", "functional", "timed")

@@ -12,13 +12,14 @@ from typing import Any, BinaryIO
 from ..errors import CannotError, ExperimentError, UsageError
 from ..places import HERE
 from . import progress
-from .boots import shares
+from .boots import at_once, shares
 from .boots.host_load import HostLoad
+from .boots.shares import Share
 from .host import calibration
 from .host.interrupts import stop_signals
 from .host.process import start
 from .host.tool import MAKE_TOOLS, Numaplace, last_line
-from .records import results
+from .records import manifest, results
 from .run import Request, check_policies, prepare_folder, tell_precision
 from .suite import estimate, schedule
 from .workloads.kinds import check_programs
@@ -35,43 +36,60 @@ def run(request: Request, machine: str, kernel: str | None, arguments: list[str]
         raise CannotError(f"{numaplace} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
-    ends = shares.ends(request.suite.repeats, request.boots)
+    parts = shares.of(request.suite, request.boots)
     prepare_folder(request)
     _check_shared(request.out)
     words = [numaplace, "lab", "run", "--machine", machine, *(["--kernel", kernel] if kernel else []),
              *["--functional"] * functional, "--timeout", "0"]
-    with stop_signals(), open(request.out / LOG, "w+b") as log:
+    with stop_signals():
+        at_once.gather(request.out)  # what a run has left that was killed
         begin, made = time.monotonic(), results.count(request.out)
-        status = _boots(words, arguments, log, request, machine, ends)
+        status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(words, arguments, request, machine, _left(request, parts))
         if not functional:
-            estimate.keep(request.suite, machine, time.monotonic() - begin, results.count(request.out) - made)
+            estimate.keep(request.suite, machine, (time.monotonic() - begin) * request.jobs, results.count(request.out) - made)
         tell_precision(request)
         if status:
-            _explain(status, request.out / LOG, machine)
+            _explain(status, request.out / at_once.log_of(LOG, boot), machine)
     return status
 
 
-def _boots(words: list[Any], arguments: list[str], log: BinaryIO, request: Request, machine: str,
-           ends: list[int]) -> int:
-    """Those of which something is left to make, one where nothing is; the last is one that did not make its share."""
-    status = None
-    for boot, end in enumerate(ends):
-        if shares.left(request.suite, results.read(request.out), end):
-            status = _boot(command_of(words, arguments, request, boot, end), log, request, machine)
-            if shares.left(request.suite, results.read(request.out), end):
+def _left(request: Request, parts: list[Share]) -> list[Share]:
+    """Those of which something is left to make; the last one where nothing is, which says how the run ended."""
+    records = results.read(request.out)
+    return [part for part in parts if part.left(records)] or parts[-1:]
+
+
+def _in_turn(words: list[Any], arguments: list[str], request: Request, machine: str, parts: list[Share]) -> tuple[int, int]:
+    """The last is one that did not make its share."""
+    status = 0
+    with open(request.out / LOG, "w+b") as log:
+        for part in parts:
+            status = _boot(command_of(words, arguments, request, part, request.out), log, request, machine)
+            if part.left(results.read(request.out)):
                 break
-    if status is None:
-        status = _boot(command_of(words, arguments, request, len(ends) - 1, ends[-1]), log, request, machine)
-    return status
+    return status, 0
 
 
-def command_of(words: list[Any], arguments: list[str], request: Request, boot: int, end: int) -> list[Any]:
+def _side_by_side(words: list[Any], arguments: list[str], request: Request, machine: str,
+                  parts: list[Share]) -> tuple[int, int]:
+    def begin(part: Share, folder: Path) -> subprocess.Popen[bytes]:
+        with open(folder / LOG, "wb") as log:
+            return start(command_of(words, arguments, request, part, folder), signal.SIGTERM, stdin=subprocess.DEVNULL,
+                         stdout=log, stderr=log)
+
+    total = len(schedule.make(request.suite))  # each boot has warm-ups besides
+    with progress.make(total) as display:
+        return at_once.run(request.out, parts, request.jobs, begin, _end, lambda made: display.show(min(made, total), machine))
+
+
+def command_of(words: list[Any], arguments: list[str], request: Request, part: Share, folder: Path) -> list[Any]:
     """A snapshot has what a kernel chose at random, so that several boots, also of a resumed run, are without."""
-    console = CONSOLE if not boot else f"console-{boot + 1}.log"
-    goes_on = results.count(request.out) > 0
-    return [*words, *["--no-snapshot"] * (goes_on or request.boots > 1), "--console", request.out / console, "--",
-            HERE.programs / "numaplace-experiment", *arguments, *["--resume"] * (goes_on and "--resume" not in arguments),
-            *(["--end", str(end)] if request.boots > 1 else [])]
+    console = folder / (CONSOLE if folder != request.out else at_once.log_of(CONSOLE, part.boot))
+    goes_on = (folder / manifest.NAME).exists()
+    several = ["--begin", str(part.begin), "--end", str(part.end)] if request.boots > 1 else []
+    return [*words, *["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console, "--",
+            HERE.programs / "numaplace-experiment", *arguments, "--out", str(folder),
+            *["--resume"] * (goes_on and "--resume" not in arguments), *several]
 
 
 def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:

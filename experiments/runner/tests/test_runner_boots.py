@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from experiments.runner import cli, run_all, run_in_lab
-from experiments.runner.boots import shares
+from experiments.runner.boots import at_once, shares
 from experiments.runner.boots.host_load import HostLoad
 from experiments.runner.host import state
 from experiments.runner.records import manifest, results
+from experiments.runner.suite import suite as suites
 
 ROOT = Path(__file__).resolve().parents[3]
 SUITE = """
@@ -122,15 +125,16 @@ def test_a_guest_that_made_nothing_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("repeats, boots, ends", [(10, 1, [10]), (10, 4, [2, 5, 7, 10]), (3, 3, [1, 2, 3])])
-def test_repeats_are_shared_out(repeats: int, boots: int, ends: list[int]) -> None:
-    assert shares.ends(repeats, boots) == ends
+def test_repeats_are_shared_out(small: Path, repeats: int, boots: int, ends: list[int]) -> None:
+    parts = shares.of(replace(suites.load(str(small)), repeats=repeats), boots)
+    assert [part.end for part in parts] == ends and [part.begin for part in parts] == [0, *ends[:-1]]
 
 
 BOOTED = """
 import sys
 from pathlib import Path
 from experiments.runner import cli
-from experiments.runner.boots import shares
+from experiments.runner.boots import at_once, shares
 from experiments.runner.host import state
 state.BOOT = Path(sys.argv[1])
 sys.exit(cli.main(sys.argv[2:]))
@@ -178,6 +182,43 @@ def test_boots_that_were_made_are_not_made_again(small: Path, boots: list[list[s
     assert len(boots) == 3 and made(small)[3:] == [("boot 3", 0, True), ("boot 3", 2, False), ("boot 3", 3, False)]
 
 
+def test_boots_side_by_side_make_one_run(small: Path, boots: list[list[str]]) -> None:
+    assert run(small, "--lab", "demo-2s", "--boots", "3", "--jobs", "2") == 0
+    records, told = of(small)
+    assert sorted({(r["boot_id"], r["repeat"]) for r in records if not r.get("warmup")}, key=lambda both: both[1]) == [
+        ("boot 1", 0), ("boot 2", 1), ("boot 3", 2), ("boot 3", 3)]
+    assert [entry["boot_id"] for entry in told["boots"]] == ["boot 1", "boot 2", "boot 3"]
+    assert all("host_load" in record for record in records) and not at_once.folders(small.parent / "out")
+    assert {path.name for path in (small.parent / "out").glob("*.log")} == {"lab.log", "lab-2.log", "lab-3.log"}
+    assert all("--no-snapshot" in command for command in boots)
+
+
+def test_boots_side_by_side_go_on(small: Path, boots: list[list[str]]) -> None:
+    """One record of the second boot's is missing, and the first boot's were not gathered yet."""
+    out, words = small.parent / "out", ("--lab", "demo-2s", "--boots", "2", "--jobs", "2")
+    assert run(small, *words) == 0
+    records = of(small)[0]
+    (out / "boot-1").mkdir()
+    results.rewrite(out / "boot-1", [r for r in records if r["repeat"] < 2])
+    shutil.copyfile(out / manifest.NAME, out / "boot-1" / manifest.NAME)
+    results.rewrite(out, [r for r in records if r["repeat"] == 2])
+    assert run(small, *words, "--resume") == 0
+    assert len(boots) == 3 and sorted(repeat for _, repeat, warmup in made(small) if not warmup) == [0, 1, 2, 3]
+
+
+def test_side_by_side_a_boot_that_fails_is_told(small: Path, monkeypatch, capsys) -> None:
+    started = []
+
+    def start(_command, _end, **streams) -> subprocess.Popen[bytes]:
+        started.append(streams)
+        return subprocess.Popen(["sh", "-c", "echo numaplace: no memory >&2; exit 3"], **streams)
+
+    monkeypatch.setattr(run_in_lab, "start", start)
+    monkeypatch.chdir(small.parent)
+    assert run(small, "--lab", "demo-2s", "--boots", "4", "--jobs", "2") == 3
+    assert "in the lab (demo-2s): numaplace: no memory (all of it: " in capsys.readouterr().err and len(started) == 1, "none begins after it"
+
+
 def test_all_suites_are_told_of_the_boots() -> None:
     words = run_all.options(cli.parser().parse_args(["run", "--all", "--lab", "--boots", "3"]))
     assert words[words.index("--boots") + 1] == "3"
@@ -187,6 +228,7 @@ def test_all_suites_are_told_of_the_boots() -> None:
 @pytest.mark.parametrize("words, said", [
     (["--boots", "2"], "--boots is the lab's"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
     (["--lab", "--boots", "0"], "each boot makes one at least"),
+    (["--lab", "--boots", "2", "--jobs", "3"], "the run has 2 boots"), (["--jobs", "2"], "the run has 1 boot:"),
     (["--lab", "--boots", "2", "--repeat-until-ci", "2%"], "give one of them")])
 def test_boots_that_cannot_be(small: Path, boots: list[list[str]], capsys, words: list[str], said: str) -> None:
     assert run(small, *words) == 2

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots side by side. Each works in a folder of its own below the run's, and what they made is gathered in the run's.
+
+The manifest is the first boot's: another begins when it is there, so that all plan with one contention model.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..records import manifest, results
+from .host_load import HostLoad
+from .shares import Share
+
+POLL = 0.5  # s
+Process = subprocess.Popen[bytes]
+
+
+class Lane:
+    def __init__(self, share: Share, folder: Path, start: Callable[[Share, Path], Process]) -> None:
+        self.share, self.folder = share, folder
+        self.host = HostLoad(folder)
+        self.child = start(share, folder)
+
+    def ended(self) -> bool:
+        over = self.child.poll() is not None
+        self.host.look(results.count(self.folder))
+        return over
+
+
+def run(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Share, Path], Process],
+        stop: Callable[[Process], None], tell: Callable[[int], None]) -> tuple[int, int]:
+    """At most `jobs` at a time. Returns the status of the last boot that failed, else 0, and the boot's number.
+
+    None begins after one that did not make its share; those that run make theirs. tell(): of all observations there are.
+    """
+    waiting, lanes, status, boot, before = list(shares), list[Lane](), 0, shares[-1].boot, results.count(out)
+    try:
+        while lanes or waiting:
+            if waiting and len(lanes) < jobs and (not lanes or source(out)):
+                lanes.append(Lane(waiting[0], hand_out(out, waiting.pop(0)), start))
+            for lane in [lane for lane in lanes if lane.ended()]:
+                lanes.remove(lane)
+                lane.host.write()
+                if lane.child.returncode:
+                    status, boot = lane.child.returncode, lane.share.boot
+                if lane.share.left(results.read(lane.folder)):
+                    waiting.clear()
+            tell(max(before, sum(map(results.count, folders(out)))))
+            time.sleep(POLL)
+    finally:
+        for lane in lanes:
+            stop(lane.child)
+            lane.host.write()
+        gather(out)
+    return status, boot
+
+
+def hand_out(out: Path, share: Share) -> Path:
+    """The boot goes on with what the run has of its repeats."""
+    folder, first = out / f"boot-{share.boot + 1}", source(out)
+    folder.mkdir()
+    if first:
+        shutil.copyfile(first, folder / manifest.NAME)
+    made = [record for record in results.read(out) if share.has(record)]
+    if made:
+        results.rewrite(folder, made)
+    return folder
+
+
+def source(out: Path) -> Path | None:
+    """The run's manifest, or that of its first boot; None while no boot has written one."""
+    found = (one / manifest.NAME for one in (out, *folders(out)))
+    return next((path for path in found if path.exists()), None)
+
+
+def gather(out: Path) -> None:
+    """Also what boots left whose run was killed. A record is known by the boot and the time it was made."""
+    records, told = results.read(out), _manifest(out)
+    for folder in folders(out):
+        known = {_identity(record) for record in records}
+        records += [record for record in results.read(folder) if _identity(record) not in known]
+        told = _with_boots(told, _manifest(folder))
+    if told:
+        results.rewrite(out, sorted(records, key=lambda record: record["started"]))
+        manifest.write(out, told)
+    for folder in folders(out):
+        for log in folder.glob("*.log"):
+            log.rename(out / log_of(log.name, int(folder.name.removeprefix("boot-")) - 1))
+        shutil.rmtree(folder)
+
+
+def folders(out: Path) -> list[Path]:
+    return sorted(out.glob("boot-[0-9]*"), key=lambda path: int(path.name.removeprefix("boot-")))
+
+
+def log_of(name: str, boot: int) -> str:
+    """'lab.log' of the first boot, 'lab-2.log' of the second."""
+    stem, _, end = name.rpartition(".")
+    return f"{stem}-{boot + 1}.{end}" if boot else name
+
+
+def _identity(record: dict[str, Any]) -> tuple[str, str]:
+    return record["boot_id"], record["started"]
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / manifest.NAME
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def _with_boots(told: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    known = {boot["boot_id"] for boot in told.get("boots", [])}
+    more = [boot for boot in other.get("boots", []) if boot["boot_id"] not in known]
+    return (told or other) | {"boots": told.get("boots", []) + more}
