@@ -11,7 +11,7 @@ EXP_BUILT_WITH = $(shell $(CC) --version | head -n 1), $(EXP_CFLAGS)
 EXP_DEFINES = -DNP_VERSION='"$(VERSION)"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 
 EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update mix handover) pages emit
-EXP_HOT   := $(addprefix hot/,np_hot work ballast) redis/histogram pages emit
+EXP_HOT   := $(addprefix hot/,np_hot work place ballast) redis/histogram pages emit
 EXP_REDIS := $(addprefix redis/,np_redis redis_workloads redis_tokens redis_data client histogram) emit
 
 $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PART  (2UL << 20)  /* of the room: a huge page fits */
-#define SPARE (96UL << 20) /* for the kernel and for programs that look on */
+#define PART (2UL << 20) /* of the room: a huge page fits */
 
 static int file = -1;
 static size_t bytes;
@@ -47,10 +46,10 @@ int hot_ballast(const struct hot_options *o)
 			*(hot_is_fast(node) ? &fast : &slow) += free;
 	if (!slow)
 		return 0; /* one node: there is nowhere else */
-	if ((unsigned long long)slow < o->bytes + SPARE)
+	if ((unsigned long long)slow < o->bytes + HOT_SPARE)
 		return np_fail("--ballast: the slower nodes have %lld MiB free, and --size needs %zu with %lu spare: "
 			       "give a smaller --size",
-			       slow >> 20, o->bytes >> 20, SPARE >> 20);
+			       slow >> 20, o->bytes >> 20, HOT_SPARE >> 20);
 	bytes = fast;
 	file = memfd_create("np-hot-ballast", MFD_CLOEXEC);
 	if (file < 0 || fallocate(file, 0, 0, bytes))

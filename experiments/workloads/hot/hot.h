@@ -11,9 +11,10 @@
 
 #define HOT_LINE      64
 #define HOT_NODES     64
-#define HOT_QUANTILES 16384 /* of the Zipf distribution of pages */
+#define HOT_QUANTILES 16384	   /* of the Zipf distribution of pages */
+#define HOT_SPARE     (96UL << 20) /* of a node: for the kernel and for programs that look on */
 
-enum hot_pattern { HOT_STATIC, HOT_MOVING, HOT_SCAN, HOT_GROWTH, HOT_PHASES };
+enum hot_pattern { HOT_STATIC, HOT_MOVING, HOT_SCAN, HOT_GROWTH, HOT_PHASES, HOT_BALLAST };
 
 struct hot_options {
 	enum hot_pattern pattern;
@@ -22,7 +23,12 @@ struct hot_options {
 	double hot, room; /* percent of bytes */
 	double writes;	  /* percent of the accesses */
 	double seconds, period, zipf, threads, seed;
-	bool ballast;
+	bool ballast, clairvoyant;
+};
+
+/* Lines of a worker's memory; none where it has none to access. */
+struct hot_span {
+	size_t first, lines;
 };
 
 /* Of a page's first line, the stamp says which page it is. */
@@ -37,7 +43,8 @@ struct hot_worker {
 	unsigned int tenant;
 	struct hot_line *line;
 	size_t lines, hot_lines, filled, scanned;
-	uint32_t *page_at; /* by quantile, or NULL: uniform */
+	uint32_t *page_at;	/* by quantile, or NULL: uniform */
+	struct hot_span placed; /* by a clairvoyant */
 	struct np_random random;
 	uint64_t operations, late, writes, sink;
 	struct np_histogram latency;
@@ -75,5 +82,11 @@ int hot_ballast(const struct hot_options *o);
 int hot_make_room(const struct hot_options *o);
 
 bool hot_is_fast(unsigned int node);
+
+/* Of a Zipf distribution: the hottest page has rank 0, and each may lie anywhere. */
+size_t hot_page_of(size_t rank, size_t pages);
+
+/* Moves this span, or the pages of the distribution that the room is enough for, to the fast nodes. */
+void hot_place(const struct hot_options *o, struct hot_worker *w, struct hot_span hot);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define MAX_THREADS 256
 
-static const char *const patterns[] = { "static", "moving", "scan", "growth", "phases" };
+static const char *const patterns[] = { "static", "moving", "scan", "growth", "phases", "ballast" };
 
 static struct hot_run *run;
 
@@ -27,7 +27,8 @@ static const char about[] =
 	"  moving   the hot part is the next one after each period\n"
 	"  scan     all of the memory is read in turn, as many lines as of the hot part\n"
 	"  growth   the memory grows for three quarters of the time, and what came last is hot\n"
-	"  phases   two processes, each with half of the memory: one works, the other sleeps";
+	"  phases   two processes, each with half of the memory: one works, the other sleeps\n"
+	"  ballast  none: only holds the nodes with CPUs full of cold memory, but for --room, until it is ended";
 
 /* clang-format off */
 static const struct argp_option table[] = {
@@ -41,6 +42,7 @@ static const struct argp_option table[] = {
 	{ "zipf", 'z', "ALPHA", 0, "pages of static by Zipf's distribution", 0 },
 	{ "ballast", 'b', NULL, 0, "first fill the nodes with CPUs with cold memory; where all have CPUs, its own", 0 },
 	{ "room", 'R', "PERCENT", 0, "of --size that the ballast gives back before the work (0)", 0 },
+	{ "clairvoyant", 'c', NULL, 0, "moves its hot memory to the fast nodes itself, as soon as it is hot", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -85,6 +87,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	if (key == 'b')
 		o->ballast = true;
+	else if (key == 'c')
+		o->clairvoyant = true;
 	else if (key == 's')
 		err = np_parse_bytes(text, &o->bytes) ?
 			      np_fail("--size %s: needs bytes, as in 64M", text) :
@@ -100,6 +104,17 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	if (err == -1)
 		exit(2);
 	return key == ARGP_KEY_END ? 0 : err;
+}
+
+/* For a program that runs beside it. */
+static int hold(const struct hot_options *o)
+{
+	if (hot_ballast(o) || hot_make_room(o))
+		return 1;
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
 }
 
 /* Equal parts of whole pages, a page of each hot at least. */
@@ -215,6 +230,26 @@ static json_t *shares(unsigned int when, double *fast)
 	return found;
 }
 
+/*
+ * (sum x)^2 / (n sum x^2): 1 where all have done as much, 1/n where one has done everything.
+ * Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984.
+ */
+static double fairness(void)
+{
+	unsigned int n = run->o.pattern == HOT_PHASES ? 2 : run->workers;
+	double sum = 0, squares = 0, x;
+
+	for (unsigned int k = 0; k < n; k++) {
+		x = 0;
+		for (unsigned int w = 0; w < run->workers; w++)
+			if ((run->o.pattern == HOT_PHASES ? run->worker[w].tenant : w) == k)
+				x += run->worker[w].operations;
+		sum += x;
+		squares += x * x;
+	}
+	return squares > 0 ? sum * sum / (n * squares) : 1;
+}
+
 static int tell(void)
 {
 	struct np_histogram latency = { 0 };
@@ -233,10 +268,10 @@ static int tell(void)
 		latency.count += w->latency.count;
 		latency.max = w->latency.max > latency.max ? w->latency.max : latency.max;
 	}
-	np_emit(json_pack("{s:s, s:f, s:f, s:f, s:I, s:I, s:o, s:o, s:f, s:f, s:b}", "pattern", run->o.name,
+	np_emit(json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o, s:f, s:f, s:b}", "pattern", run->o.name,
 			  "operations", operations, "ops_per_second", operations / run->o.seconds,
 			  "late_ops_per_second", late / run->o.seconds * 3,
-			  "p50_ns", (json_int_t)np_histogram_at(&latency, 0.5),
+			  "fairness", fairness(), "p50_ns", (json_int_t)np_histogram_at(&latency, 0.5),
 			  "p99_ns", (json_int_t)np_histogram_at(&latency, 0.99), "nodes_start", start, "nodes_end", end,
 			  "fast_start", fast[0], "fast_end", fast[1], "right", right));
 	return right ? 0 : 1;
@@ -259,6 +294,8 @@ int main(int argc, char **argv)
 	argp_program_version = "np-hot " NP_VERSION "; " NP_BUILT_WITH;
 	argp_err_exit_status = 2;
 	argp_parse(&parser, argc, argv, 0, NULL, &o);
+	if (o.pattern == HOT_BALLAST)
+		return hold(&o);
 	workers = o.threads * (o.pattern == HOT_PHASES ? 2 : 1);
 	run = mmap(NULL, sizeof(*run) + workers * sizeof(run->worker[0]), PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);

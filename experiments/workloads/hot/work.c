@@ -15,10 +15,6 @@
 #define LATE	(2.0 / 3)  /* of the time, from which on operations are also counted apart */
 #define SPREAD	2654435761 /* a prime above every number of pages: ranks times it meet every page */
 
-struct span {
-	size_t first, lines;
-};
-
 static size_t page_lines(void)
 {
 	return sysconf(_SC_PAGESIZE) / HOT_LINE;
@@ -29,7 +25,12 @@ static uint64_t odd(size_t line)
 	return 2 * line + 1;
 }
 
-/* The hottest of all pages have the first quantiles, and lie anywhere in the memory. */
+size_t hot_page_of(size_t rank, size_t pages)
+{
+	return rank * SPREAD % pages;
+}
+
+/* The hottest of all pages have the first quantiles. */
 static int distribute(const struct hot_options *o, struct hot_worker *w)
 {
 	size_t pages = w->lines / page_lines(), rank = 0;
@@ -43,7 +44,7 @@ static int distribute(const struct hot_options *o, struct hot_worker *w)
 	for (size_t q = 0; q < HOT_QUANTILES; q++) {
 		while (rank < pages && sum * HOT_QUANTILES <= total * q)
 			sum += pow(++rank, -o->zipf);
-		w->page_at[q] = (rank - 1) * SPREAD % pages;
+		w->page_at[q] = hot_page_of(rank - 1, pages);
 	}
 	return 0;
 }
@@ -65,25 +66,26 @@ int hot_fill(const struct hot_options *o, struct hot_worker *w)
 	return err;
 }
 
-/* What is hot at this time; no lines where the worker has none to access. */
-static struct span hot_span(const struct hot_options *o, const struct hot_worker *w, double elapsed)
+/* What is hot at this time. */
+static struct hot_span hot_span(const struct hot_options *o, const struct hot_worker *w,
+				double elapsed)
 {
 	unsigned long turn = elapsed > 0 ? elapsed / o->period : 0;
 
 	switch (o->pattern) {
 	case HOT_MOVING:
-		return (struct span) { turn % (w->lines / w->hot_lines) * w->hot_lines,
-				       w->hot_lines };
+		return (struct hot_span) { turn % (w->lines / w->hot_lines) * w->hot_lines,
+					   w->hot_lines };
 	case HOT_GROWTH:
-		return (struct span) { w->filled - w->hot_lines, w->hot_lines };
+		return (struct hot_span) { w->filled - w->hot_lines, w->hot_lines };
 	case HOT_PHASES:
-		return (struct span) { 0, turn % 2 == w->tenant ? w->hot_lines : 0 };
+		return (struct hot_span) { 0, turn % 2 == w->tenant ? w->hot_lines : 0 };
 	default:
-		return (struct span) { 0, w->hot_lines };
+		return (struct hot_span) { 0, w->hot_lines };
 	}
 }
 
-static inline size_t pick(const struct hot_worker *w, struct span s, uint64_t r)
+static inline size_t pick(const struct hot_worker *w, struct hot_span s, uint64_t r)
 {
 	if (w->page_at)
 		return w->page_at[r / (UINT64_MAX / HOT_QUANTILES + 1)] * page_lines() +
@@ -91,7 +93,7 @@ static inline size_t pick(const struct hot_worker *w, struct span s, uint64_t r)
 	return s.first + ((r >> 32) * s.lines >> 32);
 }
 
-static void access_hot(const struct hot_options *o, struct hot_worker *w, struct span s)
+static void access_hot(const struct hot_options *o, struct hot_worker *w, struct hot_span s)
 {
 	unsigned int writes = o->writes * 2.56;
 	struct np_random random = w->random;
@@ -132,7 +134,7 @@ static void grow(const struct hot_options *o, struct hot_worker *w, double elaps
 void hot_work(const struct hot_options *o, struct hot_worker *w, double begin)
 {
 	double end = begin + o->seconds, now = np_now(), before;
-	struct span hot;
+	struct hot_span hot;
 
 	while (now < end) {
 		if (o->pattern == HOT_GROWTH)
@@ -140,6 +142,8 @@ void hot_work(const struct hot_options *o, struct hot_worker *w, double begin)
 		if (o->pattern == HOT_SCAN)
 			scan(w);
 		hot = hot_span(o, w, now - begin);
+		if (o->clairvoyant)
+			hot_place(o, w, hot);
 		if (!hot.lines) {
 			before = begin + (floor((now - begin) / o->period) + 1) * o->period;
 			np_sleep_until(before < end ? before : end);
@@ -159,7 +163,7 @@ void hot_work(const struct hot_options *o, struct hot_worker *w, double begin)
 void hot_sample(const struct hot_options *o, struct hot_worker *w, double elapsed, double *nodes)
 {
 	struct np_random random = np_random_from(o->seed + 1);
-	struct span hot = hot_span(o, w, elapsed);
+	struct hot_span hot = hot_span(o, w, elapsed);
 	void *address[SAMPLES];
 	int status[SAMPLES];
 

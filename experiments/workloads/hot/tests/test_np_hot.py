@@ -116,6 +116,31 @@ def test_cold_memory_keeps_the_hot_one_in_slow_memory() -> None:
     assert free["right"] and free["fast_start"] == 1
 
 
+@pytest.mark.lab
+def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
+    """Without it the hot part of each pattern stays in slow memory."""
+    patterns = ["static --room 30", "static --zipf 1.1 --room 50", "moving --period 0.4 --room 40", "phases --period 0.4 --room 30 --hot 50"]
+    runs = [f"build/np-hot {words} --size 64M --seconds 1.2 --ballast{more}" for words in patterns for more in ("", " --clairvoyant")]
+    found = inside.run("cxl-3n", "sh", "-ec", "; ".join(runs), timed=False)
+    assert len(found) == 8 and all(one["right"] for one in found)
+    for blind, clear in zip(found[::2], found[1::2], strict=True):
+        assert blind["fast_end"] < 0.5 and clear["fast_end"] > 0.8, (blind, clear)
+
+
+@pytest.mark.lab
+def test_a_ballast_is_held_for_another_program() -> None:
+    hold = "build/np-hot ballast --size 64M --room 50 >/tmp/held & until grep -q ready /tmp/held; do sleep 0.1; done"
+    held, free = inside.run("cxl-3n", "sh", "-ec", f"{hold}; {(work := 'build/np-hot static --hot 100 --size 64M --seconds 0.1')}; "
+                            f"kill $!; wait || true; {work}", timed=False)
+    assert 0.3 < held["fast_start"] < 0.8 and free["fast_start"] == 1
+
+
+@pytest.mark.parametrize("words, low, high", [("phases --period 0.1 --seconds 0.4", 0.8, 1), ("phases --period 9 --seconds 0.2", 0.5, 0.5)])
+def test_fairness_is_jain_s_index_of_the_processes(words: str, low: float, high: float) -> None:
+    done = subprocess.run([PROGRAM, *words.split(), "--size", "4M"], capture_output=True, text=True, check=True)
+    assert low <= json.loads(done.stdout.splitlines()[-1])["fairness"] <= high
+
+
 @pytest.mark.parametrize("offset", [0, 8 + 5 * LINE])
 def test_a_changed_word_is_found(offset: int) -> None:
     with running("static", "--seconds", "1", "--size", "4M", "--writes", "0") as found:
