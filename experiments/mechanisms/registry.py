@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 
 from ..errors import UsageError
+from .clairvoyant import Clairvoyant
 from .cpuset import Cpuset
 from .daemon import Daemon
 from .damon import Damon
@@ -19,7 +20,7 @@ from .start_interleave import StartInterleave, StartWeighted
 from .tiering import Tiering
 
 KNOWN: dict[str, type[Mechanism]] = {found.name: found for found in (
-    NumaBalancing, Tiering, Demotion, Damon, Numad, Cpuset, StartBind, StartInterleave, StartWeighted, Daemon)}
+    NumaBalancing, Tiering, Demotion, Damon, Numad, Cpuset, StartBind, StartInterleave, StartWeighted, Daemon, Clairvoyant)}
 
 
 def of_level(level: str) -> Mechanism | None:

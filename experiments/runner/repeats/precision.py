@@ -10,6 +10,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
+from ..suite import schedule
 from ..suite.schedule import ATTEMPTS, Trial, is_clean
 from ..suite.suite import Suite
 from . import bootstrap
@@ -69,7 +70,7 @@ def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most
             made[cell] = max(made[cell], record["repeat"] + 1)
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
     found = responses(suite.responses, records)
-    cells = [(w, p) for w in suite.workloads for p in suite.policies
+    cells = [(w, p) for w, p in schedule.cells(suite)
              if made[w.name, p] < most and marked[w.name, p] < GIVE_UP
              and not _enough(found[w.name, p], percent)]
     if not cells:

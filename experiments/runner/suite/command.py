@@ -23,7 +23,7 @@ PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 SIZE = re.compile(r"\d+[KMG]|\d+(?:\.\d+)? (?:L2|L3|node)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 KEYS = ("name", "kind", "about", "command", "environment", "prepare", "load", "client", "ready", "warm_up", "metric", "check",
-        "needs", "memory", "user", "directory")
+        "needs", "memory", "room", "clairvoyant", "user", "directory")
 DIRECTIONS = {"higher": True, "lower": False}
 TIMES = ("s", "ms", "us", "ns", "min")  # the analysis takes less of these for better, and more of what ends in /s
 
@@ -75,6 +75,8 @@ class Command:
     check: Condition | None
     needs: tuple[Need, ...]
     memory: str
+    room: float | None             # percent of `memory` that the nodes with CPUs have left for it; None: they are empty
+    clairvoyant: tuple[str, ...]   # words with which it places its memory itself
     user: str
     directory: str    # in which its programs run; "" is {scratch}
     table: dict[str, Any]  # as the file has it
@@ -111,13 +113,13 @@ def _command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
         _condition(table, "ready", ("pattern", "port", "file")), _seconds(table.get("warm_up", 0)),
         _metrics(table.get("metric", [])), _condition(table, "check", ("pattern", "command")),
         tuple(_need(need) for need in _tables(table.get("needs", []), "needs")),
-        _memory(table.get("memory", "")), _text(table, "user", ""), _text(table, "directory", ""), dict(table))
+        _memory(table.get("memory", "")), _room(table), _words(table, "clairvoyant"), _text(table, "user", ""), _text(table, "directory", ""), dict(table))
     if found.client and not found.ready:
         raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
     if found.load and not found.client:
         raise UsageError("'load' is a server's; a program without 'client' loads its data itself")
     check_places("directory", found.directory)
-    words = [word for part in (found.command, found.prepare, found.load, found.client) for word in part]
+    words = [word for part in (found.command, found.clairvoyant, found.prepare, found.load, found.client) for word in part]
     if not found.memory and any("{memory_mib}" in word for word in words):
         raise UsageError("{memory_mib} needs 'memory', as in \"0.1 node\" or \"64M\"")
     return found
@@ -173,6 +175,17 @@ def _memory(value: Any) -> str:
     if not isinstance(value, str) or value and not SIZE.fullmatch(value):
         raise UsageError("'memory' is neither a size as \"64M\" nor a part of the machine as \"0.1 node\" or \"4 L3\"")
     return value
+
+
+def _room(table: Mapping[str, Any]) -> float | None:
+    value = table.get("room")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1000:
+        raise UsageError("'room' is not a percentage of 'memory' from 0 to 1000")
+    if not table.get("memory"):
+        raise UsageError("'room' is a part of 'memory', which is missing")
+    return float(value)
 
 
 def _pattern(key: str, text: str, groups: int) -> str:

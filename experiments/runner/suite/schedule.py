@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..records.results import marks
 from .suite import Suite, Workload
 
+CLAIRVOYANT = "clairvoyant"  # a level: programs that know what they will access place it themselves
 ATTEMPTS = 2  # at an observation that comes out marked; all of them stay in the file
 
 
@@ -42,11 +43,17 @@ def make(suite: Suite) -> list[Trial]:
         for workload in suite.workloads:
             add(workload, suite.policies[0], repeat, True)
     for repeat in range(suite.repeats):
-        block = [(w, p) for w in suite.workloads for p in suite.policies]
+        block = cells(suite)
         random.Random(f"{suite.seed}/{repeat}").shuffle(block)
         for workload, policy in block:
             add(workload, policy, repeat, False)
     return trials
+
+
+def cells(suite: Suite) -> list[tuple[Workload, str]]:
+    """Every workload under every level, but under the clairvoyant only those that know what they will access."""
+    return [(w, p) for w in suite.workloads for p in suite.policies
+            if p != CLAIRVOYANT or w.kind == "command" and w.options["command"].clairvoyant]
 
 
 def is_clean(record: dict) -> bool:

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ExperimentError
+from ...places import HERE
 from ..host import packages
 from ..host.background import Background, Process, lookup
 from ..host.host_nodes import Node
 from ..host.tool import Numaplace, last_line
 from ..kinds import footprint
 from ..suite import command as spec
-from ..suite.schedule import Trial
+from ..suite.schedule import CLAIRVOYANT, Trial
 from ..suite.suite import Suite
 from .workload import WORK_LIMIT, Measured, RunningWorkload, metric
 
@@ -53,7 +54,9 @@ class Command(RunningWorkload):
         self.directory = Path(spec.fill(self.spec.directory, self.values)) if self.spec.directory else self.folder
         self._folders()
         self._prepare()
-        main = Background(self._filled(self.spec.command), self._environment(), self.directory, self.logs / self.role, self.spec.user,
+        self._crowd()
+        words = (*self.spec.command, *(self.spec.clairvoyant if self.trial.policy == CLAIRVOYANT else ()))
+        main = Background(self._filled(words), self._environment(), self.directory, self.logs / self.role, self.spec.user,
                           self.before_exec)
         self.programs[self.role] = main
         if self.spec.ready:
@@ -108,6 +111,14 @@ class Command(RunningWorkload):
         finally:
             program.stop()
         return program
+
+    def _crowd(self) -> None:
+        """Cold memory of nobody's in the fast nodes, so that its own does not all find room there."""
+        if self.spec.room is None:
+            return
+        words = [str(HERE.programs / "np-hot"), "ballast", "--size", f"{self.values['memory_mib']}M", "--room", f"{self.spec.room:g}"]
+        self.programs["ballast"] = ballast = Background(words, self._environment(), self.folder, self.logs / "ballast")
+        self._wait_until_ready(ballast, spec.Condition(pattern="^ready$"))
 
     def _wait_until_ready(self, main: Background, ready: spec.Condition) -> None:
         deadline = time.monotonic() + READY_LIMIT
