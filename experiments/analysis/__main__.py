@@ -37,6 +37,7 @@ def report(args: argparse.Namespace) -> None:
         results = read(args.directory)
         if report.placed_by_policies(results):
             text_table.show(args.directory)
+            text_table.show_regret(results)
         for section in memory_figures.sections(results):
             print(memory_figures.as_text(section), end="\n\n")
         if chapters:

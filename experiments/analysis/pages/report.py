@@ -15,7 +15,7 @@ from markupsafe import Markup
 from .. import papers
 from ..figures import figures, theme
 from ..figures.anova_report import across_workloads, within_workload
-from ..policies import matrix
+from ..policies import matrix, regret_table
 from ..runs import text_format
 from ..runs.results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, read, text_of
 from ..samples import pages
@@ -58,6 +58,8 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         notes=notes(results),
         matrix=matrix.matrix(results, slugs) if placed else None,
         price=matrix.price(results) if placed else None,
+        regret=regret_table.table(results) if placed else None,
+        activity=regret_table.activity(results),
         nodes=results.nodes,
         chapters=chapters,
         unknown=[name for name in unknown if name not in memory_figures.SECTIONS],

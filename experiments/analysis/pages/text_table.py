@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..policies import regret_table
 from ..runs import text_format
 from ..runs.results import Observation, Results, read
 from ..stats.intervals import Interval, t_interval
@@ -134,6 +135,24 @@ def _interval(group: list[Observation], metric: str | None) -> Interval | None:
 def _mean(group: list[Observation], metric: str | None) -> float | None:
     interval = _interval(group, metric)
     return interval.mean if interval else None
+
+
+def show_regret(results: Results, stream: TextIO | None = None) -> None:
+    """Nothing where nothing acts while programs work."""
+    out, found = console(stream), regret_table.table(results)
+    if not found:
+        return
+    table = _table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
+    for row in found["rows"]:
+        titles = [row["workload"], f"best: {row['best']}"] + [""] * len(found["policies"])
+        for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
+            table.add_row(_name(title), _policy(policy), *map(Text, cells), end_section=policy == found["policies"][-1])
+    for title, policy, mean in zip(["all workloads"] + [""] * len(found["means"]), found["policies"], found["means"], strict=False):
+        table.add_row(_name(title), _policy(policy), Text(mean), Text(""))
+    out.print(table)
+    out.print(Text("regret: 1 - speed / speed of the best static placement of this run, and of a clairvoyant one; "
+                   "95 % intervals by blocks, of each cell alone", style="dim"))
+    out.print(Text(results.platform_line, style="bold"))
 
 
 TESTS = {False: "Welch's t test", True: "Student's t test of the differences in blocks"}

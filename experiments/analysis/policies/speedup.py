@@ -82,7 +82,7 @@ class Speeds:
         return 1 if higher_is_better(self.metric[workload][1]) else -1
 
 
-def _runs(results: Results) -> list[Speeds]:
+def runs_of(results: Results) -> list[Speeds]:
     """Of the run, and of it as each other machine that the lab's may be would have given it."""
     first, *others = placed.runs(results)
     found = Speeds(first)
@@ -92,7 +92,7 @@ def _runs(results: Results) -> list[Speeds]:
 def speedups(results: Results) -> dict[tuple[str, str], Speedup]:
     """By workload and policy; the baseline itself is not among them. In the lab the limits are those on every machine
     that the lab's may be."""
-    found, *others = [_speedups(s) for s in _runs(results)]
+    found, *others = [_speedups(s) for s in runs_of(results)]
     limits = {key: hull(s, [o[key] for o in others]) for key, s in found.items()}
     ps = dict(zip(found, holm([s.p_holm for s in found.values()]), strict=True))
     return {key: replace(s, p_holm=ps[key]) for key, s in limits.items()}
@@ -115,10 +115,15 @@ def _speedups(speeds: Speeds) -> dict[tuple[str, str], Speedup]:
     for workload, policy in product(speeds.workloads, speeds.policies):
         ours, base = speeds.of(workload, policy), speeds.of(workload, BASELINE)
         if ours:
-            a, b = (ours, base) if speeds.sign(workload) > 0 else (base, ours)
-            times, p = _ratio(a, b)
-            found[workload, policy] = Speedup(workload, policy, times.value, times.low, times.high, min(len(a), len(b)), p)
+            times, p = compared(speeds, workload, policy, BASELINE)
+            found[workload, policy] = Speedup(workload, policy, times.value, times.low, times.high, min(len(ours), len(base)), p)
     return found
+
+
+def compared(speeds: Speeds, workload: str, policy: str, reference: str) -> tuple[Ratio, float | None]:
+    """Speed under the policy / under the reference, and p."""
+    a, b = speeds.of(workload, policy), speeds.of(workload, reference)
+    return _ratio(a, b) if speeds.sign(workload) > 0 else _ratio(b, a)
 
 
 def _ratio(a: dict[int, float], b: dict[int, float]) -> tuple[Ratio, float | None]:
@@ -132,10 +137,10 @@ def _ratio(a: dict[int, float], b: dict[int, float]) -> tuple[Ratio, float | Non
 
 def totals(results: Results) -> list[Total]:
     """In the order of the policies, the baseline left out."""
-    speeds, *rest = _runs(results)
+    speeds, *rest = runs_of(results)
     found, others = _logs(speeds), [_logs(s) for s in rest]
     whole = {p: logs for p, logs in found.items() if logs}
-    rated = {p: hull(_mean(logs), [_mean(o[p]) for o in others]) for p, logs in whole.items()}
+    rated = {p: hull(mean_of_logs(logs), [mean_of_logs(o[p]) for o in others]) for p, logs in whole.items()}
     better = {(p, q) for p, q in permutations(whole, 2) if _surely(found, others, p, q, math.comb(len(whole), 2))}
     ranks = {p: (1 + sum((q, p) in better for q in whole), len(whole) - sum((p, q) in better for q in whole)) for p in whole}
     return [Total(p, sum(bool(speeds.of(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
@@ -160,7 +165,7 @@ def _of_blocks(workloads: Sequence[dict[int, float]]) -> dict[int, float]:
     return {block: statistics.fmean(w[block] for w in workloads) for block in sorted(blocks)}
 
 
-def _mean(logs: dict[int, float], level: float = LEVEL) -> Ratio:
+def mean_of_logs(logs: dict[int, float], level: float = LEVEL) -> Ratio:
     """The geometric mean over workloads and blocks, with Student's limits of the blocks' logarithms. The workloads are
     fixed: nothing is said about other ones."""
     found = t_interval(list(logs.values()), level)
@@ -171,5 +176,5 @@ def _mean(logs: dict[int, float], level: float = LEVEL) -> Ratio:
 def _surely(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
     """Whether p is faster than q on every machine, by blocks, each pair with its share of the 5 % (Bonferroni)."""
     both = [{b: one[p][b] - one[q][b] for b in one[p].keys() & one[q].keys()} for one in (found, *others)]
-    limits = [_mean(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
+    limits = [mean_of_logs(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
     return all(low is not None and low > 1 for low in limits)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables of the report and of the terminal: regret, and what each placement cost the machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..runs import text_format
+from ..runs.results import Results
+from ..stats.intervals import t_interval
+from .regret import Regret, regrets, told
+from .speedup import response
+
+
+def table(results: Results) -> dict[str, Any] | None:
+    """None where nothing acts while programs work, or times mean nothing."""
+    if not told(results):
+        return None
+    found = regrets(results)
+    rows = [{"workload": w, "best": next(r.reference for (name, _), r in found.static.items() if name == w),
+             "cells": [(text(found.static.get((w, p))), text(found.clairvoyant.get((w, p)))) for p in results.policies]}
+            for w in results.workloads if any(name == w for name, _ in found.static)]
+    return {"policies": results.policies, "rows": rows, "means": [text(found.mean.get(p)) for p in results.policies]}
+
+
+def text(found: Regret | None) -> str:
+    """'12 % [8, 16]'; '' where there is nothing to compare, and for the reference itself."""
+    if found is None:
+        return ""
+    ends = "" if found.low is None or found.high is None else f" [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+    return f"{100 * found.value:.0f} %{ends}".replace("-", "−")
+
+
+def activity(results: Results) -> list[dict[str, Any]]:
+    """What the kernel did meanwhile, of each workload and policy that recorded it."""
+    rows = []
+    for workload in results.workloads:
+        metric = response(results, workload)
+        for policy in results.policies:
+            found = [o for o in results.select_independent(workload, policy) if isinstance(o.raw.get("kernel"), dict)]
+            if found:
+                rows.append({"workload": workload, "policy": policy,
+                             "speed": spread([o.value(metric[0]) for o in found]) if metric else text_format.DASH,
+                             "unit": metric[1] if metric else "",
+                             "moved": spread([o.raw["kernel"]["counters"]["pgmigrate_success"] for o in found]),
+                             "system": spread([o.raw["kernel"]["system_s"] for o in found]),
+                             "threads": spread([o.raw["kernel"]["threads_s"] for o in found])})
+    return rows
+
+
+def spread(values: list[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return text_format.spread(t_interval(known)) if known else text_format.DASH

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Regret, worked out by hand."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis.pages import text_table
+from experiments.analysis.policies import regret, regret_table
+from experiments.analysis.runs import results as reader
+from experiments.analysis.tests import synthetic
+
+TIMED = synthetic.MANIFEST | {"platform": "real", "responses": ["bandwidth"]}
+VALUES = {("cross", "none"): [5.0, 5.2], ("cross", "start-interleave"): [8.0, 8.4], ("cross", "tiering"): [6.0, 6.3],
+          ("cross", "clairvoyant"): [10.0, 10.5], ("contention-1L1R", "none"): [4.0, 4.4], ("contention-1L1R", "start-interleave"): [2.0, 2.2],
+          ("contention-1L1R", "tiering"): [5.0, 5.5]}
+
+
+def read(folder: Path, values: dict[tuple[str, str], list[float]]) -> reader.Results:
+    lines = [synthetic.observation(workload, policy, i, platform="real", value=value)
+             for (workload, policy), found in values.items() for i, value in enumerate(found, 1)]
+    return reader.read(synthetic.write(folder, lines, TIMED))
+
+
+def test_regret_is_to_the_best_static_level_of_each_workload(tmp_path: Path) -> None:
+    found = regret.regrets(read(tmp_path, VALUES))
+    assert {w: r.reference for (w, _), r in found.static.items()} == {"cross": "start-interleave", "contention-1L1R": "none"}
+    assert found.static["cross", "tiering"].value == pytest.approx(1 - 0.75)
+    assert found.static["contention-1L1R", "tiering"].value == pytest.approx(-0.25), "better than each static one"
+    assert found.clairvoyant["cross", "tiering"].value == pytest.approx(0.4)
+    assert not [w for w, _ in found.clairvoyant if w == "contention-1L1R"], "it has no clairvoyant"
+    assert found.mean["tiering"].value == pytest.approx(1 - (0.75 * 1.25) ** 0.5)
+    assert "clairvoyant" not in found.mean, "it lacks a workload"
+
+
+def test_limits_are_by_blocks(tmp_path: Path) -> None:
+    """A block in which everything is faster says nothing about the ratio."""
+    values = VALUES | {("cross", "start-interleave"): [8.0, 9.0, 10.0], ("cross", "tiering"): [6.0, 6.75, 7.51]}
+    found = regret.regrets(read(tmp_path, values)).static["cross", "tiering"]
+    assert 0.24 < found.low < 0.25 < found.high < 0.26
+
+
+def test_a_run_of_static_placements_has_no_table(tmp_path: Path) -> None:
+    static = {key: value for key, value in VALUES.items() if key[1] not in ("tiering", "clairvoyant")}
+    assert regret_table.table(read(tmp_path, static)) is None
+    assert regret.is_static("maximum-local:pages=follow") and regret.is_static("start-bind:node=1")
+    assert not regret.is_static("tiering:hot_threshold_ms=5#2") and not regret.is_static("./own.py")
+
+
+def test_the_terminal_shows_each_cell(tmp_path: Path) -> None:
+    out = io.StringIO()
+    text_table.show_regret(read(tmp_path, VALUES), out)
+    lines = [line.split() for line in out.getvalue().splitlines()]
+    assert any("tiering" in line and "25" in line and "40" in line for line in lines), out.getvalue()
