@@ -28,3 +28,13 @@ class Interrupted(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
+        self.left = "nothing that it placed is left"
+
+    def add(self, failed: list[str]) -> None:
+        """What could not be put back."""
+        if failed:
+            self.left = not_put_back(failed)
+
+
+def not_put_back(failed: list[str]) -> str:
+    return f"not put back: {'; '.join(failed)}: put it back by hand"

@@ -341,6 +341,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"numaplace experiment: {error}", file=sys.stderr)
         return error.status
     except Interrupted as stop:
-        print("numaplace experiment: stopped; nothing that it placed is left; "
+        print(f"numaplace experiment: stopped; {stop.left}; "
               "--resume goes on from here", file=sys.stderr)
         return 128 + stop.number

@@ -114,5 +114,5 @@ def main() -> int:
         print(f"numaplace worth: {error}", file=sys.stderr)
         return error.status
     except Interrupted as stop:
-        print("numaplace worth: stopped; nothing that it placed is left", file=sys.stderr)
+        print(f"numaplace worth: stopped; {stop.left}", file=sys.stderr)
         return 128 + stop.number

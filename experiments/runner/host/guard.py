@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...errors import ExperimentError
+from ...errors import ExperimentError, Interrupted, not_put_back
+from .interrupts import held
 
 NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
 CGROUPS = Path("/sys/fs/cgroup")
@@ -85,18 +86,38 @@ class Guard:
         before = self.steps
         try:
             yield
-        finally:
-            failed = self._ask("back", before)
-            self.steps = before
+        except ExperimentError as error:
+            failed = self._back(before)
+            error.args = (f"{error}; {not_put_back(failed)}",) if failed else error.args
+            raise
+        except Interrupted as stop:
+            stop.add(self._back(before))
+            raise
+        except BaseException:
+            self._back(before)
+            raise
+        failed = self._back(before)
         if failed:
-            raise ExperimentError(f"not put back: {'; '.join(failed)}: put it back by hand")
+            raise ExperimentError(not_put_back(failed))
+
+    def _back(self, steps: int) -> list[str]:
+        failed: list[str] = []
+        try:
+            with held():
+                failed = self._ask("back", steps)
+                self.steps = steps
+        except Interrupted as stop:
+            stop.add(failed)
+            raise
+        return failed
 
     def _add(self, *step: str) -> None:
-        self._ask("add", step)
-        self.steps += 1
+        with held():
+            self._ask("add", step)
+            self.steps += 1
 
     def _ask(self, *message: object) -> list[str]:
-        """The child's answer: what went wrong."""
+        """The child's answer: what went wrong. Signals are held: an answer that is not read would be that of the next question."""
         self.socket.sendall(json.dumps(message).encode() + b"\n")
         return json.loads(self.answers.readline())
 

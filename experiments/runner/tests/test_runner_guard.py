@@ -55,3 +55,29 @@ def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:
     assert runner.wait(60) == 0
     assert (tmp_path / "sysctl").read_text() == "1\n"
     assert not scratch.exists() and not Path(f"/proc/{pid}").exists()
+
+
+# The child undoes the last step first: it signals the runner, which waits for the answer, and then fails.
+INTERRUPTED = """
+import os
+from experiments.errors import ExperimentError, Interrupted
+from experiments.runner.host.guard import Guard
+from experiments.runner.host.interrupts import stop_signals
+with stop_signals(), Guard() as guard:
+    for steps in [["false"], ["kill", "-TERM", str(os.getpid())]], [["false"]], [["true"]]:
+        try:
+            with guard.scope():
+                for step in steps:
+                    guard.run(*step)
+            print("put back")
+        except Interrupted as stop:
+            print("stopped;", stop.left)
+        except ExperimentError as error:
+            print(error)
+"""
+
+
+def test_a_signal_in_the_middle_of_a_question_loses_no_answer() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], cwd=ROOT, capture_output=True, text=True, check=True)
+    first, second, third = done.stdout.splitlines()
+    assert second.startswith("not put back: false") and (first, third) == (f"stopped; {second}", "put back")
