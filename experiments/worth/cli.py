@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from ..errors import CannotError, ExperimentError, Interrupted, UsageError
@@ -63,14 +64,15 @@ def measure(args: argparse.Namespace) -> None:
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, BLOCKS, found.metric, found.workload), encoding="utf-8")
     words = ["run", str(suite), "--out", str(args.out / "run"), "--force", "--repeat-until-ci", f"{args.precision}",
              "--max-repeats", str(MOST_BLOCKS), *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
-    runner.command_run(runner.parser().parse_args(words))
+    with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
+        runner.command_run(runner.parser().parse_args(words))
 
 
 def in_lab(args: argparse.Namespace, argv: list[str]) -> None:
     """The same there. The budget is the host's time, and what was measured until it is over counts."""
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
                "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
-    status = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
+    status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
     if status and not (status == TIMED_OUT and results.count(args.out / "run")):
         raise ExperimentError(f"in the lab ({args.lab}) the program could not be measured: see the lines above")
 
