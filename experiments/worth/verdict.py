@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..analysis.policies.speedup import BASELINE, Speedup, speedups
@@ -12,6 +12,7 @@ from ..analysis.runs.results import Results, read
 from ..errors import ExperimentError
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
+MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
 
 
 @dataclass(frozen=True)
@@ -20,33 +21,48 @@ class Verdict:
     best: Speedup | None    # None: nothing is worth it
     runs: int               # of the program as it is
     remote: float | None    # share of its memory's pages on other nodes than its own, as it is
+    unknown: dict[str, str] = field(default_factory=dict)  # options that cannot be judged, and why
 
     def sentence(self) -> str:
         lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
-        worst = f"; {name(lost[-1])} loses {percent(1 - lost[-1].value)}" if lost else ""
+        worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
         where = f"; {percent(self.remote)} of its memory is on other nodes than its own" if self.remote is not None else ""
         if self.best is None:
             return f"nothing is worth it{worst}{where}"
-        return f"{name(self.best)} {gain(self.best)}{worst}{where}"
+        return f"{name(self.best.policy)} {gain(self.best)}{worst}{where}"
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None, "runs": self.runs,
-                "remote_pages": self.remote,
+                "remote_pages": self.remote, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "p_holm": found.p_holm, "significant": found.significant} for found in self.options]}
 
 
 def of(folder: Path) -> Verdict:
     results = read(folder)
-    found = [one for one in speedups(results).values() if one.value > 0]
+    unknown = not_known(results)
+    found = [one for one in speedups(results).values() if one.value > 0 and one.policy not in unknown]
     if not found:
-        raise ExperimentError(f"{folder}: no option was measured twice beside the program as it is: give more --budget")
-    return judged(found, len(results.select(found[0].workload, BASELINE)), remote_pages(results))
+        why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
+        raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
+    return judged(found, len(results.select(found[0].workload, BASELINE)), remote_pages(results), unknown)
 
 
-def judged(found: list[Speedup], runs: int, remote: float | None) -> Verdict:
+def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[str, str] | None = None) -> Verdict:
     ordered = sorted(found, key=lambda one: -one.value)
-    return Verdict(ordered, next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None), runs, remote)
+    best = next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None)
+    return Verdict(ordered, best, runs, remote, unknown or {})
+
+
+def not_known(results: Results) -> dict[str, str]:
+    """Of a program that ends before a policy has placed it, the runs that are clean are those that needed no move."""
+    found = {}
+    for policy in results.policies:
+        runs = [o for o in results.measured if o.policy == policy]
+        marked = [o.marks[-1] for o in runs if o.marks]
+        if policy != BASELINE and len(marked) > MARKED * len(runs):
+            found[policy] = f"{len(marked)} of {len(runs)} runs do not count ({marked[-1]}): let it work longer"
+    return found
 
 
 def remote_pages(results: Results) -> float | None:
@@ -56,8 +72,8 @@ def remote_pages(results: Results) -> float | None:
     return 1 - sum(known) / len(known) if known else None
 
 
-def name(found: Speedup) -> str:
-    return re.sub(r"^start-|^exec:.*/(?=bind\.py)", "", found.policy).replace("bind.py", "bind")
+def name(policy: str) -> str:
+    return re.sub(r"^start-|^exec:.*/(?=bind\.py)", "", policy).replace("bind.py", "bind")
 
 
 def percent(share: float) -> str:
@@ -70,6 +86,6 @@ def gain(found: Speedup) -> str:
 
 
 def table(verdict: Verdict) -> str:
-    width = max(len(name(found)) for found in verdict.options)
-    rows = [f"  {name(found):{width}}  {gain(found)}{'' if found.significant else ', undecided'}" for found in verdict.options]
-    return "\n".join(rows)
+    known = {name(found.policy): f"{gain(found)}{'' if found.significant else ', undecided'}" for found in verdict.options}
+    rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
+    return "\n".join(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items())

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from experiments.analysis.policies.speedup import Speedup
+from experiments.analysis.tests import synthetic
 from experiments.errors import UsageError
 from experiments.places import HERE
 from experiments.runner.suite import suite as suites
@@ -34,6 +35,18 @@ def test_best_and_worst_are_named() -> None:
 @pytest.mark.parametrize("weak", [option("daemon", 1.2, 0.3), option("daemon", 1.2, 0.1, 0.2), option("daemon", 1.005, 0.001)])
 def test_a_gain_that_is_uncertain_or_small_is_none(weak: Speedup) -> None:
     assert verdict.judged([weak], 5, None).sentence() == "nothing is worth it"
+
+
+def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None:
+    """Its clean runs are those that needed no move: they alone would be 60 % faster."""
+    noise = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
+    lines = [synthetic.observation("cross", policy, k, value=500 * factor * more) for k, more in enumerate(noise)
+             for policy, factor in (("none", 1.0), ("maximum-local", 1.6), ("n-mass", 1.3))]
+    late = synthetic.observation("cross", "maximum-local", 6, value=500, marks=["pid 5: to run on node 0, runs on CPUs 0-3"])
+    folder = synthetic.write(tmp_path, [*lines, late])
+    found = verdict.of(folder)
+    assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"]
+    assert "maximum-local  not known: 1 of 7 runs do not count (pid 5: to run on node 0" in verdict.table(found)
 
 
 def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
