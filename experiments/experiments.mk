@@ -116,3 +116,7 @@ report-image:			## Documentation/images/report.png, from the results of make dem
 .PHONY: campaign-image
 campaign-image:			## Documentation/images/campaign.png, the report of the campaign of make check-fleet, which it runs
 	PICTURE=$(CURDIR)/Documentation/images/campaign.png $(MAKE) check-fleet
+
+.PHONY: check-worth
+check-worth: setup tools modules	## numaplace worth of 25 programs of the lab beside longer runs of each placement; hours, goes on where it was ended
+	$(PY) -m experiments.worth.check $(if $(TIME),--time $(TIME))

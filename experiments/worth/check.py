@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make check-worth: numaplace worth of programs on machines of the lab, beside what each placement gives in a longer run.
+
+A program's runs are kept under the digest of what they depend on. worth and the longer run are of different boots and seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+
+from ..analysis.runs.results import higher_is_better, read
+from ..places import HERE
+from ..runner.host import host_nodes
+from ..units import seconds
+from . import verdict
+from .check_programs import MACHINES, SEED, Program, drawn
+
+TOP = Path(__file__).resolve().parents[2]
+PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
+REPEATS, TRUTH_SEED = 12, 1001
+LEAST = 0.02  # of the best rate: what may be lost
+UNFINISHED = 2  # measure.py writes no file then
+INPUTS = ("experiments/worth/trial_suite.py", "experiments/worth/bind.py", "experiments/workloads/mem", "experiments/lab/plugin",
+          "experiments/runner/repeats", "experiments/mechanisms", "policies")
+HALVES = ("worth", "truth")
+
+
+@dataclass(frozen=True)
+class Row:
+    program: str
+    command: str
+    machine: str
+    sentence: str
+    named: str
+    best: str
+    loss: float
+    right: bool
+    rates: dict[str, float]
+
+
+def digest(program: Program) -> str:
+    found = hashlib.sha256(repr((program, PLACEMENTS, REPEATS, TRUTH_SEED)).encode())
+    tracked = subprocess.run(["git", "ls-files", "-z", "--", *INPUTS, f"experiments/lab/machines/{program.machine}.toml"], cwd=TOP,
+                             capture_output=True, text=True, check=True).stdout
+    for name in sorted(filter(None, tracked.split("\0"))):
+        if "/tests/" not in name:
+            found.update((TOP / name).read_bytes())
+    return found.hexdigest()[:12]
+
+
+def folder(out: Path, program: Program) -> Path:
+    return out / program.machine / f"{program.name}-{digest(program)}"
+
+
+def done(out: Path, program: Program, half: str) -> bool:
+    return (folder(out, program) / half / "done").exists()
+
+
+def script(out: Path, program: Program, half: str) -> str:
+    """Lines of a shell in the lab. Each half has its own boot; the longer run is of worth's own suite."""
+    at = folder(out, program)
+    if half == "worth":
+        words = [HERE.programs / "numaplace-worth", "--measure", "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
+    else:
+        words = [HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
+                 TRUTH_SEED, "--repeats", REPEATS, "--resume"]
+    return f"mkdir -p {at / half} && {shlex.join(map(str, words))} && touch {at / half / 'done'}"
+
+
+def measure(out: Path, machine: str, programs: list[Program], half: str, until: float) -> None:
+    """One boot for all of them: what is done when the time is over stays."""
+    left = [one for one in programs if not done(out, one, half) and (half == "worth" or done(out, one, "worth"))]
+    room = until - time.monotonic()
+    if not left or room < 60:
+        return
+    lines = "\n".join(script(out, one, half) for one in left)
+    subprocess.run([HERE.programs / "numaplace", "lab", "run", "--machine", machine, "--timeout", f"{room:.0f}s", "--", "sh", "-c", lines],
+                   cwd=TOP, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+
+
+def rates(run: Path) -> dict[str, float]:
+    """Of each placement, more is better. Also of a run that a policy came too late for: who takes the policy has it."""
+    results = read(run)
+    [workload] = results.workloads
+    name, unit = next(m for m in results.performance_metrics(workload) if higher_is_better(m[1]) is not None)
+    values = {p: [v for o in results.measured if o.policy == p and (v := o.value(name)) is not None] for p in results.policies}
+    return {p: fmean(v) if higher_is_better(unit) else 1 / fmean(v) for p, v in values.items() if v}
+
+
+def row(out: Path, program: Program) -> Row:
+    """A program that does not react is right only where nothing is named."""
+    found, true = verdict.of(folder(out, program) / "worth" / "run"), rates(folder(out, program) / "truth" / "run")
+    named, best = found.best.policy if found.best else "none", max(true, key=lambda policy: true[policy])
+    loss = 1 - true[named] / true[best]
+    right = loss <= LEAST if program.reacts else found.best is None
+    return Row(program.name, shlex.join(program.words), program.machine, found.sentence(), named, best, loss, right, true)
+
+
+def table(rows: list[Row]) -> str:
+    lines = []
+    for one in rows:
+        lines += [f"{one.program:10} {one.machine:18} loss {100 * one.loss:4.1f} %  {'right' if one.right else 'WRONG'}  best {one.best}",
+                  f"           {one.command}", f"           {one.sentence}"]
+    right = sum(one.right for one in rows)
+    return "\n".join([*lines, "", f"{right} of {len(rows)} right; options: none, {PLACEMENTS.replace(',', ', ')}"])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make check-worth", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("results/worth-check"), metavar="DIR")
+    parser.add_argument("--time", type=seconds, default=1500.0, metavar="TIME", help="for all that is left (1500s)")
+    parser.add_argument("--machine", choices=MACHINES, action="append", help="only this one's programs")
+    parser.add_argument("--program", metavar="NAME", action="append", help="only this one, such as random-3")
+    args = parser.parse_args()
+    out, until = args.out.resolve(), time.monotonic() + args.time
+    programs = drawn(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
+    for machine in args.machine or MACHINES:
+        asked = [p for p in programs if p.machine == machine and p.name in (args.program or [p.name])]
+        for half in HALVES:
+            measure(out, machine, asked, half, until)
+    rows = [row(out, p) for p in programs if done(out, p, "truth")]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "results.jsonl").write_text("".join(json.dumps(asdict(one)) + "\n" for one in rows), encoding="utf-8")
+    print(table(rows))
+    if len(rows) < len(programs):
+        print(f"check-worth: {len(programs) - len(rows)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)
+        return UNFINISHED
+    return 0 if all(one.right for one in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

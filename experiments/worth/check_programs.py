@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The programs of make check-worth, drawn from a seed: twenty that may react to placement, five that do not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MACHINES = ("demo-2s", "opteron-sixcore-4s", "cxl-3n")
+SEED, REACTING = 2, 20
+SECONDS = "0.05"  # of the lab's time; the host takes many times as long
+RATE = r'"per_second":([0-9.e+]+)'
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    machine: str
+    words: tuple[str, ...]
+    metric: str = RATE
+    reacts: bool = True
+
+    @property
+    def asked(self) -> list[str]:
+        """As numaplace worth takes it."""
+        return [*(["--metric", self.metric] if self.metric else []), "--", *self.words]
+
+
+def mem(kernel: str, size: str, *more: str) -> tuple[str, ...]:
+    return ("build/np-mem", kernel, "--size", size, "--seconds", SECONDS, *more)
+
+
+# By their machine in turn: in the caches, computation, waiting.
+STILL = ((mem("chase", "16K"), RATE), (mem("triad", "4K"), RATE), (mem("update", "16K"), RATE), (("sleep", "0.1"), ""),
+         (("awk", "BEGIN { while (k < 100000) k++ }"), ""))
+
+
+def drawn(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[Program]:
+    """cpus: of each machine's nodes that have some. The same for the same seed."""
+    draw = random.Random(seed)
+    found = [_reacting(draw, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(REACTING)]
+    return found + [Program(f"still-{k}", MACHINES[k % len(MACHINES)], words, metric, False) for k, (words, metric) in enumerate(STILL)]
+
+
+def _reacting(draw: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
+    """A kernel, a size beside the caches', threads, where its memory is, and whether it is bound."""
+    kernel, size = draw.choice(("triad", "copy", "chase", "update", "mix")), draw.choice(("4M", "8M", "16M"))
+    threads, memory, bound = draw.choice((1, 2)), draw.choice((None, 0, 1)), draw.choice((None, None, 0, 1))
+    more = ["--threads", str(threads), *([] if memory is None else ["--mem", str(memory)])]
+    more += [] if bound is None else ["--cpus", f"{cpus[bound][0]}-{cpus[bound][-1]}"]
+    return Program(f"random-{number}", machine, mem(kernel, size, *more))
