@@ -64,8 +64,15 @@ def measure(args: argparse.Namespace) -> None:
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, BLOCKS, found.metric, found.workload), encoding="utf-8")
     words = ["run", str(suite), "--out", str(args.out / "run"), "--force", "--repeat-until-ci", f"{args.precision}",
              "--max-repeats", str(MOST_BLOCKS), *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
-    with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-        runner.command_run(runner.parser().parse_args(words))
+    try:
+        with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
+            runner.command_run(runner.parser().parse_args(words))
+    except (CannotError, UsageError):
+        raise
+    except ExperimentError as error:
+        if not results.count(args.out / "run"):
+            raise
+        print(f"numaplace worth: {error}", file=sys.stderr)  # the verdict says which options are not known
 
 
 def in_lab(args: argparse.Namespace, argv: list[str]) -> None:

@@ -84,12 +84,12 @@ def test_a_machine_of_one_node_is_offered_the_lab(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (3, 1) and "give --lab 2x2" in done.stderr
 
 
-def answer(*words: str | Path) -> dict[str, Any]:
+def answer(*words: str | Path, placements: str = "start-interleave,start-bind:node=1") -> dict[str, Any]:
     done = subprocess.run([HERE.programs / "numaplace", "worth", "--lab", "2x2", "--json", "--out", "results/test-worth",
-                           "--precision", "5", "--placements", "start-interleave,start-bind:node=1", *words],
+                           "--precision", "5", "--placements", placements, *words],
                           cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "start-interleave" in done.stderr  # its progress
+    assert placements.partition(",")[0] in done.stderr  # its progress
     return json.loads(done.stdout)
 
 
@@ -106,6 +106,14 @@ def test_answers_of_the_lab() -> None:
     assert not by_name["start-bind:node=1"]["significant"]
     small = answer(*chase, "64K")
     assert small["best"] is None and all(abs(one["speedup"] - 1) < 0.02 for one in small["options"]), small
+
+
+@pytest.mark.lab
+def test_a_program_that_is_too_short_for_a_policy_has_a_verdict() -> None:
+    """The placement of memory on the other node than the threads that are bound comes too late in 50 ms."""
+    found = answer("--metric", r'"per_second":([0-9.e+]+)', "--", HERE.programs / "np-mem", "mix", "--size", "8M", "--seconds", "0.05",
+                   "--threads", "2", "--mem", "1", "--cpus", "0-1", placements="start-bind:node=0,maximum-local:pages=follow")
+    assert found["best"] is None and list(found["not_known"]) == ["maximum-local:pages=follow"], found
 
 
 @pytest.mark.lab
