@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, try, demo, check-machine, mechanisms, report, compare, export, pack, unpack, judge-again."""
+"""numaplace experiment: list, run, tune, try, demo, check-machine, mechanisms, report, compare, export, pack, unpack, judge-again."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ def parser() -> argparse.ArgumentParser:
                      help="which of the papers' statements a run in the lab can decide, whatever it measures")
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
+    one = commands.add_parser("tune", help="searches the parameters of mechanisms, as many trials for each",
+                              description="Runs a suite on another input than it is scored with, in rounds of candidates, and writes the "
+                                          "best parameters of each mechanism to DIR/tuned.toml, for 'run --tuned'. Rounds in DIR that are of "
+                                          "the same search are not run again.")
+    add_tune_options(one)
     one = commands.add_parser("try", help="a workload of your own: checks its file, runs it once",
                               description="Says what the file's program lacks here, runs it once where the kernel puts it, and "
                                           "prints its metric, its check, its processes and their memory.")
@@ -89,6 +94,8 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote'")
     one.add_argument("--policies", metavar="NAME[:O=V,..],..", type=split_policies,
                      help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
+    one.add_argument("--tuned", metavar="FILE", type=Path,
+                     help="of 'tune': adds its levels, and the same mechanisms at their defaults")
     one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
                      help="a parameter, as in triad.size=512M")
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
@@ -105,6 +112,20 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="does not measure this machine first where a policy needs a contention model")
     one.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
     one.add_argument("--force", action="store_true", help="throws away the results in DIR")
+
+
+def add_tune_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
+    one.add_argument("--policies", metavar="MECHANISM,..", type=split, required=True, help="mechanisms that have parameters")
+    one.add_argument("--trials", type=int, default=20, metavar="N", help="of each mechanism, the first with its defaults (20)")
+    one.add_argument("--seed", type=int, metavar="N", help="of the training input and the search; default: the suite's and 1000")
+    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/tune-SUITE")
+    one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
+                     help="in the lab, on this machine of it, or the suite's own")
+    one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
+    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote'")
+    one.add_argument("--quick", action="store_true", help="the suite's small levels")
+    one.add_argument("--budget", metavar="TIME", type=estimate.budget, help="as in 8h or 1h30min; no round begins later")
 
 
 def split(text: str) -> list[str]:
@@ -135,6 +156,8 @@ def request_of(args: argparse.Namespace) -> Request:
     now = None if suite.design else args.workloads  # a design makes its workloads on the machine
     suite = suites.change(suites.choose(suite, now, args.policies), args.set)
     suite = suites.repeated(suite, args.repeats, args.seed)
+    if args.tuned:
+        suite = add_tuned(args, suite)
     suite = replace(suite, calibrate=False) if args.no_calibrate else suite
     for name in ("kernel", "functional", "timed"):
         if getattr(args, name) and args.lab is None:
@@ -162,6 +185,15 @@ def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
     if not 1 <= jobs <= max(1, boots):
         raise UsageError(f"--jobs {jobs}: the run has {boots} boot{'s' * (boots > 1)}: give more --boots")
     return boots, jobs
+
+
+def add_tuned(args: argparse.Namespace, suite: suites.Suite) -> suites.Suite:
+    """The lab's machine is told the levels, not the file."""
+    from ..tune import tuned
+    most = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
+    args.policies = tuned.beside(suite.policies, args.tuned, lab_machine(args, suite) or host_nodes.machine_name(),
+                                 range(suite.seed, suite.seed + most))
+    return suites.choose(suite, None, args.policies)
 
 
 def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:
@@ -291,6 +323,17 @@ def decided(suite: suites.Suite, machine: str) -> list[str]:
     return [f"{advance.head(suite, machine, checks)}; numaplace experiment list --decides names them\n"] if checks else []
 
 
+def command_tune(args: argparse.Namespace) -> int:
+    from ..tune import command as tune
+    seed = tune.training_seed(suites.load(args.suite), args.seed)
+    asked = parser().parse_args(tune.words_of(args, seed))
+    request = request_of(asked)
+    machine = lab_machine(asked, request.suite)
+    request = on_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
+    return tune.carry_out(args, request.suite, seed, machine or host_nodes.machine_name(),
+                          lambda words: command_run(parser().parse_args(words)))
+
+
 def command_run_all(args: argparse.Namespace) -> int:
     """All of it, then one report of what there is."""
     args.out = args.out or Path("results") / "all"
@@ -331,7 +374,7 @@ def command_analysis(args: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
-    commands = {"list": command_list, "run": command_run, "try": command_try, "demo": command_demo, "check-machine": command_check,
+    commands = {"list": command_list, "run": command_run, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
                 "mechanisms": command_mechanisms,
                 "report": command_analysis, "compare": command_analysis, "export": command_analysis,
                 "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}
@@ -341,6 +384,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"numaplace experiment: {error}", file=sys.stderr)
         return error.status
     except Interrupted as stop:
-        print(f"numaplace experiment: stopped; {stop.left}; "
-              "--resume goes on from here", file=sys.stderr)
+        how = "the same command" if args.command == "tune" else "--resume"
+        print(f"numaplace experiment: stopped; {stop.left}; {how} goes on from here", file=sys.stderr)
         return 128 + stop.number

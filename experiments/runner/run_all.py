@@ -64,8 +64,8 @@ class Run:
 
 def run(args: argparse.Namespace) -> list[str]:
     """A suite that fails does not keep the others from running. Returns what to say of those that did."""
-    if args.suite or args.workloads or args.set:
-        raise UsageError("--all: takes no SUITE, --workloads or --set")
+    if args.suite or args.workloads or args.set or args.tuned:
+        raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     waiting = chosen(args, args.out)
     total, running, failed, late = len(waiting), [], [], []
     until = None if args.budget is None else time.monotonic() + args.budget
