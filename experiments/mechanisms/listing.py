@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..runner.host.host_nodes import Node
-from .registry import KNOWN
+from .registry import KNOWN, of_level
 
 
-def rows(nodes: Sequence[Node]) -> list[dict[str, Any]]:
+def rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """All that are known, or those of the user's files."""
+    known = {name: type(of_level(name)) for name in files} or KNOWN
     return [{"name": name, "about": of.about, "acts_on": "programs as they start" if of.starts else "running programs",
              "counters": list(of.counters), "lacks": of({}).lacks(nodes),
              "parameters": {key: {"about": p.about, "low": p.low, "high": p.high, "default": p.default}
-                            for key, p in of.parameters.items()}} for name, of in KNOWN.items()]
+                            for key, p in of.parameters.items()}} for name, of in known.items()]
 
 
 def text(row: dict[str, Any]) -> str:

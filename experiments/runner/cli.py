@@ -68,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("export", help="a run's numbers and figures for other programs")
     add_export_options(one)
     one = commands.add_parser("mechanisms", help="the kernel's own and others' ways to place, and what each lacks here")
+    one.add_argument("files", metavar="FILE.py", nargs="*", help="mechanisms of your own, instead of all")
     one.add_argument("--json", action="store_true")
     add_pack_options(commands.add_parser("pack", help=PACK_HELP))
     add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
@@ -279,7 +280,10 @@ def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
 
 def command_mechanisms(args: argparse.Namespace) -> int:
     from ..mechanisms import listing
-    found = listing.rows(host_nodes.nodes())
+    for file in args.files:
+        if not file.endswith(".py"):
+            raise UsageError(f"mechanisms {file}: is no file NAME.py")
+    found = listing.rows(host_nodes.nodes(), args.files)
     print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.text, found)))
     return 0
 

@@ -62,6 +62,17 @@ def test_the_list_names_what_is_missing() -> None:
     assert [row["name"] for row in json.loads(done.stdout)] == list(registry.KNOWN)
 
 
+def test_the_list_has_a_file_of_the_user_s(tmp_path: Path) -> None:
+    file = tmp_path / "hurry.py"
+    file.write_text(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[1], encoding="utf-8")
+    listed = [HERE.programs / "numaplace", "experiment", "mechanisms"]
+    done = subprocess.run([*listed, "--json", file], capture_output=True, text=True, check=True)
+    row, = json.loads(done.stdout)
+    assert (row["name"], row["parameters"]["pause_ms"]["high"]) == (str(file), 60000)
+    wrong = subprocess.run([*listed, "hurry"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stderr) == (2, "numaplace experiment: mechanisms hurry: is no file NAME.py\n")
+
+
 def test_a_scope_undoes_in_reverse_and_says_what_it_could_not(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.write_text("1\n", encoding="ascii")
