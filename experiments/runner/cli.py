@@ -301,7 +301,8 @@ def command_run(args: argparse.Namespace) -> int:
         if not args.functional:
             print("".join(decided(request.suite, name)), end="", flush=True)
         args.repeats = request.suite.repeats
-        return run_in_lab.run(request, name, args.kernel, lab_arguments(args, request), functional=args.functional)
+        guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
+        return run_in_lab.run(request, name, guest, lab_arguments(args, request), functional=args.functional)
     bad = run(request, Narrator().tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "

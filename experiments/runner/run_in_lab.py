@@ -6,6 +6,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,18 +31,39 @@ CONSOLE = "console.log"
 POLL = 0.5  # s
 
 
-def run(request: Request, machine: str, kernel: str | None, arguments: list[str], functional: bool) -> int:
-    """Boots the machine, runs `numaplace experiment ARGUMENTS` in it. Returns its exit status."""
+# A user's command before the run, in the guest; what it prints is in the log.
+SET_UP = """sh -c "$1" || { echo "the set-up command '$1' ended with status $?: correct it" >&2; exit 1; }
+shift
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What the machine boots, and what is done there before the run."""
+
+    kernel: Sequence[str | Path] = ()  # options of `lab run`
+    setup: str = ""                    # a command of the shell's
+
+    def words(self, program: list[Any]) -> list[Any]:
+        return ["sh", "-c", SET_UP, "sh", self.setup, *program] if self.setup else program
+
+
+def run(request: Request, machine: str, guest: Guest, arguments: list[str], functional: bool, boots: int | None = None) -> int:
+    """Boots the machine, runs `numaplace experiment ARGUMENTS` in it. Returns its exit status.
+
+    `boots`: the first so many of the request's.
+    """
     numaplace = HERE.programs / "numaplace"
     if not numaplace.exists():
         raise CannotError(f"{numaplace} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
-    parts = shares.of(request.suite, request.boots)
+    parts = shares.of(request.suite, request.boots)[:boots]
     prepare_folder(request)
     _check_shared(request.out)
-    words = [numaplace, "lab", "run", "--machine", machine, *(["--kernel", kernel] if kernel else []),
-             *["--functional"] * functional, "--timeout", "0"]
+    words = [numaplace, "lab", "run", "--machine", machine, *guest.kernel, *["--functional"] * functional, "--timeout", "0"]
+    arguments = guest.words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals():
         at_once.gather(request.out)  # what a run has left that was killed
         begin, made = time.monotonic(), results.count(request.out)
@@ -59,7 +82,7 @@ def _left(request: Request, parts: list[Share]) -> list[Share]:
     return [part for part in parts if part.left(records)] or parts[-1:]
 
 
-def _in_turn(words: list[Any], arguments: list[str], request: Request, machine: str, parts: list[Share]) -> tuple[int, int]:
+def _in_turn(words: list[Any], arguments: list[Any], request: Request, machine: str, parts: list[Share]) -> tuple[int, int]:
     """The last is one that did not make its share."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
@@ -70,7 +93,7 @@ def _in_turn(words: list[Any], arguments: list[str], request: Request, machine: 
     return status, 0
 
 
-def _side_by_side(words: list[Any], arguments: list[str], request: Request, machine: str,
+def _side_by_side(words: list[Any], arguments: list[Any], request: Request, machine: str,
                   parts: list[Share]) -> tuple[int, int]:
     def begin(part: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
@@ -82,13 +105,13 @@ def _side_by_side(words: list[Any], arguments: list[str], request: Request, mach
         return at_once.run(request.out, parts, request.jobs, begin, _end, lambda made: display.show(min(made, total), machine))
 
 
-def command_of(words: list[Any], arguments: list[str], request: Request, part: Share, folder: Path) -> list[Any]:
+def command_of(words: list[Any], arguments: list[Any], request: Request, part: Share, folder: Path) -> list[Any]:
     """A snapshot has what a kernel chose at random, so that several boots, also of a resumed run, are without."""
     console = folder / (CONSOLE if folder != request.out else at_once.log_of(CONSOLE, part.boot))
     goes_on = (folder / manifest.NAME).exists()
     several = ["--begin", str(part.begin), "--end", str(part.end)] if request.boots > 1 else []
     return [*words, *["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console, "--",
-            HERE.programs / "numaplace-experiment", *arguments, "--out", str(folder),
+            *arguments, "--out", str(folder),
             *["--resume"] * (goes_on and "--resume" not in arguments), *several]
 
 
