@@ -8,7 +8,7 @@ over all rows of all runs that are tests of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,25 @@ Key = tuple[str, str, str, str]
 Blocks = dict[int, float]  # of a block's observation, that is of a repeat
 
 
-def values(results: Results) -> dict[Key, Blocks]:
+def values(results: Results, metrics: Collection[str] | None = None) -> dict[Key, Blocks]:
     found: dict[Key, Blocks] = {}
     for o in results.independent:
         for m in o.metrics:
+            if metrics is not None and m.name not in metrics:
+                continue
             found.setdefault((o.workload, o.policy, m.name, m.unit), {})[o.repeat] = m.value
     return found
 
 
-def compare(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0) -> dict[str, Any]:
+def compare(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0,
+            metrics: Collection[str] | None = None) -> dict[str, Any]:
     """A pair for each other run, with a row per workload, policy and metric that it and the first have.
 
-    `in_blocks` tests the differences within blocks; `smallest` is the ratio's change that matters, as 0.02.
+    `in_blocks` tests the differences within blocks; `smallest` is the ratio's change that matters, as 0.02; `metrics`
+    are those that are compared, all where it is None.
     """
     base = _read(first)
-    pairs = [_pair(base, _read(other), in_blocks, smallest) for other in others]
+    pairs = [_pair(base, _read(other), in_blocks, smallest, metrics) for other in others]
     rows = [row for pair in pairs for row in pair["rows"]]
     for row, p in zip(rows, holm([None if row["same_as"] else row["p"] for row in rows])):
         row["p_holm"] = p
@@ -54,8 +58,9 @@ def _read(directory: str | Path) -> Results:
     return results
 
 
-def _pair(first: Results, second: Results, in_blocks: bool, smallest: float) -> dict[str, Any]:
-    left, right = values(first), values(second)
+def _pair(first: Results, second: Results, in_blocks: bool, smallest: float,
+          metrics: Collection[str] | None) -> dict[str, Any]:
+    left, right = values(first, metrics), values(second, metrics)
     # The first metric of a workload comes first of those that are multiples of each other.
     both = [key for key in left if key in right]
     if not both:
