@@ -12,6 +12,7 @@ EXP_DEFINES = -DNP_VERSION='"$(VERSION)"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 
 EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update mix handover) pages emit
 EXP_HOT   := $(addprefix hot/,np_hot work place ballast) redis/histogram pages emit
+EXP_MM    := mm/np_mm pages emit
 EXP_REDIS := $(addprefix redis/,np_redis redis_workloads redis_tokens redis_data client histogram) emit
 
 $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)
@@ -23,6 +24,9 @@ $(BUILD)/np-triad: $(BUILD)/np-mem
 
 $(BUILD)/np-hot: $(EXP_HOT:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -pthread -lnuma -ljansson -lm
+
+$(BUILD)/np-mm: $(EXP_MM:%=$(EXP_OBJ)/%.o)
+	$(CC) -o $@ $^ -lnuma -ljansson
 
 $(BUILD)/np-redis: $(EXP_REDIS:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -lhiredis -ljansson -lm
@@ -49,7 +53,7 @@ $(PY_PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: experiments/program.sh pyproject.toml
 	chmod 755 $@
 
 .PHONY: tools
-tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
+tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-mm $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
 
 include experiments/lab/plugin.mk
 include experiments/bench_lab/bench_lab.mk

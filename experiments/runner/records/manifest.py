@@ -203,7 +203,7 @@ def tool() -> dict[str, Any]:
     changed = _output_of(*git, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "changed_since": commit and bool(changed),
             "programs": {name: _output_of(HERE.programs / name, "--version")
-                         for name in ("numaplace", "np-mem", "np-hot", "np-redis", "np-steal")
+                         for name in ("numaplace", "np-mem", "np-hot", "np-mm", "np-redis", "np-steal")
                          if (HERE.programs / name).exists()}}
 
 
