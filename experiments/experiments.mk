@@ -59,6 +59,7 @@ include experiments/lab/plugin.mk
 include experiments/bench_lab/bench_lab.mk
 include experiments/migration/migration.mk
 include experiments/workloads/stealing/stealing.mk
+include experiments/judge/judge.mk
 
 # The plain triad is the lab's check program, which knows nothing of np-mem, at -O3 and nothing else.
 $(BUILD)/bench/plain-triad: experiments/bench_lab/programs/triad.c

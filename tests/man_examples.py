@@ -26,6 +26,7 @@ ELSEWHERE = {
     "donate": "measures a real machine; test_donate_command.py",
     "experiment": "boots the lab; test_documents.py",
     "jobs": "is watched without end; test_progress.py",
+    "judge": "boots the lab; test_judge_lab.py",
     "lab": "boots the lab; test_documents.py",
     "measure-penalty": "needs counters; test_simulation.py",
     "top": "is for a terminal; test_output.py",

@@ -58,6 +58,8 @@ static const struct np_cmd programs[] = {
 	  "runs and compares whole experiments" },
 	{ "campaign", NULL, "FILE.toml SUITE.. | resume DIR", "runs suites on many machines" },
 	{ "worth", NULL, "[--lab MACHINE] -- CMD", "says what placement buys a program" },
+	{ "judge", NULL, "--kernel A --kernel B [SUITE]",
+	  "says whether kernel B is slower than kernel A" },
 	{ "donate", NULL, "[FILE.json]", "measures this machine for the zoo of machines" },
 };
 

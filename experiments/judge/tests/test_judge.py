@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace judge without a boot: its table and verdict of known results, the order of boots, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from experiments.analysis.tests import synthetic
+from experiments.errors import UsageError
+from experiments.judge import blocks, check, cli, side, verdict
+from experiments.lab.kernels import Kernel
+from experiments.places import HERE
+from experiments.runner.boots import shares
+from experiments.runner.records import results
+from experiments.runner.run_in_lab import Guest
+
+RESPONSES = ("bandwidth", "throughput", "seconds")
+
+
+def write(folder: Path, seed: int, factors: dict[str, float], without: str = "") -> Path:
+    """A run of five boots, each of which scatters by 0.5 %; factors: of a workload's speed."""
+    noise = random.Random(seed)
+    records = []
+    for repeat in range(5):
+        for workload, spec in synthetic.WORKLOADS.items():
+            if workload == without:
+                continue
+            speed = factors.get(workload, 1.0) * noise.gauss(1, 0.005)
+            record = synthetic.observation(workload, "none", repeat, boot_id=f"{folder.name}-{repeat}", platform="lab-timed")
+            known = {n: v for n, _, v in spec["metrics"]}
+            for metric in record["metrics"]:
+                if metric["name"] in known:
+                    metric["value"] = known[metric["name"]] * (speed if metric["unit"].endswith("/s") else 1 / speed)
+            records.append(record)
+    return synthetic.write(folder, records, synthetic.TIMED)
+
+
+def judged(tmp_path: Path, factors: dict[str, float], smallest: float = 0.01, without: str = "") -> verdict.Verdict:
+    return verdict.of(write(tmp_path / "a", 1, {}), write(tmp_path / "b", 2, factors, without), RESPONSES, smallest)
+
+
+def words(found: verdict.Verdict) -> dict[tuple[str, str], str]:
+    return {(row["workload"], row["metric"]): row["verdict"] for row in found.rows}
+
+
+def test_what_is_slower_by_5_percent_is_named_and_nothing_else(tmp_path: Path) -> None:
+    found = judged(tmp_path, {"cross": 0.95, "contention-2L2R": 1.05})
+    told = words(found)
+    assert told["cross", "bandwidth"] == verdict.SLOWER and told["contention-2L2R", "bandwidth"] == verdict.FASTER
+    assert told["contention-1L1R", "bandwidth"] in (verdict.SAME, verdict.SMALL)
+    assert found.regressed and re.fullmatch(
+        r"cross -[45]\.\d %: kernel B is slower than kernel A; contention-2L2R \+[45]\.\d %: kernel B is faster than kernel A",
+        found.sentence())
+
+
+def test_of_a_time_more_is_slower_and_of_a_throughput_less(tmp_path: Path) -> None:
+    told = words(judged(tmp_path, {"redis-lists": 0.95}))
+    assert (told["redis-lists", "seconds"], told["redis-lists", "throughput"]) == (verdict.SLOWER, verdict.SLOWER)
+
+
+def test_of_one_kernel_nothing_is_found(tmp_path: Path) -> None:
+    found = judged(tmp_path, {})
+    assert not found.regressed and found.sentence() == "no regression found"
+
+
+def test_a_change_below_smallest_is_too_small(tmp_path: Path) -> None:
+    assert words(judged(tmp_path / "1", {"cross": 0.95}, smallest=0.2))["cross", "bandwidth"] == verdict.SMALL
+    assert words(judged(tmp_path / "2", {"cross": 0.95}, smallest=0.02))["cross", "bandwidth"] == verdict.SLOWER
+
+
+def test_a_workload_that_kernel_b_cannot_run_is_a_regression(tmp_path: Path) -> None:
+    found = judged(tmp_path, {}, without="cross")
+    assert found.regressed and "cross / none / bandwidth: kernel B has no result" in found.sentence()
+
+
+def test_the_table_can_be_mailed(tmp_path: Path) -> None:
+    text = verdict.mail([("kernel A", "6.12.1-a-very-long-local-version-" + "x" * 60), ("kernel B", "6.1\u2013\u00e9\033[31m")],
+                        judged(tmp_path, {"cross": 0.95}))
+    assert text.isascii() and text.replace("\n", "").isprintable()
+    assert max(map(len, text.split("\n"))) <= verdict.WIDTH
+    row, below = next((line, after) for line, after in zip(text.split("\n"), text.split("\n")[1:]) if line.startswith("cross"))
+    assert re.fullmatch(r"cross +\d+(\.\d+)? +\d+(\.\d+)?  -[45]\.\d % \[-[456]\.\d, -[345]\.\d\] +(<0\.001|0\.0\d\d)", row), row
+    assert re.fullmatch(r"  none, bandwidth, MB/s +slower", below), below
+    assert text.split("\n")[-1].endswith(".") and "Verdict: cross -" in text
+
+
+def test_a_long_name_keeps_the_columns() -> None:
+    row = {"workload": "w" * 90, "policy": "p" * 90, "metric": "m", "unit": "s", "mean_a": 1.5e9, "mean_b": 1e-6, "ratio": 50.0,
+           "ratio_ci95_low": 1.0, "ratio_ci95_high": 99.0, "p_holm": 1e-9, "verdict": verdict.SLOWER}
+    assert max(map(len, verdict.table(verdict.Verdict([row])).split("\n"))) <= verdict.WIDTH
+
+
+def test_boots_are_in_abba_order() -> None:
+    assert blocks.order(4) == [(0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)]
+
+
+def arguments(*more: str) -> list[str]:
+    return ["--kernel", "6.12", "--kernel", "6.12", *more]
+
+
+def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
+    """The analysis pairs boots: two halves of one would move all that follow."""
+    args = cli.parser().parse_args(arguments("--boots", "3", "--workloads", "fault,fork"))
+    request, _ = cli.planned(args, tmp_path)
+    synthetic.write(tmp_path, [{"workload": w, "policy": "none", "repeat": repeat, "metrics": [], "marks": []}
+                               for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
+    one = side.Side("a", "6.12", "", tmp_path, None)
+    blocks.forget_unfinished(one, shares.of(request.suite, 3))
+    assert [(r["repeat"], r["workload"]) for r in results.read(tmp_path)] == [(0, "fault"), (0, "fork")]
+    blocks.forget_unfinished(one, shares.of(request.suite, 3))
+    assert results.count(tmp_path) == 2
+
+
+def test_both_guests_are_told_the_same_run(tmp_path: Path) -> None:
+    args = cli.parser().parse_args(arguments("--boots", "4", "--repeats", "8", "--seed", "7", "--policies", "none,tiering:a=1,b=2"))
+    request, told = cli.planned(args, tmp_path)
+    assert (request.suite.name, request.suite.repeats, request.boots, request.suite.seed) == ("kernel-mm", 8, 4, 7)
+    assert request.suite.policies == ("none", "tiering:a=1,b=2")
+    assert told[:2] == ["run", "kernel-mm"] and "--resume" not in told and told[told.index("--repeats") + 1] == "8"
+
+
+@pytest.mark.parametrize("more, why", [
+    (["--kernel", "6.1"], "--kernel is given 1 times"),
+    (["--kernel", "6.1"] * 3, "given 3 times"),
+    (arguments("--boots", "1"), "has no interval"),
+    (arguments("--resume", "--force"), "give one of them"),
+    (["--kernel", "6.12", "--kernel", "5.99"], "no kernel series '5.99'"),
+    (["--kernel", "6.12", "--kernel", "./bzImage"], "cannot be read"),
+    (arguments("no-such-suite"), "does not exist"),
+    (arguments("--boots", "5", "--repeats", "3"), "each boot makes one at least"),
+])
+def test_wrong_usage_is_one_line(more: list[str], why: str, tmp_path: Path) -> None:
+    done = subprocess.run([HERE.programs / "numaplace", "judge", *more], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "") and why in done.stderr, done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("spec, words", [
+    ("a/bzImage,b/6.12.1", ("--kernel-image", Path("a/bzImage"), "--modules", Path("b/6.12.1"))),
+    ("a/bzImage", ("--kernel-image", Path("a/bzImage"))),
+    ("6.12", ("--kernel", "6.12")),
+])
+def test_the_lab_boots_the_kernel_that_was_given(spec: str, words: tuple, tmp_path: Path) -> None:
+    series = "own-0123" if "/" in spec else spec
+    guest = side.Side("b", spec, "sysctl x=1; true", tmp_path, Kernel(series, "6.12.1", tmp_path)).guest
+    assert tuple(guest.kernel) == words
+    done = subprocess.run(list(map(str, Guest(setup="echo set; cd /; x=y").words(["sh", "-c", "pwd; echo $x$1", "sh", "a b"]))),
+                          cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"set\n{tmp_path}\na b\n", "the set-up leaves the machine changed, not the shell of the run"
+
+
+def test_results_of_another_kernel_or_set_up_are_not_gone_on_with(tmp_path: Path) -> None:
+    first, second = (side.find("a", "6.12", setup, tmp_path) for setup in ("", "true"))
+    first.keep(resume=False, force=False)
+    write(tmp_path, 1, {})
+    with pytest.raises(UsageError, match="holds results already"):
+        first.keep(resume=False, force=False)
+    with pytest.raises(UsageError, match="another kernel or set-up"):
+        second.keep(resume=True, force=False)
+    first.keep(resume=True, force=False)
+    assert results.count(tmp_path)
+    second.keep(resume=False, force=True)
+    assert not results.count(tmp_path) and json.loads((tmp_path / side.NAME).read_text())["setup"] == "true"
+
+
+def test_check_counts_what_was_found_and_what_was_false(tmp_path: Path) -> None:
+    slow, same = ({"regressed": word == "slower", "rows": [{"workload": "fault", "ratio": 1.05, "verdict": word}]}
+                  for word in ("slower", verdict.SAME))
+    text, right = check.summary({"planted": [slow] * 9 + [same], "aa": [same, slow]})
+    assert right and text.startswith("5 % slower: found in 9 of 10 judgements\na kernel beside itself: a difference found in 1 of 2")
+    assert not check.summary({"planted": [slow] * 8 + [same] * 2, "aa": []})[1]
