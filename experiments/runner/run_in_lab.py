@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import time
@@ -97,8 +99,7 @@ def _side_by_side(words: list[Any], arguments: list[Any], request: Request, mach
                   parts: list[Share]) -> tuple[int, int]:
     def begin(part: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
-            return start(command_of(words, arguments, request, part, folder), signal.SIGTERM, stdin=subprocess.DEVNULL,
-                         stdout=log, stderr=log)
+            return _start(command_of(words, arguments, request, part, folder), log)
 
     total = len(schedule.make(request.suite))  # each boot has warm-ups besides
     with progress.make(total) as display:
@@ -115,10 +116,15 @@ def command_of(words: list[Any], arguments: list[Any], request: Request, part: S
             *["--resume"] * (goes_on and "--resume" not in arguments), *several]
 
 
+def _start(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
+    return start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                 env=os.environ | {manifest.SOURCES: json.dumps(manifest.sources())})
+
+
 def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
     """One start of the machine, until it is off. Returns the exit status of the guest's run."""
     host = HostLoad(request.out)
-    child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    child = _start(command, log)
     try:
         _watch(child, request.out, schedule.make(request.suite), machine, host)
     finally:

@@ -146,12 +146,12 @@ def boots(monkeypatch, tmp_path: Path) -> list[list[str]]:
     """What the host asks of the lab. Its command runs on this machine, where each start has a boot id of its own."""
     asked: list[list[str]] = []
 
-    def start(command: list, _end, **streams) -> subprocess.Popen[bytes]:
+    def start(command: list, _end, env: dict[str, str], **streams) -> subprocess.Popen[bytes]:
         asked.append([str(word) for word in command])
         (tmp_path / f"boot-{len(asked)}").write_text(f"boot {len(asked)}\n")
         words = asked[-1][asked[-1].index("--") + 2:]
         return subprocess.Popen([sys.executable, "-c", BOOTED, tmp_path / f"boot-{len(asked)}", *words],
-                                env=os.environ | {"PYTHONPATH": str(ROOT)}, **streams)
+                                env=env | {"PYTHONPATH": str(ROOT)}, **streams)
 
     monkeypatch.setattr(run_in_lab, "start", start)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

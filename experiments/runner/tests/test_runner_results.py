@@ -133,3 +133,11 @@ def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PATH", "/nowhere")
     tool = manifest.collect(suites.load("policy-matrix"), numaplace, "real", [])["tool"]
     assert tool["commit"] is None and tool["changed_since"] is None
+
+
+def test_in_the_lab_the_commit_is_what_the_host_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"commit": "0123abcd", "changed_since": True}
+    monkeypatch.setenv(manifest.SOURCES, json.dumps(said))
+    assert manifest.sources() != said
+    monkeypatch.setattr(manifest.host_nodes, "in_lab", lambda: "2x2")
+    assert manifest.sources() == said
