@@ -93,9 +93,13 @@ class Browser:
             self.events.append(self._next())
 
     def evaluate(self, expression: str) -> Any:
-        answer = self.call(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
-        )
+        """On the next page, where the browser goes there meanwhile."""
+        try:
+            answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        except RuntimeError as error:
+            if "navigated" not in str(error):
+                raise
+            answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"]["exception"]["description"])
         return answer["result"].get("value")
