@@ -12,7 +12,7 @@ from experiments.places import HERE
 from experiments.runner.cli import main
 from experiments.runner.records import results
 from experiments.runner.suite import command
-from tests.waiting import has_ended
+from tests.waiting import eventually, has_ended
 
 APPS = HERE.code / "experiments/workloads/apps"
 HEAD = 'kind = "command"\nname = "own"\nabout = "a test"\n'
@@ -80,7 +80,7 @@ def test_a_server_is_tried_and_leaves_nothing(capsys, tmp_path: Path) -> None:
     assert "metric    rate = 2.5 1/s, higher is better" in told and "check     ok" in told
     child = int((tmp_path / "child").read_text())
     assert f"sleep-2: pid {child} (sleep)" in told
-    assert has_ended(child)
+    assert eventually(lambda: has_ended(child))
 
 
 @pytest.mark.parametrize("change, said", [
