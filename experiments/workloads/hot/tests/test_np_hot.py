@@ -129,7 +129,7 @@ def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
 
 @pytest.mark.lab
 def test_a_ballast_is_held_for_another_program() -> None:
-    hold = "build/np-hot ballast --size 64M --room 50 >/tmp/held & until grep -q ready /tmp/held; do sleep 0.1; done"
+    hold = "build/np-hot ballast --size 64M --room 50 >/tmp/held & until grep -q ready /tmp/held; do kill -0 $!; sleep 0.1; done"
     held, free = inside.run("cxl-3n", "sh", "-ec", f"{hold}; {(work := 'build/np-hot static --hot 100 --size 64M --seconds 0.1')}; "
                             f"kill $!; wait || true; {work}", timed=False)
     assert 0.3 < held["fast_start"] < 0.8 and free["fast_start"] == 1
