@@ -163,8 +163,9 @@ def request_of(args: argparse.Namespace) -> Request:
     for name in ("kernel", "functional", "timed"):
         if getattr(args, name) and args.lab is None:
             raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
-    if args.boots is not None and args.lab is None:
-        raise UsageError("--boots is the lab's: give --lab MACHINE too")
+    for name in ("boots", "jobs"):
+        if getattr(args, name) is not None and args.lab is None:
+            raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
     boots, jobs = boots_of(args, suite)
     if boots != 1 and args.repeat_until_ci is not None:
         raise UsageError("--boots and --repeat-until-ci: give one of them, as the repeats of a boot are fixed before it")

@@ -228,7 +228,8 @@ def test_all_suites_are_told_of_the_boots() -> None:
 @pytest.mark.parametrize("words, said", [
     (["--boots", "2"], "--boots is the lab's"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
     (["--lab", "--boots", "0"], "each boot makes one at least"),
-    (["--lab", "--boots", "2", "--jobs", "3"], "the run has 2 boots"), (["--jobs", "2"], "the run has 1 boot:"),
+    (["--lab", "--boots", "2", "--jobs", "3"], "the run has 2 boots"), (["--jobs", "2"], "--jobs is the lab's"),
+    (["--lab", "--jobs", "2"], "the run has 1 boot:"),
     (["--lab", "--boots", "2", "--repeat-until-ci", "2%"], "give one of them")])
 def test_boots_that_cannot_be(small: Path, boots: list[list[str]], capsys, words: list[str], said: str) -> None:
     assert run(small, *words) == 2
