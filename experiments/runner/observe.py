@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
 from . import locality
-from .host import state
+from .host import mappings, state
 from .host.guard import Guard, numa_balancing
 from .host.host_nodes import Node
 from .host.tool import Numaplace
@@ -122,6 +122,9 @@ class Observer:
         """The tasks in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
         record["platform"] = self.platform
         found = running.read_tasks(self.numaplace)
+        if running.as_found and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
+            seen = {task.role: mappings.of_process(pid) for task, pid in zip(running.tasks, running.pids, strict=True)}
+            record["mappings"] = record.get("mappings", {}) | {role: maps for role, maps in seen.items() if maps}
         record.setdefault("samples", []).append(page_sample([task.role for task in running.tasks], found, record["apply"]))
         return found
 

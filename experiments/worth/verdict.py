@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,18 +23,20 @@ class Verdict:
     runs: int               # of the program as it is
     remote: float | None    # share of its memory's pages on other nodes than its own, as it is
     unknown: dict[str, str] = field(default_factory=dict)  # options that cannot be judged, and why
+    most: str = ""          # the mapping that most of the remote memory is in, where one has more than half
 
     def sentence(self) -> str:
         lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
         worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
         where = f"; {percent(self.remote)} of its memory is on other nodes than its own" if self.remote is not None else ""
+        where += f", most of that in {self.most}" if where and self.most else ""
         if self.best is None:
             return f"nothing is worth it{worst}{where}"
         return f"{name(self.best.policy)} {gain(self.best)}{worst}{where}"
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None, "runs": self.runs,
-                "remote_pages": self.remote, "not_known": self.unknown,
+                "remote_pages": self.remote, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "p_holm": found.p_holm, "significant": found.significant} for found in self.options]}
 
@@ -45,13 +48,13 @@ def of(folder: Path) -> Verdict:
     if not found:
         why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
         raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
-    return judged(found, len(results.select(found[0].workload, BASELINE)), remote_pages(results), unknown)
+    return judged(found, len(results.select(found[0].workload, BASELINE)), remote_pages(results), unknown, most_remote(results))
 
 
-def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[str, str] | None = None) -> Verdict:
+def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "") -> Verdict:
     ordered = sorted(found, key=lambda one: -one.value)
     best = next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None)
-    return Verdict(ordered, best, runs, remote, unknown or {})
+    return Verdict(ordered, best, runs, remote, unknown or {}, most)
 
 
 def not_known(results: Results) -> dict[str, str]:
@@ -70,6 +73,26 @@ def remote_pages(results: Results) -> float | None:
     local = [o.value("locality_after") for o in results.clean if o.policy == BASELINE]
     known = [value for value in local if value is not None]
     return 1 - sum(known) / len(known) if known else None
+
+
+def most_remote(results: Results) -> str:
+    """The mapping with more than half of what is on other nodes than its task's, and its size: 'the file x (3.0 GiB)'."""
+    remote: dict[str, int] = defaultdict(int)
+    size: dict[str, int] = defaultdict(int)
+    for o in results.measured:
+        home = {task["role"]: task["node_before"] for task in o.tasks}
+        for role, maps in (o.raw.get("mappings") or {}).items():
+            for mapping, nodes in maps.items():
+                size[mapping] += sum(nodes.values())
+                remote[mapping] += sum(kib for node, kib in nodes.items() if home.get(role) not in (None, int(node)))
+    worst = max(remote, key=remote.__getitem__, default="")
+    if not worst or 2 * remote[worst] <= sum(remote.values()):
+        return ""
+    return f"{f'the file {worst}' if worst.startswith('/') else worst} ({text_of(size[worst])})"
+
+
+def text_of(kib: int) -> str:
+    return f"{kib / (1 << 20):.1f} GiB" if kib >= 1 << 20 else f"{kib / 1024:.0f} MiB"
 
 
 def name(policy: str) -> str:

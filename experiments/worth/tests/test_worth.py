@@ -15,6 +15,7 @@ from experiments.analysis.policies.speedup import Speedup
 from experiments.analysis.tests import synthetic
 from experiments.errors import UsageError
 from experiments.places import HERE
+from experiments.runner.host import mappings
 from experiments.runner.suite import suite as suites
 from experiments.worth import cli, trial_suite, verdict
 
@@ -30,6 +31,29 @@ def test_best_and_worst_are_named() -> None:
                             option("daemon", 1.05, 0.01)], 5, 0.41)
     assert found.sentence() == ("interleave +11 % [8, 14]; bind:node=1 loses 6 %; "
                                 "41 % of its memory is on other nodes than its own")
+
+
+def test_the_mapping_with_most_of_the_remote_memory_is_named(tmp_path: Path) -> None:
+    lines = [synthetic.observation("cross", policy, k, value=500.0 + k) for k in range(3) for policy in ("none", "maximum-local")]
+    roles = {task["role"]: task["node_before"] for task in lines[0]["tasks"]}
+    role, home = next(iter(roles.items()))
+    away = str(1 - home)
+    lines[0]["mappings"] = {role: {"/data/model.gguf": {str(home): 1 << 20, away: 2 << 20}, "the heap": {away: 1 << 20},
+                                   "anonymous memory": {str(home): 9 << 20}}}
+    assert verdict.of(synthetic.write(tmp_path / "one", lines)).most == "the file /data/model.gguf (3.0 GiB)"
+    lines[0]["mappings"][role]["the heap"] = {away: 2 << 20}
+    assert verdict.of(synthetic.write(tmp_path / "two", lines)).most == "", "none has more than half"
+    found = verdict.judged([option("daemon", 1.05, 0.01)], 5, 0.41, most="the heap (5 MiB)")
+    assert found.sentence().endswith("41 % of its memory is on other nodes than its own, most of that in the heap (5 MiB)")
+
+
+def test_mappings_are_read_by_node(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/numa_maps").write_text("7f00 default file=/a\\040b mapped=3 N0=1 N1=2 kernelpagesize_kB=4\n"
+                                          "7f10 prefer:1 anon=2 dirty=2 N1=2 kernelpagesize_kB=2048\n7f20 default heap anon=1 N0=1\n"
+                                          "7f30 default file=/a\\040b N0=5 kernelpagesize_kB=4\n7f40 default\n")
+    assert mappings.of_process(7, tmp_path) == {"/a b": {"0": 24, "1": 8}, "anonymous memory": {"1": 4096}, "the heap": {"0": 4}}
+    assert mappings.of_process(8, tmp_path) == {}
 
 
 @pytest.mark.parametrize("weak", [option("daemon", 1.2, 0.3), option("daemon", 1.2, 0.1, 0.2), option("daemon", 1.005, 0.001)])

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a process has mapped, from /proc/PID/numa_maps: KiB by node of each file, of its heap, its stacks and the rest."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+FIELD = re.compile(r"(?:N(\d+)|kernelpagesize_kB)=(\d+)")
+OTHER = "anonymous memory"
+
+
+def of_process(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, int]]:
+    """By name and node, as JSON has it; {} of a process that has ended."""
+    try:
+        text = (proc / str(pid) / "numa_maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for line in text.splitlines():
+        words = line.split(" ")[2:]
+        pages = {match[1] or "size": int(match[2]) for word in words if (match := FIELD.fullmatch(word))}
+        size = pages.pop("size", 4)
+        for node, count in pages.items():
+            found[name_of(words)][node] += count * size
+    return {name: dict(nodes) for name, nodes in found.items()}
+
+
+def name_of(words: list[str]) -> str:
+    for word in words:
+        if word.startswith("file="):
+            return re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), word.removeprefix("file="))
+        if word in ("heap", "stack"):
+            return f"the {word}"
+    return OTHER
