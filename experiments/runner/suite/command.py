@@ -82,9 +82,10 @@ class Command:
     table: dict[str, Any]  # as the file has it
 
 
-def of_file(path: Path) -> Command:
+def of_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
+    """`changes`: keys that a suite gives instead of the file's."""
     try:
-        return of_table(tomllib.loads(path.read_text(encoding="utf-8")), path.resolve().parent)
+        return of_table(tomllib.loads(path.read_text(encoding="utf-8")) | dict(changes or {}), path.resolve().parent)
     except FileNotFoundError:
         raise UsageError(f"workload {path}: there is no such file") from None
     except (OSError, ValueError) as error:

@@ -169,10 +169,11 @@ def _workload(table: Mapping[str, Any], folder: Path) -> Workload:
 
 
 def _command(table: Mapping[str, Any], folder: Path) -> Workload:
-    """Of a file, or of the table itself. How many processes it has is seen when it runs."""
-    if "file" in table and table.keys() != {"file"}:
-        raise UsageError(f"[[workload]] with 'file' has nothing else, not '{min(table.keys() - {'file'})}'")
-    found = command.of_file(folder / _get(table, "file", str)) if "file" in table else command.of_table(table, folder)
+    """Of a file, with what the table changes of it, or of the table itself. How many processes it has is seen when it runs."""
+    changes = {key: value for key, value in table.items() if key != "file"}
+    if "file" in table and changes and "name" not in changes:
+        raise UsageError(f"[[workload]] that changes '{min(changes)}' of its 'file' needs a 'name' of its own")
+    found = command.of_file(folder / _get(table, "file", str), changes) if "file" in table else command.of_table(table, folder)
     return Workload(found.name, "command", found.about, (Task("program", 0, (0,)),), options={"command": found, "memory": found.memory})
 
 

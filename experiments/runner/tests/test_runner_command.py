@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.errors import UsageError
 from experiments.places import HERE
 from experiments.runner.cli import main
 from experiments.runner.records import results
 from experiments.runner.suite import command
+from experiments.runner.suite import suite as suites
 from tests.waiting import eventually, has_ended
 
 APPS = HERE.code / "experiments/workloads/apps"
@@ -92,6 +94,18 @@ def test_what_fails_is_one_line_with_status_1(capsys, tmp_path: Path, change: tu
     status = tried(tmp_path, SERVER.replace(*change))
     error = capsys.readouterr().err
     assert (status, error.count("\n"), said in error) == (1, 1, True), error
+
+
+def test_a_suite_changes_keys_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(SERVER)
+    more = '\n[[workload]]\nfile = "own.toml"\nname = "other"\nmemory = "64M"\nroom = 11\n'
+    plain, changed = suites.parse(SUITE + more, tmp_path).workloads
+    assert (plain.options["command"].room, changed.name, changed.options["command"].room) == (None, "other", 11)
+    assert changed.options["command"].command == plain.options["command"].command
+    with pytest.raises(UsageError, match="changes 'memory' of its 'file' needs a 'name' of its own"):
+        suites.parse(SUITE + more.replace('name = "other"\n', ""), tmp_path)
+    with pytest.raises(UsageError, match="'room' is not a percentage"):
+        suites.parse(SUITE + more.replace("11", "-1"), tmp_path)
 
 
 def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
