@@ -37,13 +37,20 @@ bool hot_is_fast(unsigned int node)
 	return only < 0 ? has_cpus(node) : (int)node == only;
 }
 
-int hot_ballast(const struct hot_options *o)
+long long hot_free(bool fast)
 {
-	long long fast = 0, slow = 0, free;
+	long long sum = 0, free;
 
 	for (int node = 0; node <= numa_max_node(); node++)
-		if (numa_node_size64(node, &free) > 0)
-			*(hot_is_fast(node) ? &fast : &slow) += free;
+		if (numa_node_size64(node, &free) > 0 && hot_is_fast(node) == fast)
+			sum += free;
+	return sum;
+}
+
+int hot_ballast(const struct hot_options *o)
+{
+	long long fast = hot_free(true), slow = hot_free(false);
+
 	if (!slow)
 		return 0; /* one node: there is nowhere else */
 	if ((unsigned long long)slow < o->bytes + HOT_SPARE)

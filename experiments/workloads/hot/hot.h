@@ -20,6 +20,7 @@ struct hot_options {
 	enum hot_pattern pattern;
 	const char *name;
 	size_t bytes;
+	double share;	  /* instead of bytes: percent of what the fast nodes have free */
 	double hot, room; /* percent of bytes */
 	double writes;	  /* percent of the accesses */
 	double seconds, period, zipf, threads, seed;
@@ -82,6 +83,9 @@ int hot_ballast(const struct hot_options *o);
 int hot_make_room(const struct hot_options *o);
 
 bool hot_is_fast(unsigned int node);
+
+/* Bytes that the fast nodes have free, or the others. */
+long long hot_free(bool fast);
 
 /* Of a Zipf distribution: the hottest page has rank 0, and each may lie anywhere. */
 size_t hot_page_of(size_t rank, size_t pages);

@@ -32,7 +32,7 @@ static const char about[] =
 
 /* clang-format off */
 static const struct argp_option table[] = {
-	{ "size", 's', "BYTES", 0, "of the memory, with K, M or G (64M)", 0 },
+	{ "size", 's', "BYTES|N%", 0, "of the memory, with K, M or G (64M), or percent of what the nodes with CPUs have free", 0 },
 	{ "hot", 'h', "PERCENT", 0, "of it that is hot (25)", 0 },
 	{ "seconds", 'S', "S", 0, "of the work (1)", 0 },
 	{ "period", 'p', "S", 0, "of moving and phases (1)", 0 },
@@ -80,6 +80,21 @@ static int parse_number(struct hot_options *o, int key, const char *text)
 	return ARGP_ERR_UNKNOWN;
 }
 
+static int parse_size(struct hot_options *o, char *text)
+{
+	char *percent = strchr(text, '%');
+
+	if (percent && !percent[1]) {
+		*percent = '\0';
+		if (!np_parse_double(text, 1, 1000, &o->share))
+			return 0;
+		*percent = '%';
+	}
+	return np_parse_bytes(text, &o->bytes) ?
+		       np_fail("--size %s: needs bytes, as in 64M, or percent, as in 50%%", text) :
+		       0;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct hot_options *o = state->input;
@@ -90,9 +105,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	else if (key == 'c')
 		o->clairvoyant = true;
 	else if (key == 's')
-		err = np_parse_bytes(text, &o->bytes) ?
-			      np_fail("--size %s: needs bytes, as in 64M", text) :
-			      0;
+		err = parse_size(o, text);
 	else if (key == ARGP_KEY_ARG && !o->name)
 		err = find_pattern(o, text);
 	else if (key == ARGP_KEY_ARG || (key == ARGP_KEY_END && !o->name))
@@ -294,6 +307,8 @@ int main(int argc, char **argv)
 	argp_program_version = "np-hot " NP_VERSION "; " NP_BUILT_WITH;
 	argp_err_exit_status = 2;
 	argp_parse(&parser, argc, argv, 0, NULL, &o);
+	if (o.share > 0)
+		o.bytes = o.share / 100 * hot_free(true);
 	if (o.pattern == HOT_BALLAST)
 		return hold(&o);
 	workers = o.threads * (o.pattern == HOT_PHASES ? 2 : 1);
