@@ -336,6 +336,7 @@ SUITE_LACKS = {
     "redis-tokens": {"size": "its keys are the words of a text, whose number its length does not give"},
     "kernel-mm": {MEMORY_ONLY: "its work is the kernel's, not the memory's", "size": "its work is on so many pages"},
     "tier-ratio": {MEMORY_ONLY: "its programs' memory is where the kernel puts it, there too", "size": "the files of its programs have theirs"},
+    "promotion": {MEMORY_ONLY: "its memory is where the kernel puts and promotes it", "size": "its workloads have parts of the fast tier"},
     "arena": {MEMORY_ONLY: "its programs' memory is where the kernel puts it, there too", "size": "the files of its programs have theirs"},
 }
 DESIGNS = {

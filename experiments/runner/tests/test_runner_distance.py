@@ -10,7 +10,7 @@ from experiments.runner.host import distance, host_nodes
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 
-ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core", "arena", "kernel-mm", "tier-ratio"}
+ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core", "arena", "kernel-mm", "promotion", "tier-ratio"}
 TWO_NODES = [name for name in suites.names() if name not in ALL_NODES]
 
 

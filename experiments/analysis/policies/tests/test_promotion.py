@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The map of promotion, from made-up speed-ups."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.analysis.policies import promotion
+from experiments.analysis.policies.speedup import Speedup
+from experiments.claims import FAILS, HOLDS, UNDECIDED
+
+RATES = (16, 65536)
+
+
+def cell(value: float, half: float = 0.01) -> Speedup:
+    return Speedup("", "", value, value - half, value + half)
+
+
+def found(**changes: Speedup) -> promotion.Found:
+    """As predicted: with room 1.3, under pressure 1."""
+    cells = {(d, p, r): cell(1.3 if p < 100 or d == "zipf" else 1) for d in ("random", "zipf") for p in (50, 75, 150, 200) for r in RATES}
+    return cells | {(name.split("_")[0], int(name.split("_")[1]), 65536): one for name, one in changes.items()}
+
+
+@pytest.mark.parametrize("one, word", [
+    (cell(1.3), "helps"), (cell(0.9), "hurts"), (cell(1.005), "same"), (cell(1.015, 0.001), "same"), (cell(1.03, 0.05), "undecided"),
+    (Speedup("", "", 1.3, None, None), "?")])
+def test_a_cell_in_a_word(one: Speedup, word: str) -> None:
+    assert promotion.word(one) == word
+
+
+def verdicts(cells: promotion.Found) -> dict[str, str]:
+    return {check.what: check.verdict for check in promotion.predicted(cells).checks}
+
+
+def test_what_was_predicted_can_fail() -> None:
+    assert set(verdicts(found()).values()) == {HOLDS}
+    assert verdicts(found(random_50=cell(1)))["room, random, 50 %: helps without a limit"] == FAILS
+    assert verdicts(found(random_150=cell(1.2)))["pressure, random, 150 %: no rate helps"] == FAILS
+    assert verdicts(found(random_150=cell(1, 0.1)))["pressure, random, 150 %: no rate helps"] == UNDECIDED
+    assert verdicts(found(zipf_75=cell(1.2, 0.5)))["room, zipf, 75 %: helps without a limit"] == UNDECIDED
+
+
+def test_the_map_has_every_cell() -> None:
+    lines = promotion.table(found(), "random")
+    assert len(lines) == 5 and "helps 1.30 [1.29, 1.31]" in lines[1] and "same 1.00" in lines[4]
