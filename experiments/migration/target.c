@@ -13,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORDS  512 /* of 8 bytes in a page */
-#define WRITES 16  /* between two looks at the clock */
+#define WORDS  512	   /* of 8 bytes in a page */
+#define HUGE   (2UL << 20) /* bytes of a huge page */
+#define WRITES 16	   /* between two looks at the clock */
 
 struct target_shared {
 	bool stop;
@@ -81,12 +82,13 @@ static void *write_all_the_time(void *arg)
 	struct target_shared *s = self->shared;
 	size_t thread = (size_t)(uintptr_t)arg;
 	uint64_t random = thread + 1, last = now_ns(), now;
+	size_t pages = self->first && !thread ? 1 : self->pages;
 	unsigned int era = 0;
 
 	while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
 		for (int i = 0; i < WRITES; i++) {
 			random = random * 6364136223846793005u + 1442695040888963407u;
-			page_at((random >> 33) % self->pages)[thread]++;
+			page_at((random >> 33) % pages)[thread]++;
 		}
 		__atomic_store_n(&s->writes[thread], s->writes[thread] + WRITES, __ATOMIC_RELEASE);
 		now = now_ns();
@@ -104,12 +106,17 @@ static void *write_all_the_time(void *arg)
 static int reserve(void)
 {
 	size_t size = self->pages * WORDS * sizeof(uint64_t);
+	int advice = self->huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
 	struct bitmask *node = numa_allocate_nodemask();
 
 	numa_bitmask_setbit(node, (unsigned int)self->node);
-	self->memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (self->memory == MAP_FAILED || madvise(self->memory, size, MADV_NOHUGEPAGE) ||
-	    run_on_node(self->node) || set_mempolicy(MPOL_BIND, node->maskp, node->size + 1))
+	self->memory = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	if (self->memory == MAP_FAILED)
+		return -errno;
+	self->memory += -(uintptr_t)self->memory & (HUGE - 1);
+	if (madvise(self->memory, size, advice) || run_on_node(self->node) ||
+	    set_mempolicy(MPOL_BIND, node->maskp, node->size + 1))
 		return -errno;
 	fill();
 	numa_free_nodemask(node);
@@ -179,15 +186,18 @@ void target_reset_gap(struct target *t)
 	__atomic_add_fetch(&t->shared->era, 1, __ATOMIC_ACQ_REL);
 }
 
+uint64_t target_gap_of(const struct target *t, unsigned int thread)
+{
+	return __atomic_load_n(&t->shared->gap[thread], __ATOMIC_ACQUIRE);
+}
+
 uint64_t target_gap(const struct target *t)
 {
 	uint64_t longest = 0;
 
-	for (unsigned int i = 0; i < t->threads; i++) {
-		uint64_t gap = __atomic_load_n(&t->shared->gap[i], __ATOMIC_ACQUIRE);
-
-		longest = gap > longest ? gap : longest;
-	}
+	for (unsigned int i = 0; i < t->threads; i++)
+		if (target_gap_of(t, i) > longest)
+			longest = target_gap_of(t, i);
 	return longest;
 }
 

@@ -14,6 +14,8 @@ struct target {
 	size_t pages;
 	int node;	      /* that its memory and its threads begin on */
 	unsigned int threads; /* that write to the memory all the time; 0: it sleeps */
+	bool huge;	      /* of huge pages */
+	bool first;	      /* the first thread writes to the first page alone */
 	pid_t pid;
 	char *memory; /* an address of its own, not of the caller */
 	int ask, answer;
@@ -28,6 +30,9 @@ void target_reset_gap(struct target *t);
 
 /* The longest time between two writes of one of its threads since then, ns. */
 uint64_t target_gap(const struct target *t);
+
+/* The same of one of its threads. */
+uint64_t target_gap_of(const struct target *t, unsigned int thread);
 
 /* How often its threads have written since they began. */
 uint64_t target_writes(const struct target *t);
