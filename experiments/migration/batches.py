@@ -47,9 +47,14 @@ def cells(observations: list[dict]) -> Cells:
 def lines(found: Cells, kind: str) -> list[str]:
     head = f"{'pages a call':>12}  {'us/page':>8}  {'GB/s':>6}  {'first call us':>13}  {'first page us':>13}  {'any page us':>11}  moved  whole"
     rows = sorted(((batch, row) for (of, batch), row in found.items() if of == kind), key=lambda one: one[0] or 1 << 20)
-    return [head, *(f"{batch or 'module':>12}  {row['us_page']:8.2f}  {row['gb_s']:6.2f}  {row['first_call_ns']:13.1f}  "
-                    f"{row['first_page_gap_ns']:13.1f}  {row['gap_ns']:11.1f}  {row['moved']:5.0%}  {'yes' if row['whole'] else 'NO'}"
-                    for batch, row in rows)]
+    return [head, *(line(batch, row) for batch, row in rows)]
+
+
+def line(batch: int, row: dict[str, float]) -> str:
+    if not row["moved"]:
+        return f"{batch or 'module':>12}  moves none of these by this kernel without splitting them"
+    return (f"{batch or 'module':>12}  {row['us_page']:8.2f}  {row['gb_s']:6.2f}  {row['first_call_ns']:13.1f}  "
+            f"{row['first_page_gap_ns']:13.1f}  {row['gap_ns']:11.1f}  {row['moved']:5.0%}  {'yes' if row['whole'] else 'NO'}")
 
 
 def of_calls(found: Cells, kind: str, name: str) -> dict[int, float]:
