@@ -41,11 +41,13 @@ def test_what_was_predicted_can_fail() -> None:
     assert {check.verdict for check in batches.predicted(cells()).checks} == {HOLDS}
     assert [check.verdict for check in batches.predicted(cells(call_us=0)).checks][:2] == [FAILS, FAILS]
     assert batches.predicted(cells(moved=4095)).checks[-1].verdict == FAILS
+    assert batches.predicted(cells(whole=False)).checks[-1].verdict == FAILS
 
 
 def test_a_line_for_each_batch_and_the_module_last() -> None:
     lines = batches.lines(cells(), "small")
     assert [line.split()[0] for line in lines[1:]] == [*map(str, SIZES), "module"]
+    assert batches.line(0, {"moved": 0}).endswith("module  moves none of these by this kernel without splitting them")
 
 
 @pytest.mark.parametrize("words", ["", "1 0 0 513 small", "1 0 0 8 large", "1 0 0 8"])
