@@ -137,7 +137,7 @@ def split_policies(text: str) -> list[str]:
     """Commas stand between policies and between a policy's options: OPTION=VALUE belongs to the policy before it."""
     found: list[str] = []
     for word in split(text):
-        if found and ":" in found[-1] and "=" in word.partition(":")[0]:
+        if found and ":" in found[-1] and "=" in word.partition(":")[0].partition("#")[0]:
             found[-1] += f",{word}"
         else:
             found.append(word)

@@ -14,10 +14,11 @@ from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
 from . import locality
-from .host import mappings, state
+from .host import calibration, mappings, state
 from .host.guard import Guard, numa_balancing
 from .host.host_nodes import Node
 from .host.tool import Numaplace
+from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite
 from .switched import Switched
@@ -113,7 +114,10 @@ class Observer:
             record["apply"] = self.switched.place(running)
         else:
             self.switched.watch(running)
-            record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running), sample)
+            known = knowledge.of_level(trial.policy)
+            sample = 0 if known.knows == "nothing" else sample
+            with calibration.links_wrong(self.numaplace, known, self.scratch):
+                record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running, known), sample)
         end = time.monotonic()
         record["cost"] = cost(record["apply"], end - begin, sample)
         record["apply_at"] = [round(begin, 6), round(end, 6)]
@@ -236,8 +240,10 @@ def drop_infinite(record: dict[str, Any]) -> None:
         record["metrics"] = [m for m in record["metrics"] if m not in wrong]
 
 
-def assume(running: RunningWorkload) -> list[str]:
+def assume(running: RunningWorkload, known: knowledge.Knowledge) -> list[str]:
     """The inputs that the suite declares for its tasks, as arguments of --assume."""
+    if known.knows != "declared":
+        return []
     return [f"pid={pid},penalty={task.penalty:g},mpki={task.mpki:g}"
             for pid, task in zip(running.pids, running.tasks) if not running.as_found]
 

@@ -24,7 +24,7 @@ from .observe import Observer
 from .observe_static import StaticObserver
 from .records import manifest, results
 from .repeats import precision
-from .suite import designs, estimate, schedule
+from .suite import designs, estimate, knowledge, schedule
 from .suite.suite import Suite, choose
 from .workloads.kinds import check_programs
 
@@ -84,7 +84,11 @@ def check(suite: Suite, numaplace: Numaplace) -> None:
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
     """Their names and options, before anything starts."""
-    numaplace.check_policies(registry.only_policies(suite.policies))
+    policies = registry.only_policies(suite.policies)
+    for level in suite.policies:
+        if knowledge.of_level(level) != knowledge.Knowledge() and level not in policies:
+            raise UsageError(f"placement {level}: a mechanism is told nothing: leave out #knows and #links")
+    numaplace.check_policies(policies)
 
 
 def prepare_folder(request: Request) -> None:

@@ -14,6 +14,8 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ from .process import start
 from .tool import DERIVED, Numaplace, last_line
 
 if TYPE_CHECKING:
+    from ..suite.knowledge import Knowledge
     from ..suite.suite import Suite
 
 NEED = "contention model"  # as `numaplace policies` says it
@@ -53,6 +56,26 @@ def of_run(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: 
         return _record(origin) | {"why": begun["why"] if begun else why}
     numaplace.model = _of_this_boot(suite, numaplace, platform, needing, out)
     return _record(numaplace.model_origin(), numaplace.model) | {"calibrated": True}
+
+
+@contextmanager
+def links_wrong(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterator[None]:
+    """Plans are made meanwhile with links that are wrong by what the level says."""
+    if not known.links:
+        yield
+        return
+    right = numaplace.model
+    file = right or Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CannotError(f"#links: the machine file {file}: {error.strerror}: run 'numaplace experiment calibrate-machine' first") from None
+    numaplace.model = scratch / "links-wrong.toml"
+    numaplace.model.write_text(known.model(text), encoding="utf-8")
+    try:
+        yield
+    finally:
+        numaplace.model = right
 
 
 def _record(origin: str, file: Path | None = None) -> dict[str, Any]:

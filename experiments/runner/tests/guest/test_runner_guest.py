@@ -79,6 +79,18 @@ def test_maximum_local_brings_tasks_and_pages_together(workload: str, tmp_path: 
         check_overflow(record)
 
 
+def test_a_policy_is_told_what_its_level_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMAPLACE_MACHINE_FILE", str(ROOT / "experiments/lab/machines/demo-2s.toml"))
+
+    def applied(level: str) -> dict:
+        return observe("contention-0L2R", level, tmp_path)["apply"]
+
+    nothing = applied("measured:pages=stay#knows=nothing")
+    assert {decision["penalty"]["source"] for decision in nothing["decisions"]} == {"machine"}
+    wrong = applied("measured:pages=stay#knows=nothing#links=-90")
+    assert wrong["predicted"]["throughput"][0] < 0.5 * nothing["predicted"]["throughput"][0]
+
+
 def check_solution(record: dict) -> None:
     """Of triads alone; the step of applying lasts until the work has ended, or the placement if that is later."""
     found = metrics(record).get("time_to_solution")

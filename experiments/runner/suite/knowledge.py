@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a policy is told, which is a level as others are: NAME#knows=measured#links=-20.
+
+    knows=declared   what the suite declares of its tasks, and what is counted of them (default)
+    knows=measured   what is counted alone
+    knows=nothing    neither
+    links=PERCENT    by which the plan's contention model has the bandwidths between nodes wrong (default 0)
+
+Another word, as in none#2, makes a level of its own of the same policy.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+
+from ...errors import UsageError
+
+KNOWS = ("declared", "measured", "nothing")
+MOST = 90  # percent
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+LINK = re.compile(r"^\[\[model\.link\]\]$.*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+BANDWIDTH = re.compile(r"(?<=^bandwidth_mb_s = \{ value = )[\d.]+", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    knows: str = KNOWS[0]
+    links: float = 0
+
+    def model(self, text: str) -> str:
+        """The text of a machine file, with its links so much wrong."""
+        wrong = LINK.sub(lambda link: BANDWIDTH.sub(lambda found: f"{float(found[0]) * (1 + self.links / 100):.6g}", link[0]), text)
+        if len(tomllib.loads(text).get("model", {}).get("link", [])) != len(BANDWIDTH.findall("".join(LINK.findall(text)))):
+            raise UsageError("#links: the machine file has links whose bandwidth_mb_s is not as `calibrate-machine` writes it")
+        return wrong
+
+
+def of_level(level: str) -> Knowledge:
+    found = Knowledge()
+    for word in level.split("#")[1:]:
+        key, separator, value = word.partition("=")
+        if key == "knows" and value in KNOWS:
+            found = replace(found, knows=value)
+        elif key == "links" and NUMBER.fullmatch(value) and abs(float(value)) <= MOST:
+            found = replace(found, links=float(value))
+        elif separator:
+            raise UsageError(f"placement {level}: '#{word}' is to be #knows={'|'.join(KNOWS)}, or #links= and a percentage from "
+                             f"-{MOST} to {MOST}")
+    return found
