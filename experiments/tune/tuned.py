@@ -34,7 +34,7 @@ def beside(policies: Sequence[str], file: Path, machine: str, seeds: range) -> l
         trained, on = int(found["seed"]), str(found["machine"])
         levels = [(str(one["name"]), str(one["level"])) for one in found["mechanism"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        why = f"has no {error}" if isinstance(error, KeyError) else str(error)
+        why = f"has no {error}" if isinstance(error, KeyError) else getattr(error, "strerror", None) or str(error)
         raise UsageError(f"--tuned {file}: {why}: give the {NAME} of 'numaplace experiment tune'") from None
     if on != machine:
         raise UsageError(f"--tuned {file}: was tuned on {on} and this run is on {machine}: tune on {machine} too")
