@@ -11,6 +11,8 @@ from ..stats.intervals import t_interval
 from .regret import Regret, regrets, told
 from .speedup import response
 
+REMOTE = "remote_share"  # metric: of the accesses to memory, those to another node's
+
 
 def table(results: Results) -> dict[str, Any] | None:
     """None where nothing acts while programs work, or times mean nothing."""
@@ -42,6 +44,7 @@ def activity(results: Results) -> list[dict[str, Any]]:
                 rows.append({"workload": workload, "policy": policy,
                              "speed": spread([o.value(metric[0]) for o in found]) if metric else text_format.DASH,
                              "unit": metric[1] if metric else "",
+                             "remote": spread([o.value(REMOTE) for o in found]),
                              "moved": spread([o.raw["kernel"]["counters"]["pgmigrate_success"] for o in found]),
                              "system": spread([o.raw["kernel"]["system_s"] for o in found]),
                              "threads": spread([o.raw["kernel"]["threads_s"] for o in found])})

@@ -20,6 +20,7 @@ from ...errors import ExperimentError
 from ...places import HERE
 from ..host import packages
 from ..host.background import Background, Process, lookup
+from ..host.counters import Counting
 from ..host.host_nodes import Node
 from ..host.tool import Numaplace, last_line
 from ..kinds import footprint
@@ -179,6 +180,14 @@ class Command(RunningWorkload):
         yield 0.0 if self.spec.client else seconds
 
     def measure(self) -> Measured:
+        with Counting(tuple(cpu for node in self.nodes for cpu in node.cpus), WORK_LIMIT) as counting:
+            measured = self._measure()
+        counts = counting.totals()
+        if counts.keys() >= {"local_dram", "remote_dram"} and (accesses := counts["local_dram"] + counts["remote_dram"]):
+            measured.metrics.append(metric("remote_share", "fraction", counts["remote_dram"] / accesses))
+        return measured
+
+    def _measure(self) -> Measured:
         main = self.programs[self.role]
         if self.spec.client:
             self.client = Background(self._filled(self.spec.client), self._environment(), self.directory, self.logs / "client",

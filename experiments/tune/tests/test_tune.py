@@ -200,6 +200,8 @@ def test_a_search_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert {record["seed"] for record in records} == {1001} and {record["platform"] for record in records} == {"lab-timed"}
     levels = {record["policy"] for record in records if record["check"] == "ok"}
     assert {"none", "numa-balancing"} < levels and len(levels) == 3
+    share, = (m["value"] for record in records if record["policy"] == "none" for m in record["metrics"] if m["name"] == "remote_share")
+    assert 0 <= share < 0.5, "its memory is where it runs"
     found, = tomllib.loads(said)["mechanism"]
     assert found["level"] in levels and found["best"] >= found["default"] > 0
     assert cli.main(words) == 0  # from what is there

@@ -55,3 +55,12 @@ def test_the_terminal_shows_each_cell(tmp_path: Path) -> None:
     text_table.show_regret(read(tmp_path, VALUES), out)
     lines = [line.split() for line in out.getvalue().splitlines()]
     assert any("tiering" in line and "25" in line and "40" in line for line in lines), out.getvalue()
+
+
+def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path) -> None:
+    lines = [synthetic.observation("cross", "none", i, platform="real", value=5.0) for i in (1, 2)]
+    for line, share in zip(lines, (0.25, 0.75), strict=True):
+        line["metrics"].append({"name": "remote_share", "unit": "fraction", "value": share})
+        line["kernel"] = {"counters": {"pgmigrate_success": 1}, "system_s": 0.1, "threads_s": 0}
+    row, = regret_table.activity(reader.read(synthetic.write(tmp_path, lines, TIMED)))
+    assert row["remote"].startswith("0.5")
