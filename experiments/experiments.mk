@@ -22,6 +22,12 @@ $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)
 $(BUILD)/np-triad: $(BUILD)/np-mem
 	ln -sf $(<F) $@
 
+# A scheduler in BPF, which the kernel links to itself when it is loaded.
+SCX := $(BUILD)/lab/home_node.bpf.o
+$(SCX): $(BUILD)/lab/%.bpf.o: experiments/mechanisms/scx/%.bpf.c
+	@mkdir -p $(@D)
+	clang -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter -c -o $@ $<
+
 $(BUILD)/np-hot: $(EXP_HOT:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -pthread -lnuma -ljansson -lm
 
@@ -53,7 +59,7 @@ $(PY_PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: experiments/program.sh pyproject.toml
 	chmod 755 $@
 
 .PHONY: tools
-tools: $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-mm $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
+tools: $(SCX) $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-mm $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
 
 include experiments/lab/plugin.mk
 include experiments/bench_lab/bench_lab.mk

@@ -9,7 +9,7 @@ PROGRAMS := np-mem np-hot np-mm np-redis np-steal np-move
 WHEEL := $(BUILD)/wheel/numaplace_experiments-$(VERSION)-py3-none-any.whl
 WHEEL_SRC := pyproject.toml $(shell find experiments -name tests -prune -o -type f ! -name '*.[cho]' ! -name '*.cc' ! -name '*.pyc' -print)
 # With these `numaplace lab setup` builds the modules for the lab's kernels.
-LAB_SETUP_SRC := $(KMOD_SOURCES) $(LAB_GUEST_SRC) KERNELS setup/lab setup/modules.mk setup/common.sh setup/qemu \
+LAB_SETUP_SRC := $(KMOD_SOURCES) $(LAB_GUEST_SRC) KERNELS setup/lab setup/modules.mk setup/common.sh setup/qemu setup/bpftool \
 	setup/kernels setup/kernel-build setup/apt-elsewhere setup/root setup/in-root setup/requirements.txt
 
 .PHONY: install uninstall wheel
@@ -27,7 +27,7 @@ $(WHEEL): $(WHEEL_SRC) kmod/uapi/numaplace.h
 install: tools man wheel $(BUILD)/libmodel.so install-library	## everything that works without the tree, into PREFIX (/usr/local) below DESTDIR
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(addprefix $(BUILD)/,numaplace $(PROGRAMS) $(PY_PROGRAMS))
 	ln -sf np-mem $(DESTDIR)$(PREFIX)/bin/np-triad
-	install -D -m 644 -t $(OWN) $(BUILD)/lab/plugin.so $(BUILD)/libmodel.so
+	install -D -m 644 -t $(OWN) $(BUILD)/lab/plugin.so $(BUILD)/lab/home_node.bpf.o $(BUILD)/libmodel.so
 	install -D -m 755 -t $(OWN) $(BUILD)/lab/watch
 	rm -rf $(OWN)/python $(SHARE)/numaplace
 	mkdir -p $(OWN)/python $(SHARE)/numaplace/src

@@ -15,12 +15,13 @@ from .demotion import Demotion
 from .mechanism import Mechanism, values_of
 from .numa_balancing import NumaBalancing
 from .numad import Numad
+from .sched_ext import SchedExt
 from .start_bind import StartBind
 from .start_interleave import StartInterleave, StartWeighted
 from .tiering import Tiering
 
 KNOWN: dict[str, type[Mechanism]] = {found.name: found for found in (
-    NumaBalancing, Tiering, Demotion, Damon, Numad, Cpuset, StartBind, StartInterleave, StartWeighted, Daemon, Clairvoyant)}
+    NumaBalancing, Tiering, Demotion, Damon, Numad, Cpuset, StartBind, StartInterleave, StartWeighted, Daemon, SchedExt, Clairvoyant)}
 
 
 def of_level(level: str) -> Mechanism | None:

@@ -8,6 +8,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,16 +26,17 @@ from tests.waiting import eventually
 LIMIT_S = 120
 NUMAD_MIB = 400  # it leaves small programs alone
 # Where its pages are before; those of a program that starts under it are where they first are.
-AWAY = {"numa-balancing": 1, "tiering": 2, "demotion": 0, "damon": 2, "numad-daemon": 1, "cpuset": 1, "daemon": 1}
+AWAY = {"numa-balancing": 1, "tiering": 2, "demotion": 0, "damon": 2, "numad-daemon": 1, "cpuset": 1, "daemon": 1, "sched-ext": 1}
 KEPT = ("/proc/sys/kernel/numa_balancing", "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps",
         "/sys/kernel/debug/sched/numa_balancing/*", "/sys/kernel/mm/numa/demotion_enabled",
         "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "/sys/module/damon_stat/parameters/enabled",
-        "/sys/fs/cgroup/cgroup.subtree_control", "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs")
+        "/sys/fs/cgroup/cgroup.subtree_control", "/sys/kernel/sched_ext/state", "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs")
 
 
 def state() -> dict[str, str]:
     """Everything that a mechanism may change."""
     found = {str(path): path.read_text() for pattern in KEPT for path in Path("/").glob(pattern[1:])}
+    found["bpf"] = f"{os.path.ismount('/sys/fs/bpf')} {sorted(path.name for path in Path('/sys/fs/bpf').iterdir())}"
     found["cgroups"] = " ".join(sorted(path.name for path in Path("/sys/fs/cgroup").iterdir() if path.is_dir()))
     found["daemons"] = " ".join(sorted(name for name in running() if name.startswith(("numad", "numaplace", "kdamond"))))
     return found
@@ -62,6 +64,8 @@ def switched(level: str, guard: Guard):
     with walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.scope():
         if mechanism.name in AWAY:
             one.move(0, AWAY[mechanism.name])
+        if mechanism.name == "sched-ext":
+            unbind(one.process.pid, nodes)
         before = one.ask("pages")["pages"], activity.now(mechanism.counters, mechanism.threads)
         mechanism.set_up(scope)
         mechanism.attach(scope, [one.process.pid])
@@ -69,6 +73,23 @@ def switched(level: str, guard: Guard):
             yield mechanism, one, before
         finally:
             mechanism.tear_down()
+
+
+def scheduler_of(pid: int) -> str:
+    """In BPF, where the process's tasks are scheduled by one."""
+    ops = Path("/sys/kernel/sched_ext/root/ops")
+    under = re.search(r"ext\.enabled\s*:\s*1$", Path(f"/proc/{pid}/sched").read_text(), re.MULTILINE)
+    return ops.read_text().strip() if under and ops.exists() else ""
+
+
+def unbind(pid: int, nodes):
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), {cpu for node in nodes for cpu in node.cpus})
+
+
+def ran_on(pid: int) -> set[int]:
+    """The CPUs on which its threads ran last."""
+    return {int(task.read_text().rpartition(")")[2].split()[36]) for task in Path(f"/proc/{pid}/task").glob("*/stat")}
 
 
 def reclaim():
@@ -80,8 +101,8 @@ def reclaim():
 
 
 def at_first(one, node: int, pages: int) -> bool:
-    """Whether many of its pages are still there, and its CPU is that of the start."""
-    return one.on(node) > 0.1 * pages and os.sched_getaffinity(one.process.pid) == {0}
+    """Whether many of its pages are still there, and it runs on the node on which it began."""
+    return one.on(node) > 0.1 * pages and not ran_on(one.process.pid).isdisjoint(host_nodes.nodes()[0].cpus)
 
 
 def acts(level: str):
@@ -95,9 +116,10 @@ def acts(level: str):
                 while at_first(one, AWAY[mechanism.name], sum(pages.values())) and time.monotonic() - start < LIMIT_S:
                     one.ask("run 1")
             now, seen = one.ask("pages")["pages"], activity.since(counted, activity.now(mechanism.counters, mechanism.threads))
-            runs_on = sorted(os.sched_getaffinity(one.process.pid))
+            pid = one.process.pid
+            where = {"cpus": sorted(os.sched_getaffinity(pid)), "ran_on": sorted(ran_on(pid)), "scheduler": scheduler_of(pid)}
         left = differs(unchanged)
-    print(json.dumps({"level": level, "before": pages, "after": now, "cpus": runs_on, **seen, "left": left}), flush=True)
+    print(json.dumps({"level": level, "before": pages, "after": now, **where, **seen, "left": left}), flush=True)
 
 
 def under(level: str):

@@ -47,6 +47,14 @@ def test_the_mechanism_of_the_page_is_one(tmp_path: Path) -> None:
         registry.of_level(str(file))
 
 
+def test_the_scheduler_of_the_page_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8").partition("### A scheduler")[2], re.DOTALL)[1],
+                    encoding="utf-8")
+    found = registry.of_level(str(file))
+    assert (found.name, found.scheduler) == ("mine", Path.cwd() / "mine.bpf.o")
+
+
 def test_the_page_has_every_mechanism() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", PAGE.read_text(encoding="utf-8").partition("## A mechanism")[0], re.MULTILINE)
     assert sorted(name for name in rows if name in registry.KNOWN) == sorted(registry.KNOWN)

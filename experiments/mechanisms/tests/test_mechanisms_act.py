@@ -11,7 +11,7 @@ from experiments.mechanisms.registry import KNOWN
 # DAMON is to find hot pages within the test; a program is cold after a second.
 TIERED = ["tiering", "demotion", "damon:cold_ms=1000"]
 TWO_NODES = ["numa-balancing", "cpuset", "start-interleave", "daemon:interval_ms=200"]
-LEVELS = {"6.1": TWO_NODES, "6.12": [*TWO_NODES, *TIERED, "start-weighted"], "7": [*TWO_NODES, *TIERED, "start-weighted"]}
+LEVELS = {"6.1": TWO_NODES, "6.12": [*TWO_NODES, *TIERED, "start-weighted"], "7": [*TWO_NODES, *TIERED, "start-weighted", "sched-ext"]}
 
 
 def measure(machine: str, series: str, *words: str) -> list[dict]:
@@ -38,6 +38,7 @@ ACTED = {
     "start-interleave": lambda found: max(found["after"].values()) - min(found["after"].values()) <= 0.01 * PAGES,
     "start-weighted": lambda found: len(found["after"]) == 3,
     "daemon": lambda found: found["cpus"] == [4, 5, 6, 7],
+    "sched-ext": lambda found: found["scheduler"].startswith("home_node") and set(found["ran_on"]) <= set(found["cpus"][4:]),
 }
 
 

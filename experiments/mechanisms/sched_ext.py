@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""sched_ext: a scheduler of numaplace's own in BPF, scx/home_node.bpf.c, which is told where each program's memory is."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from ..errors import CannotError
+from ..places import HERE, cache
+from ..runner.host import mappings
+from ..runner.host.host_nodes import Node
+from .mechanism import Mechanism, Scope, missing
+
+STATE = Path("/sys/kernel/sched_ext/state")
+BPF = Path("/sys/fs/bpf")
+PINNED = BPF / "numaplace-scx"
+HOMES = BPF / "numaplace_homes"  # nodes by process, for a scheduler that has a map of this name
+OLDEST = (7, 3)  # pins a scheduler's link
+
+
+class SchedExt(Mechanism):
+    name = "sched-ext"
+    about = "a scheduler in BPF that keeps each program on the node that has most of its memory when it is switched on (sched_ext)"
+    scheduler: ClassVar[Path] = HERE.plugin.with_name("home_node.bpf.o")  # of a subclass, its own
+
+    def lacks(self, nodes):
+        why = super().lacks(nodes) or missing(STATE) or missing_object(self.scheduler)
+        if why or bpftool() is None:
+            return why or f"bpftool {OLDEST[0]}.{OLDEST[1]} or newer is not installed: run make setup, or apt-get install bpftool"
+        said = STATE.read_text(encoding="ascii").strip()
+        return None if said == "disabled" else f"another scheduler of sched_ext is {said}: end it"
+
+    def set_up(self, scope: Scope) -> None:
+        with scope.changing(self.name):
+            if not os.path.ismount(BPF):
+                scope.guard.run("umount", str(BPF))
+                run("mount", "-t", "bpf", "bpf", str(BPF))
+            scope.guard.run("rm", "-rf", str(PINNED), str(HOMES))
+            run(str(bpftool()), "struct_ops", "register", str(self.scheduler), str(PINNED))
+
+    def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        for pid in pids if HOMES.exists() else ():
+            home = home_of(pid, scope.nodes)
+            if home is not None:
+                run(str(bpftool()), "map", "update", "pinned", str(HOMES), "key", *in_bytes(pid), "value", *in_bytes(home))
+
+
+def home_of(pid: int, nodes: Sequence[Node]) -> int | None:
+    """Of the nodes with CPUs the one with most of its pages; None of a process that has ended or has none there."""
+    held: Counter[int] = Counter()
+    for kib in mappings.of_process(pid).values():
+        held.update({int(node): count for node, count in kib.items()})
+    return max((node.id for node in nodes if node.cpus and held[node.id]), key=held.__getitem__, default=None)
+
+
+def in_bytes(number: int) -> list[str]:
+    return [str(byte) for byte in number.to_bytes(4, sys.byteorder)]
+
+
+def bpftool() -> Path | None:
+    """This machine's, or that of a newer Debian which setup has unpacked."""
+    for found in (shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin"), cache() / "bpftool/bin/bpftool"):
+        if found and Path(found).exists() and version(found) >= OLDEST:
+            return Path(found)
+    return None
+
+
+def version(program: str | Path) -> tuple[int, ...]:
+    said = subprocess.run([program, "version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout
+    found = re.search(r"v(\d+)\.(\d+)", said)
+    return tuple(map(int, found.groups())) if found else (0, 0)
+
+
+def missing_object(path: Path) -> str | None:
+    return None if path.exists() else f"there is no {path}: {'run make tools' if path == SchedExt.scheduler else 'compile it'}"
+
+
+def run(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        why = (done.stderr or done.stdout).strip().splitlines()
+        raise CannotError(f"mechanism sched-ext: {' '.join(words[:3])}: {why[-1] if why else f'status {done.returncode}'}")
