@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numad, the program: it looks at the tasks that it is told and moves each to nodes with room for it.
 
-It leaves programs of less than 300 MB alone, and shortens khugepaged's pause for the whole machine. The policy of the name numad is numaplace's, after its rules.
+It leaves programs of less than 300 MB alone, and shortens khugepaged's pause for the whole machine. It also leaves alone what it
+looked at minutes ago, and takes every program for one that it looked at when the machine's clock began: it has a clock of its
+own here, which began earlier. The policy of the name numad is numaplace's, after its rules.
 """
 
 import shutil
@@ -10,10 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import CannotError
-from .mechanism import Mechanism, Parameter, Scope
+from .mechanism import Mechanism, Parameter, Scope, missing
 
 PID_FILE = Path("/run/numad.pid")
 KHUGEPAGED = Path("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs")
+CLOCKS = Path("/proc/self/ns/time")
+EARLIER_S = 3600
 
 
 class Numad(Mechanism):
@@ -23,14 +27,15 @@ class Numad(Mechanism):
     counters = ("pgmigrate_success",)
 
     def lacks(self, nodes):
-        return super().lacks(nodes) or (None if shutil.which("numad") else "numad is not installed: apt-get install numad")
+        return super().lacks(nodes) or missing(CLOCKS) or (None if shutil.which("numad") else "numad is not installed: apt-get install numad")
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         seconds = str(self.values["interval_s"])
         scope.guard.keep(KHUGEPAGED)
         scope.guard.ends(PID_FILE)
         scope.guard.run("numad", "-i", "0")
-        words = ["numad", "-S", "0", "-i", f"{seconds}:{seconds}", "-u", str(self.values["target_percent"])]
+        words = ["unshare", "--time", f"--monotonic={EARLIER_S}",
+                 "numad", "-S", "0", "-i", f"{seconds}:{seconds}", "-u", str(self.values["target_percent"])]
         done = subprocess.run([*words, *(word for pid in pids for word in ("-p", str(pid)))], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, check=False)
         if done.returncode:

@@ -7,6 +7,7 @@ import pytest
 from experiments.bench_lab import inside
 from experiments.bench_lab.mechanisms_inside import PAGES
 from experiments.mechanisms.registry import KNOWN
+from experiments.mechanisms.tests.act_inside import NUMAD_MIB
 
 # DAMON is to find hot pages within the test; a program is cold after a second.
 TIERED = ["tiering", "demotion", "damon:cold_ms=1000"]
@@ -59,7 +60,13 @@ def test_nothing_is_left_after_sigkill() -> None:
 
 
 @pytest.mark.lab
-def test_numad_ends() -> None:
-    """When it acts is its own affair, within minutes; it changes settings of the machine at its start."""
+def test_numad_binds_a_program_to_the_node_of_its_pages() -> None:
+    found, = measure("demo-2s", "6.12", "numad-daemon:interval_s=1")
+    assert found["cpus"] == [2, 3] and pages(found, 1) >= 0.99 * NUMAD_MIB * 256 and not found["left"], found
+
+
+@pytest.mark.lab
+def test_numad_ends_after_sigkill() -> None:
+    """It changes settings of the machine at its start."""
     killed, = measure("demo-2s", "6.12", "--killed", "numad-daemon:interval_s=1")
     assert killed["changed"] and not killed["left"], killed
