@@ -11,6 +11,7 @@ import pytest
 from experiments.errors import UsageError
 from experiments.places import HERE
 from experiments.runner.cli import main
+from experiments.runner.host import packages
 from experiments.runner.records import results
 from experiments.runner.suite import command
 from experiments.runner.suite import suite as suites
@@ -120,6 +121,7 @@ def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
 def test_the_files_of_the_tree_are_right(path: Path) -> None:
     found = command.of_file(path)
     assert found.name == path.stem and found.check and found.needs
+    assert {need.pypi for need in found.needs if need.module} <= packages.names(HERE.sources / packages.REQUIREMENTS)
 
 
 @pytest.mark.lab
