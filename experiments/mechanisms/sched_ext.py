@@ -78,7 +78,7 @@ def version(program: str | Path) -> tuple[int, ...]:
 
 
 def missing_object(path: Path) -> str | None:
-    return None if path.exists() else f"there is no {path}: {'run make tools' if path == SchedExt.scheduler else 'compile it'}"
+    return None if path.exists() else f"there is no {path}: {'install clang and run make tools' if path == SchedExt.scheduler else 'compile it'}"
 
 
 def run(*words: str) -> None:
