@@ -33,6 +33,7 @@ READY_LIMIT = 900  # s; generous, the lab is slow
 POLL = 0.02        # s
 # Looks at a program that runs to its end: the last is then not long before it.
 FIRST_LOOK, LATER = 0.5, 1.5  # s, and so many times later each
+COUNTED = 0.5  # of the time that a program works, so that its accesses are told
 
 
 class Command(RunningWorkload):
@@ -181,10 +182,14 @@ class Command(RunningWorkload):
 
     def measure(self) -> Measured:
         with Counting(tuple(cpu for node in self.nodes for cpu in node.cpus), WORK_LIMIT) as counting:
+            begun = time.monotonic()
             measured = self._measure()
-        counts = counting.totals()
-        if counts.keys() >= {"local_dram", "remote_dram"} and (accesses := counts["local_dram"] + counts["remote_dram"]):
-            measured.metrics.append(metric("remote_share", "fraction", counts["remote_dram"] / accesses))
+        worked, counts = self.client or self.programs[self.role], counting.totals()
+        ready = worked.started + (0 if self.client else self.ready_seconds)
+        ended = worked.started + worked.seconds
+        if ended - begun > COUNTED * (ended - ready) and counts.keys() >= {"local_dram", "remote_dram"}:
+            local, remote = counts["local_dram"], counts["remote_dram"]
+            measured.metrics.append(metric("remote_share", "fraction", remote / max(1, local + remote)))
         return measured
 
     def _measure(self) -> Measured:
