@@ -24,19 +24,22 @@ class Verdict:
     remote: float | None    # share of its memory's pages on other nodes than its own, as it is
     unknown: dict[str, str] = field(default_factory=dict)  # options that cannot be judged, and why
     most: str = ""          # the mapping that most of the remote memory is in, where one has more than half
+    accesses: float | None = None  # share of the accesses to memory that are to other nodes', where the machine counts them
 
     def sentence(self) -> str:
         lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
         worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
         where = f"; {percent(self.remote)} of its memory is on other nodes than its own" if self.remote is not None else ""
-        where += f", most of that in {self.most}" if where and self.most else ""
+        if self.accesses is not None:
+            where = f"; {percent(self.accesses)} of accesses are remote"
+        where += f", most remote memory is in {self.most}" if where and self.most else ""
         if self.best is None:
             return f"nothing is worth it{worst}{where}"
         return f"{name(self.best.policy)} {gain(self.best)}{worst}{where}"
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None, "runs": self.runs,
-                "remote_pages": self.remote, "most_remote": self.most, "not_known": self.unknown,
+                "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "p_holm": found.p_holm, "significant": found.significant} for found in self.options]}
 
@@ -48,13 +51,16 @@ def of(folder: Path) -> Verdict:
     if not found:
         why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
         raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
-    return judged(found, len(results.select(found[0].workload, BASELINE)), remote_pages(results), unknown, most_remote(results))
+    local = mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
+    return judged(found, len(results.select(found[0].workload, BASELINE)), None if local is None else 1 - local, unknown,
+                  most_remote(results), mean_as_it_is(results, "remote_share"))
 
 
-def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "") -> Verdict:
+def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
+           accesses: float | None = None) -> Verdict:
     ordered = sorted(found, key=lambda one: -one.value)
     best = next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None)
-    return Verdict(ordered, best, runs, remote, unknown or {}, most)
+    return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
 
 
 def not_known(results: Results) -> dict[str, str]:
@@ -68,11 +74,9 @@ def not_known(results: Results) -> dict[str, str]:
     return found
 
 
-def remote_pages(results: Results) -> float | None:
-    """None where its tasks may run on several nodes: nobody knows then which are remote."""
-    local = [o.value("locality_after") for o in results.clean if o.policy == BASELINE]
-    known = [value for value in local if value is not None]
-    return 1 - sum(known) / len(known) if known else None
+def mean_as_it_is(results: Results, metric: str) -> float | None:
+    known = [value for o in results.clean if o.policy == BASELINE and (value := o.value(metric)) is not None]
+    return sum(known) / len(known) if known else None
 
 
 def most_remote(results: Results) -> str:

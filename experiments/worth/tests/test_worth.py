@@ -44,7 +44,15 @@ def test_the_mapping_with_most_of_the_remote_memory_is_named(tmp_path: Path) -> 
     lines[0]["mappings"][role]["the heap"] = {away: 2 << 20}
     assert verdict.of(synthetic.write(tmp_path / "two", lines)).most == "", "none has more than half"
     found = verdict.judged([option("daemon", 1.05, 0.01)], 5, 0.41, most="the heap (5 MiB)")
-    assert found.sentence().endswith("41 % of its memory is on other nodes than its own, most of that in the heap (5 MiB)")
+    assert found.sentence().endswith("41 % of its memory is on other nodes than its own, most remote memory is in the heap (5 MiB)")
+
+
+def test_accesses_are_told_where_they_are_counted(tmp_path: Path) -> None:
+    lines = [synthetic.observation("cross", policy, k, value=500.0 + k) for k in range(3) for policy in ("none", "maximum-local")]
+    for line in lines:
+        line["metrics"].append({"name": "remote_share", "unit": "fraction", "value": 0.4 if line["policy"] == "none" else 0.1})
+    found = verdict.of(synthetic.write(tmp_path, lines))
+    assert found.accesses == pytest.approx(0.4) and found.sentence().endswith("; 40 % of accesses are remote")
 
 
 def test_mappings_are_read_by_node(tmp_path: Path) -> None:
@@ -128,6 +136,7 @@ def test_answers_of_the_lab() -> None:
     assert found["best"] is None and found["sentence"].startswith("nothing is worth it; interleave loses"), found
     assert by_name["start-interleave"]["significant"] and by_name["start-interleave"]["speedup"] < 0.9
     assert not by_name["start-bind:node=1"]["significant"]
+    assert found["remote_accesses"] < 0.1
     small = answer(*chase, "64K")
     assert small["best"] is None and all(abs(one["speedup"] - 1) < 0.02 for one in small["options"]), small
 
