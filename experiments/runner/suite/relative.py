@@ -50,11 +50,17 @@ def size_of(text: str, nodes: list[Node]) -> int:
     of: dict[str, Callable[[], list[int]]] = {
         "L2": lambda: [cpu.l2_bytes or cpu.l3_bytes for node in nodes for cpu in node.places],
         "L3": lambda: [cpu.l3_bytes for node in nodes for cpu in node.places],
-        "node": lambda: [node.total_kib << 10 for node in nodes if node.total_kib]}
+        "node": lambda: [steady(node.total_kib << 10) for node in nodes if node.total_kib]}
     whole = min(filter(None, of[what]()), default=0)
     if not whole:
         raise UsageError(f"size '{text}': this machine does not say how large its {what} is; give bytes, as in 64M")
     return max(WHOLE, round(float(part) * whole) // WHOLE * WHOLE)
+
+
+def steady(total: int) -> int:
+    """Of a node's memory without what a boot has reserved of it, which differs from boot to boot: its first five bits."""
+    rest = max(0, total.bit_length() - 5)
+    return total >> rest << rest
 
 
 def threads_of(text: str, cores: int) -> int:

@@ -79,6 +79,14 @@ def test_sizes_are_parts_of_the_machine(text: str, size: int) -> None:
     assert relative.size_of(text, host_nodes.of_lab("cxl-3n")) == size
 
 
+def test_a_part_of_a_node_is_the_same_in_each_boot() -> None:
+    """A kernel reserves more or less of it."""
+    nodes = host_nodes.of_lab("cxl-3n")
+    sizes = {relative.size_of("0.2 node", [replace(node, total_kib=node.total_kib - reserved) for node in nodes])
+             for reserved in (100_000, 100_004, 103_500, 120_000)}
+    assert sizes == {896 * MIB // 5 // 65536 * 65536}
+
+
 def test_a_machine_that_does_not_say_its_caches() -> None:
     nodes = [replace(node, places=()) for node in host_nodes.of_lab("demo-2s")]
     assert relative.size_of("0.5 node", nodes) == 512 * MIB
