@@ -50,17 +50,18 @@ def size_of(text: str, nodes: list[Node]) -> int:
     of: dict[str, Callable[[], list[int]]] = {
         "L2": lambda: [cpu.l2_bytes or cpu.l3_bytes for node in nodes for cpu in node.places],
         "L3": lambda: [cpu.l3_bytes for node in nodes for cpu in node.places],
-        "node": lambda: [steady(node.total_kib << 10) for node in nodes if node.total_kib]}
+        "node": lambda: [installed(node.total_kib << 10) for node in nodes if node.total_kib]}
     whole = min(filter(None, of[what]()), default=0)
     if not whole:
         raise UsageError(f"size '{text}': this machine does not say how large its {what} is; give bytes, as in 64M")
     return max(WHOLE, round(float(part) * whole) // WHOLE * WHOLE)
 
 
-def steady(total: int) -> int:
-    """Of a node's memory without what a boot has reserved of it, which differs from boot to boot: its first five bits."""
-    rest = max(0, total.bit_length() - 5)
-    return total >> rest << rest
+def installed(total: int) -> int:
+    """Of a node, from what its kernel manages: that is tens of MiB less, and by boot more or less so, as the kernel lies on
+    one node or another. Rounded up to a quarter of the power of two below it."""
+    quarter = 1 << max(0, total.bit_length() - 3)
+    return -(-total // quarter) * quarter
 
 
 def threads_of(text: str, cores: int) -> int:

@@ -80,11 +80,11 @@ def test_sizes_are_parts_of_the_machine(text: str, size: int) -> None:
 
 
 def test_a_part_of_a_node_is_the_same_in_each_boot() -> None:
-    """A kernel reserves more or less of it."""
+    """A kernel reserves more or less of it: of 1 GiB, 905 and 950 MiB were seen to be left."""
     nodes = host_nodes.of_lab("cxl-3n")
-    sizes = {relative.size_of("0.2 node", [replace(node, total_kib=node.total_kib - reserved) for node in nodes])
-             for reserved in (100_000, 100_004, 103_500, 120_000)}
-    assert sizes == {896 * MIB // 5 // 65536 * 65536}
+    sizes = {relative.size_of("0.25 node", [replace(node, total_kib=node.total_kib - reserved) for node in nodes])
+             for reserved in (0, 20_000, 75_000, 121_000)}
+    assert sizes == {256 * MIB}
 
 
 def test_a_machine_that_does_not_say_its_caches() -> None:
