@@ -69,7 +69,7 @@ def links_wrong(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterat
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise CannotError(f"#links: the machine file {file}: {error.strerror}: run 'numaplace experiment calibrate-machine' first") from None
+        raise CannotError(f"#links: the machine file {file}: {error.strerror}: make one with 'numaplace calibrate-machine'") from None
     numaplace.model = scratch / "links-wrong.toml"
     numaplace.model.write_text(known.model(text), encoding="utf-8")
     try:
