@@ -21,7 +21,7 @@ APPS = HERE.code / "experiments/workloads/apps"
 HEAD = 'kind = "command"\nname = "own"\nabout = "a test"\n'
 # A server that has a child, and a client that sees both.
 SERVER = HEAD + """
-command = ["sh", "-c", "sleep 1000 & echo $! >{scratch}/child; until grep -q sleep /proc/$!/comm; do :; done; echo is up; wait"]
+command = ["sh", "-c", "sleep 1000 & echo $! >{scratch}/child; until grep -q sleep /proc/$!/comm; do kill -0 $! || exit 1; done; echo is up; wait"]
 ready = { pattern = "^is up" }
 client = ["sh", "-c", "cat {scratch}/child; echo '{{\\"rate\\": [1, 2.5]}}'"]
 metric = { name = "rate", unit = "1/s", direction = "higher", json = "rate.1" }
