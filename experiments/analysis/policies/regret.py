@@ -74,7 +74,7 @@ def _all(speeds: Speeds, others: list[Speeds], reference: dict[str, str]) -> dic
 def _means(speeds: Speeds, others: list[Speeds], best: dict[str, str]) -> dict[str, Regret]:
     found = {}
     for policy in (BASELINE, *speeds.policies):
-        if all(speeds.of(w, policy) for w in speeds.workloads):
+        if all(speeds.of(w, policy) for w in speeds.workloads) and _logs(speeds, policy, best):  # of a run in parts, a whole block
             first, *rest = (mean_of_logs(_logs(one, policy, best)) for one in (speeds, *others))
             found[policy] = _regret("", hull(first, rest))
     return found

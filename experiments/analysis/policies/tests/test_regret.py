@@ -36,6 +36,12 @@ def test_regret_is_to_the_best_static_level_of_each_workload(tmp_path: Path) -> 
     assert "clairvoyant" not in found.mean, "it lacks a workload"
 
 
+def test_a_run_without_a_whole_block_has_no_mean(tmp_path: Path) -> None:
+    lines = [synthetic.observation(workload, policy, i, platform="real", value=5.0)
+             for workload, i in (("cross", 1), ("contention-1L1R", 2)) for policy in ("none", "tiering")]
+    assert regret.regrets(reader.read(synthetic.write(tmp_path, lines, TIMED))).mean == {}
+
+
 def test_limits_are_by_blocks(tmp_path: Path) -> None:
     """A block in which everything is faster says nothing about the ratio."""
     values = VALUES | {("cross", "start-interleave"): [8.0, 9.0, 10.0], ("cross", "tiering"): [6.0, 6.75, 7.51]}
