@@ -42,7 +42,8 @@ def _of_file(path: Path) -> type[Mechanism]:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     except Exception as error:
-        raise UsageError(f"mechanism {path}: {type(error).__name__}: {error}: correct the file") from None
+        why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise UsageError(f"mechanism {path}: {why}: correct the file") from None
     own = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Mechanism)
            and value.__module__ == module.__name__]
     if len(own) != 1:
