@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 from ...claims import UNDECIDED, Outcome, verdicts
-from ..runs.results import Results, read
+from ..runs.results import Results, ResultsError, read
 from .speedup import Speedup, speedups
 
 LEAST = 0.02
@@ -82,7 +82,17 @@ def never(outcome: Outcome, what: str, cells_of: list[Speedup | None], unwanted:
 
 
 def main() -> int:
-    results = read(sys.argv[1])
+    if len(sys.argv) != 2:
+        print("promotion: needs one folder, of a run of the suite promotion", file=sys.stderr)
+        return 2
+    try:
+        results = read(sys.argv[1])
+    except ResultsError as error:
+        print(f"promotion: {error}", file=sys.stderr)
+        return 1
+    if results.suite != "promotion":
+        print(f"promotion: {sys.argv[1]} is of the suite {results.suite}: give a run of the suite promotion", file=sys.stderr)
+        return 2
     found = cells(results)
     print(f"{results.suite} on {results.machine}, {results.platform_line}\nSpeed-up of operations/s against no promotion, with 95 % intervals by blocks")
     for distribution in ("random", "zipf"):

@@ -7,6 +7,7 @@ import pytest
 
 from experiments.analysis.policies import promotion
 from experiments.analysis.policies.speedup import Speedup
+from experiments.analysis.tests import synthetic
 from experiments.claims import FAILS, HOLDS, UNDECIDED
 
 RATES = (16, 65536)
@@ -44,3 +45,11 @@ def test_what_was_predicted_can_fail() -> None:
 def test_the_map_has_every_cell() -> None:
     lines = promotion.table(found(), "random")
     assert len(lines) == 5 and "helps 1.30 [1.29, 1.31]" in lines[1] and "same 1.00" in lines[4]
+
+
+@pytest.mark.parametrize("words, status, said", [([], 2, "needs one folder"), (["/nonexistent"], 1, "No such file"), ([None], 2, "of the suite policy-matrix")])
+def test_another_folder_is_one_line(capsys, monkeypatch, tmp_path, words: list, status: int, said: str) -> None:
+    synthetic.write(tmp_path, [synthetic.observation("cross", "none", 0)])
+    monkeypatch.setattr("sys.argv", ["promotion", *(word or str(tmp_path) for word in words)])
+    found, error = promotion.main(), capsys.readouterr().err
+    assert (found, error.count("\n"), said in error) == (status, 1, True), error
