@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from experiments.errors import UsageError
 from experiments.places import HERE
 from experiments.runner.cli import main
 from experiments.runner.host import packages
+from experiments.runner.host.host_nodes import Node
 from experiments.runner.records import results
-from experiments.runner.suite import command
+from experiments.runner.suite import command, schedule
 from experiments.runner.suite import suite as suites
+from experiments.runner.workloads.command import Command
 from tests.waiting import eventually, has_ended
 
 APPS = HERE.code / "experiments/workloads/apps"
@@ -122,6 +125,33 @@ def test_the_files_of_the_tree_are_right(path: Path) -> None:
     found = command.of_file(path)
     assert found.name == path.stem and found.check and found.needs
     assert {need.pypi for need in found.needs if need.module} <= packages.names(HERE.sources / packages.REQUIREMENTS)
+
+
+HERE_NODE = Node(0, tuple(sorted(os.sched_getaffinity(0))), {0: 10}, 1 << 20, 1 << 20)
+
+
+class Ending:
+    """What numaplace ps says of a process whose memory is gone while it is not."""
+
+    def __init__(self) -> None:
+        self.pages = {"0": 7, "1": 3}
+
+    def ps(self, pids: list[int]) -> dict:
+        answer = {"tasks": [{"pid": pid, "node": 0, "pages": self.pages} for pid in pids]}
+        self.pages = {"0": 0, "1": 0}
+        return answer
+
+
+def test_of_one_that_ends_its_last_memory_is_known(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(HEAD + 'command = ["sleep", "1000"]\n')
+    suite = suites.parse(SUITE.replace("rate", "seconds"), tmp_path)
+    running, ending = Command(schedule.Trial(suite.workloads[0], "none", 0, 0, False), suite, [HERE_NODE], tmp_path), Ending()
+    try:
+        running.start()
+        assert running.read_tasks(ending) == running.read_tasks(ending) == [
+            {"pid": running.pids[0], "node": 0, "pages": {"0": 7, "1": 3}}]
+    finally:
+        running.stop()
 
 
 @pytest.mark.lab

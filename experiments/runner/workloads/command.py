@@ -167,9 +167,10 @@ class Command(RunningWorkload):
         return [self.seen[process.pid] for process in self.found]
 
     def _look(self) -> None:
+        """One that ends has given up its memory before it is gone."""
         while alive := self.alive():
             try:
-                self.seen |= {task["pid"]: task for task in self.numaplace.ps(alive)["tasks"]}
+                self.seen |= {task["pid"]: task for task in self.numaplace.ps(alive)["tasks"] if any(task["pages"].values())}
                 return
             except ExperimentError:
                 if alive == self.alive():
