@@ -155,6 +155,25 @@ def test_of_one_that_ends_its_last_memory_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.lab
+def test_where_the_node_has_no_room_for_all_what_was_moved_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(HEAD + f"""
+command = ["{HERE.programs}/np-hot", "static", "--hot", "25", "--seconds", "1000", "--size", "{{memory_mib}}M"]
+ready = {{ pattern = "^ready" }}
+client = ["echo", "rate 1"]
+memory = "192M"
+room = 10
+metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate (.*)" }}
+""")
+    (tmp_path / "suite.toml").write_text(SUITE)
+    assert main(["run", "suite.toml", "--lab", "cxl-3n", "--functional", "--out", "out"]) == 0
+    placed, = (r for r in results.read(tmp_path / "out") if r["policy"] == "maximum-local")
+    decision, pages = placed["apply"]["decisions"][0], placed["tasks"][0]["pages_after"]
+    assert placed["check"] == "ok" and decision["result"]["migrate"]["moved"] > 0
+    assert pages[str(decision["pages_to"])] < 0.9 * sum(pages.values())
+
+
+@pytest.mark.lab
 def test_a_suite_places_it_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.toml").write_text(SERVER)
