@@ -192,19 +192,22 @@ class Runner:
         suite = self.request.suite
         begin, end = self.request.begin, suite.repeats if self.request.end is None else self.request.end
         trials = [trial for trial in schedule.make(suite) if trial.warmup or begin <= trial.repeat < end]
-        self._observe(trials, len(trials))
+        self._observe(trials)
         while self.request.until_ci is not None and not self.over:
             more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
             if not more:
                 break
-            self._observe(more, more[-1].order + 1)
+            self._observe(more, more[0].order)
         return schedule.without_clean(self.records)
 
-    def _observe(self, trials: list[schedule.Trial], total: int) -> None:
-        for trial in self._left(trials):
+    def _observe(self, trials: list[schedule.Trial], before: int = 0) -> None:
+        """before: how many the run has had."""
+        left = {trial.key for trial in self._left(trials)}
+        for number, trial in enumerate(trials, before + 1):
             if self.over:
                 return
-            self._one(trial, total)
+            if trial.key in left:
+                self._one(trial, number, before + len(trials))
 
     def _left(self, trials: list[schedule.Trial]) -> list[schedule.Trial]:
         """Another boot has warm-ups of its own, where something follows them."""
@@ -219,11 +222,11 @@ class Runner:
         """No observation begins after the budget; --resume makes what is left."""
         return self.until is not None and time.monotonic() >= self.until
 
-    def _one(self, trial: schedule.Trial, total: int) -> None:
+    def _one(self, trial: schedule.Trial, number: int, total: int) -> None:
         for _attempt in range(schedule.ATTEMPTS):
             record = self.observer.observe(trial)
             self.writer.append(record)
             self.records.append(record)
-            self.report(trial.order + 1, total, record)
+            self.report(number, total, record)
             if schedule.is_clean(record):
                 return

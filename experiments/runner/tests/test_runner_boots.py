@@ -225,6 +225,12 @@ def test_all_suites_are_told_of_the_boots() -> None:
     assert "--boots" not in run_all.options(cli.parser().parse_args(["run", "--all", "--lab"]))
 
 
+def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]]) -> None:
+    assert run(small, "--lab", "demo-2s", "--boots", "2", "--jobs", "2") == 0
+    logs = [(small.parent / "out" / name).read_text() for name in ("lab.log", "lab-2.log")]
+    assert all("3/3" in log and "4/3" not in log for log in logs)
+
+
 @pytest.mark.parametrize("words, said", [
     (["--boots", "2"], "--boots is the lab's"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
     (["--lab", "--boots", "0"], "each boot makes one at least"),
