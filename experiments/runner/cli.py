@@ -92,7 +92,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--repeat-until-ci", metavar="PERCENT", type=percent,
                      help="goes on until every mean's 95 %% interval is no wider, each way")
     one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
-    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote'")
+    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
     one.add_argument("--policies", metavar="NAME[:O=V,..],..", type=split_policies,
                      help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
     one.add_argument("--tuned", metavar="FILE", type=Path,
@@ -124,7 +124,7 @@ def add_tune_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
     one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
-    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote'")
+    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one.add_argument("--budget", metavar="TIME", type=estimate.budget, help="as in 8h or 1h30min; no round begins later")
 

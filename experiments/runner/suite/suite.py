@@ -264,16 +264,28 @@ def change(suite: Suite, assignments: list[str]) -> Suite:
 
 
 def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
-    """Only some of the workloads, by name or by pattern ('*-remote'). A policy need not be one
-    of the suite's own."""
-    for wanted in workloads or []:
+    """Only some of the workloads, by name or by pattern ('*-remote'), and programs of the user's by
+    their files NAME.toml. A policy need not be one of the suite's own either."""
+    files = [wanted for wanted in workloads or [] if wanted.endswith(".toml")]
+    patterns = [wanted for wanted in workloads or [] if wanted not in files]
+    for wanted in patterns:
         if not any(fnmatch.fnmatchcase(w.name, wanted) for w in suite.workloads):
             raise UsageError(f"workload '{wanted}' is not in suite {suite.name}; "
                              f"there are: {', '.join(w.name for w in suite.workloads)}")
     if workloads:
         suite = replace(suite, workloads=tuple(
-            w for w in suite.workloads if any(fnmatch.fnmatchcase(w.name, p) for p in workloads)))
+            w for w in suite.workloads if any(fnmatch.fnmatchcase(w.name, p) for p in patterns)))
+    for file in files:
+        suite = _with_file(suite, file)
     return replace(suite, policies=tuple(dict.fromkeys(policies))) if policies else suite
+
+
+def _with_file(suite: Suite, file: str) -> Suite:
+    own = _command({"file": file}, Path())
+    if any(w.name == own.name for w in suite.workloads):
+        raise UsageError(f"workload {file}: there is one of the name '{own.name}' already: give it another 'name'")
+    more = [metric.name for metric in own.options["command"].metrics if metric.name not in suite.responses]
+    return replace(suite, workloads=(*suite.workloads, own), responses=(*suite.responses, *more))
 
 
 def repeated(suite: Suite, repeats: int | None, seed: int | None) -> Suite:

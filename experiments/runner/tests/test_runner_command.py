@@ -112,6 +112,20 @@ def test_a_suite_changes_keys_of_a_file(tmp_path: Path) -> None:
         suites.parse(SUITE + more.replace("11", "-1"), tmp_path)
 
 
+def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.toml").write_text(SERVER)
+    alone = suites.choose(suites.load("arena"), ["own.toml"], None)
+    assert [w.name for w in alone.workloads] == ["own"] and alone.responses[-1] == "rate"
+    assert alone.workloads[0].options["command"].folder == tmp_path
+    assert [w.name for w in suites.choose(suites.load("arena"), ["own.toml", "x26*"], None).workloads] == ["x264", "own"]
+    with pytest.raises(UsageError, match="workload own.toml: there is one of the name 'x264' already"):
+        Path("own.toml").write_text(SERVER.replace('"own"', '"x264"'))
+        suites.choose(suites.load("arena"), ["own.toml", "x264"], None)
+    with pytest.raises(UsageError, match="other.toml"):
+        suites.choose(suites.load("arena"), ["other.toml"], None)
+
+
 def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
     """A real program: what it takes is its metric."""
     status = tried(tmp_path, HEAD + f"""command = ["sh", "-c", "echo 'run 0.5' | {HERE.programs}/np-mem triad --size 4M --seed {{seed}}"]\nready = {{ pattern = "ready" }}\n""")
