@@ -104,7 +104,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--boots", type=int, metavar="N",
                      help="in the lab: shares the repeats out over N boots, each with every combination (1, or what the suite says)")
     one.add_argument("--jobs", type=int, metavar="N",
-                     help="in the lab: so many of the boots side by side (1; of a suite's own boots one a processor, or all of them where that is fewer than two)")
+                     help="in the lab: so many of the boots side by side (1; of a suite's own boots one a processor)")
     one.add_argument("--begin", type=int, default=0, metavar="REPEAT", help=argparse.SUPPRESS)  # what the host tells the guest
     one.add_argument("--end", type=int, metavar="REPEAT", help=argparse.SUPPRESS)
     one.add_argument("--budget", metavar="TIME", type=estimate.budget,
@@ -179,14 +179,10 @@ def request_of(args: argparse.Namespace) -> Request:
 
 
 def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
-    """And how many of them run side by side. A functional machine uses several processors itself.
-
-    Boots that fill one round of the processors and a part of another share them: they then end together.
-    """
+    """And how many of them run side by side. A functional machine uses several processors itself."""
     own = args.lab is not None and args.boots is None and args.repeat_until_ci is None
     boots = min(suite.boots, suite.repeats) if own else 1 if args.boots is None else args.boots
-    cpus = len(os.sched_getaffinity(0))
-    usual = 1 if args.functional or not own else boots if boots < 2 * cpus else cpus
+    usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
     jobs = usual if args.jobs is None else args.jobs
     if not 1 <= jobs <= max(1, boots):
         raise UsageError(f"--jobs {jobs}: the run has {boots} boot{'s' * (boots > 1)}: give more --boots")

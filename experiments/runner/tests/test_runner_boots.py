@@ -225,14 +225,6 @@ def test_all_suites_are_told_of_the_boots() -> None:
     assert "--boots" not in run_all.options(cli.parser().parse_args(["run", "--all", "--lab"]))
 
 
-@pytest.mark.parametrize("cpus, jobs", [(1, 1), (2, 3), (3, 3), (4, 3)])
-def test_a_suite_s_own_boots_end_together(small: Path, monkeypatch, cpus: int, jobs: int) -> None:
-    small.write_text("boots = 3\n" + SUITE)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(cpus)))
-    request = cli.request_of(cli.parser().parse_args(["run", str(small), "--lab"]))
-    assert (request.boots, request.jobs) == (3, jobs)
-
-
 def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]]) -> None:
     assert run(small, "--lab", "demo-2s", "--boots", "2", "--jobs", "2") == 0
     logs = [(small.parent / "out" / name).read_text() for name in ("lab.log", "lab-2.log")]
