@@ -120,8 +120,8 @@ class Results:
         cells: dict[tuple[str, str, str], list[Observation]] = {}
         for o in self.clean:
             cells.setdefault((o.workload, o.policy, o.platform), []).append(o)
-        boots = self.boots
-        return [o for cell in cells.values() for o in _by_boot(cell, boots)]
+        blocks = _blocks(self.clean, self.boots)
+        return [o for cell in cells.values() for o in _by_boot(cell, blocks)]
 
     @property
     def platforms(self) -> list[str]:
@@ -206,7 +206,18 @@ class Results:
         return list(found)
 
 
-def _by_boot(cell: list[Observation], boots: list[str]) -> list[Observation]:
+def _blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]:
+    """Of each boot. Where none made more than one repeat, several that made parts of it, as one that was interrupted and one
+    that went on, are one block."""
+    repeats: dict[str, set[int]] = {}
+    for o in clean:
+        repeats.setdefault(o.boot, set()).add(o.repeat)
+    if all(len(found) == 1 for found in repeats.values()):
+        return {boot: min(found) for boot, found in repeats.items()}
+    return {boot: number for number, boot in enumerate([*boots, ""])}
+
+
+def _by_boot(cell: list[Observation], blocks: dict[str, int]) -> list[Observation]:
     """Of several boots, an observation each with the means of its metrics and costs. Its repeat, which is a block, is
     that of no single observation: below 0."""
     found: dict[str, list[Observation]] = {}
@@ -217,7 +228,7 @@ def _by_boot(cell: list[Observation], boots: list[str]) -> list[Observation]:
     names = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
     means = {name: _means(cell, lambda o, name=name: o.value(name[0])) for name in names}
     costs = {key: _means(cell, lambda o, key=key: (o.raw.get("cost") or {}).get(key)) for key in ("move_s", "moved_bytes")}
-    return [replace(of_boot[0], repeat=-1 - (boots.index(boot) if boot in boots else len(boots)),
+    return [replace(of_boot[0], repeat=-1 - blocks[boot],
                     metrics=tuple(Metric(*name, mean[boot]) for name, mean in means.items() if boot in mean),
                     raw=of_boot[0].raw | ({"cost": {key: mean[boot] for key, mean in costs.items()}}
                                           if all(boot in mean for mean in costs.values()) else {}))

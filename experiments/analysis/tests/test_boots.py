@@ -106,6 +106,15 @@ def test_boots_are_the_blocks_of_a_model(tmp_path: Path) -> None:
     assert sorted(frame["repeat"]) == sorted(2 * [-1 - k for k in range(BOOTS)])
 
 
+def test_boots_that_made_parts_of_one_repeat_are_one_block(tmp_path: Path) -> None:
+    """The first was interrupted, so that a boot of its own has the rest of its repeat."""
+    made = [record | {"boot_id": f"{record['boot_id']} {record['policy'] if not record['repeat'] else ''}"}
+            for record in records(4, each=1) + records(4, each=1, policy="n-mass")]
+    results = run(tmp_path, made)
+    assert len(results.boots) == BOOTS + 1
+    assert sorted(frames.frame(results, ["cross"], "bandwidth")["repeat"]) == sorted(2 * [-1 - k for k in range(BOOTS)])
+
+
 def test_presentations_of_papers_have_the_boots_means(tmp_path: Path) -> None:
     made = [record | {"factors": {"local": 1}} for record in records(5)]
     assert len(Cells(run(tmp_path, made), ("local",)).values("bandwidth", local=1)) == BOOTS
