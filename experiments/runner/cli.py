@@ -24,6 +24,7 @@ from ..analysis.command_options import (
 from ..errors import CannotError, ExperimentError, Interrupted, UsageError
 from ..units import duration, percent
 from . import run_all
+from .boots import shares
 from .host import host_nodes
 from .host.host_nodes import in_lab
 from .progress import Narrator
@@ -102,11 +103,11 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one.add_argument("--boots", type=int, metavar="N",
-                     help="in the lab: shares the repeats out over N boots, each with every combination (1, or what the suite says)")
+                     help="in the lab: shares the repeats out over N boots, each with every combination, or of a multiple of the repeats "
+                          "with some workloads (1, or what the suite says)")
     one.add_argument("--jobs", type=int, metavar="N",
                      help="in the lab: so many of the boots side by side (1; of a suite's own boots one a processor)")
-    one.add_argument("--begin", type=int, default=0, metavar="REPEAT", help=argparse.SUPPRESS)  # what the host tells the guest
-    one.add_argument("--end", type=int, metavar="REPEAT", help=argparse.SUPPRESS)
+    one.add_argument("--share", type=int, nargs=2, metavar=("BOOT", "BOOTS"), help=argparse.SUPPRESS)  # what the host tells the guest
     one.add_argument("--budget", metavar="TIME", type=estimate.budget,
                      help="as many repeats as fit, as in 8h or 1h30min; none begins later")
     one.add_argument("--no-calibrate", action="store_true",
@@ -175,13 +176,13 @@ def request_of(args: argparse.Namespace) -> Request:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
                    args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
-                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget, boots, jobs, args.begin, args.end)
+                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
 
 
 def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
     """And how many of them run side by side. A functional machine uses several processors itself."""
     own = args.lab is not None and args.boots is None and args.repeat_until_ci is None
-    boots = min(suite.boots, suite.repeats) if own else 1 if args.boots is None else args.boots
+    boots = shares.fitting(suite, suite.boots) if own else 1 if args.boots is None else args.boots
     usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
     jobs = usual if args.jobs is None else args.jobs
     if not 1 <= jobs <= max(1, boots):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from ..errors import CannotError, ExperimentError, UsageError
 from ..mechanisms import registry
 from ..units import duration
 from . import check_machine, switched
+from .boots import shares
 from .host import calibration, host_nodes, state
 from .host.guard import NUMA_BALANCING, Guard
 from .host.host_nodes import in_lab
@@ -46,8 +47,7 @@ class Request:
     budget: float | None = None         # seconds
     boots: int = 1                      # that the host shares the repeats out over
     jobs: int = 1                       # boots side by side
-    begin: int = 0                      # this boot's first repeat
-    end: int | None = None              # the repeat before which it ends
+    share: Sequence[int] | None = None  # this boot's number, and how many boots there are
 
 
 def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
@@ -65,7 +65,8 @@ def planned(request: Request, lab: str | None) -> Request:
     if begun is not None and begun <= asked:
         request = replace(request, suite=replace(request.suite, repeats=begun))
     elif request.budget is not None:
-        request = replace(request, suite=estimate.within(request.suite, request.budget * request.jobs, lab))
+        suite = estimate.within(request.suite, request.budget * request.jobs, lab)
+        request = replace(request, suite=suite, boots=shares.fitting(suite, request.boots))
     found, repeats = estimate.of(request.suite, lab), request.suite.repeats
     takes = found.source if found.seconds is None else f"about {duration(found.seconds / request.jobs)} ({found.source})"
     fewer = f"; {repeats} of {asked} repeats, for the budget" if repeats < asked else ""
@@ -190,9 +191,8 @@ class Runner:
 
     def all(self) -> int:
         suite = self.request.suite
-        begin, end = self.request.begin, suite.repeats if self.request.end is None else self.request.end
-        trials = [trial for trial in schedule.make(suite) if trial.warmup or begin <= trial.repeat < end]
-        self._observe(trials)
+        number, boots = self.request.share or (0, 1)
+        self._observe(shares.of(suite, boots)[number].trials())
         while self.request.until_ci is not None and not self.over:
             more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
             if not more:

@@ -110,7 +110,7 @@ def command_of(words: list[Any], arguments: list[Any], request: Request, part: S
     """A snapshot has what a kernel chose at random, so that several boots, also of a resumed run, are without."""
     console = folder / (CONSOLE if folder != request.out else at_once.log_of(CONSOLE, part.boot))
     goes_on = (folder / manifest.NAME).exists()
-    several = ["--begin", str(part.begin), "--end", str(part.end)] if request.boots > 1 else []
+    several = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
     return [*words, *["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console, "--",
             *arguments, "--out", str(folder),
             *["--resume"] * (goes_on and "--resume" not in arguments), *several]
@@ -126,7 +126,7 @@ def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> 
     host = HostLoad(request.out)
     child = _start(command, log)
     try:
-        _watch(child, request.out, schedule.make(request.suite), machine, host)
+        _watch(child, request.out, shares.in_turn(request.suite, request.boots), machine, host)
     finally:
         _end(child)
         host.write()

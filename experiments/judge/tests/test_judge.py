@@ -133,7 +133,7 @@ def test_both_guests_are_told_the_same_run(tmp_path: Path) -> None:
     (["--kernel", "6.12", "--kernel", "5.99"], "no kernel series '5.99'"),
     (["--kernel", "6.12", "--kernel", "./bzImage"], "cannot be read"),
     (arguments("no-such-suite"), "does not exist"),
-    (arguments("--boots", "5", "--repeats", "3"), "each boot makes one at least"),
+    (arguments("--boots", "5", "--repeats", "3"), "each boot makes one of them at least"),
 ])
 def test_wrong_usage_is_one_line(more: list[str], why: str, tmp_path: Path) -> None:
     done = subprocess.run([HERE.programs / "numaplace", "judge", *more], cwd=tmp_path, capture_output=True, text=True, check=False)

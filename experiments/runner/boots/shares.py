@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Repeats shared out over boots: each boot makes whole blocks, that is every cell as often."""
+"""Repeats shared out over boots: each boot makes whole blocks, that is every cell as often.
+
+Of more boots than repeats, several share one: each makes some of the workloads, under every placement.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +21,47 @@ class Share:
     boot: int
     begin: int  # the first repeat
     end: int    # the repeat before which it ends
+    workloads: frozenset[str]
 
     def has(self, record: dict[str, Any]) -> bool:
         """A warm-up is of one boot alone."""
-        return self.begin <= record["repeat"] < self.end and not record.get("warmup")
+        return self._of(record["workload"], record["repeat"]) and not record.get("warmup")
+
+    def trials(self) -> list[schedule.Trial]:
+        """With the warm-ups, which each boot has."""
+        return [trial for trial in schedule.make(self.suite)
+                if trial.warmup and trial.workload.name in self.workloads or self._of(trial.workload.name, trial.repeat)]
 
     def left(self, records: list[dict[str, Any]]) -> bool:
         """Whether observations are to be made; warm-ups alone are no reason for a boot."""
         done = schedule.done(records)
-        return any(not trial.warmup and self.begin <= trial.repeat < self.end and trial.key not in done
-                   for trial in schedule.make(self.suite))
+        return any(not trial.warmup and trial.key not in done for trial in self.trials())
+
+    def _of(self, workload: str, repeat: int) -> bool:
+        return workload in self.workloads and self.begin <= repeat < self.end
 
 
 def of(suite: Suite, boots: int) -> list[Share]:
-    """They differ by one repeat at most."""
-    if not 1 <= boots <= suite.repeats:
-        raise UsageError(f"--boots {boots}: this run has {suite.repeats} repeats, and each boot makes one at least: "
-                         "give another number, or more --repeats")
-    ends = [suite.repeats * boot // boots for boot in range(boots + 1)]
-    return [Share(suite, boot, begin, end) for boot, (begin, end) in enumerate(itertools.pairwise(ends))]
+    """They differ by one repeat, or by one workload, at most."""
+    names = [workload.name for workload in suite.workloads]
+    if not fits(suite, boots):
+        raise UsageError(f"--boots {boots}: this run has {suite.repeats} repeats of {len(names)} workloads, and each boot makes one of "
+                         f"them at least: give up to {suite.repeats}, or a multiple of it, or more --repeats")
+    parts = max(1, boots // suite.repeats)
+    ends = [suite.repeats * number // (boots // parts) for number in range(boots // parts + 1)]
+    return [Share(suite, number * parts + part, begin, end, frozenset(names[part::parts]))
+            for number, (begin, end) in enumerate(itertools.pairwise(ends)) for part in range(parts)]
+
+
+def in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:
+    """All observations as the boots make them one after the other, warm-ups as of one boot."""
+    return list({trial.key: trial for share in of(suite, boots) for trial in share.trials()}.values())
+
+
+def fits(suite: Suite, boots: int) -> bool:
+    return 1 <= boots <= suite.repeats or boots % suite.repeats == 0 < boots <= suite.repeats * len(suite.workloads)
+
+
+def fitting(suite: Suite, boots: int) -> int:
+    """The suite's own number, where a run has other repeats or workloads."""
+    return boots if fits(suite, boots) else min(boots, suite.repeats)

@@ -32,8 +32,7 @@ def read(directory: Path) -> list[dict[str, Any]]:
 
 def reached(directory: Path) -> int:
     """How many scheduled observations are made, for a progress display."""
-    records = read(directory)
-    return 1 + max((record["order"] for record in records), default=-1)
+    return len(set(map(key_of, read(directory))))
 
 
 def count(directory: Path) -> int:
@@ -89,3 +88,8 @@ def marks(record: dict[str, Any]) -> tuple[str, ...]:
     if check != "ok" and not (check == "not reached" and marks):
         marks.append(f"check failed: {check}")
     return tuple(marks)
+
+
+def key_of(record: dict[str, Any]) -> tuple[str, str, int, bool]:
+    """Of the scheduled observation that a line of results.jsonl is of."""
+    return record["workload"], record["policy"], record["repeat"], bool(record.get("warmup"))

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
-from ..records.results import marks
+from ..records.results import key_of, marks
 from .suite import Suite, Workload
 
 CLAIRVOYANT = "clairvoyant"  # a level: programs that know what they will access place it themselves
@@ -71,9 +71,3 @@ def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
 def without_clean(records: list[dict]) -> int:
     """How many observations were tried and never came out clean, in this run or before it was resumed."""
     return len({key_of(record) for record in records} - {key_of(record) for record in records if is_clean(record)})
-
-
-def key_of(record: dict) -> tuple[str, str, int, bool]:
-    """The key of a line of results.jsonl."""
-    return (record["workload"], record["policy"], record["repeat"],
-            bool(record.get("warmup")))

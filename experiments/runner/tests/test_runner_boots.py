@@ -18,6 +18,7 @@ from experiments.runner.boots import at_once, shares
 from experiments.runner.boots.host_load import HostLoad
 from experiments.runner.host import state
 from experiments.runner.records import manifest, results
+from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -102,7 +103,7 @@ def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, mon
     """The guest is a process here; what it writes is what one writes. The load of this test goes from 1 to 3."""
     manifest.write(tmp_path, {"boots": [{"boot_id": "a"}, {"boot_id": "b", "load": 0.1}]})
     writer = results.Writer(tmp_path)
-    writer.append({"order": 0, "boot_id": "a"})
+    writer.append({"workload": "cross", "policy": "none", "repeat": 9, "order": 0, "boot_id": "a"})
     writer.close()
 
     def load() -> tuple[float, float, float]:
@@ -126,8 +127,19 @@ def test_a_guest_that_made_nothing_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repeats, boots, ends", [(10, 1, [10]), (10, 4, [2, 5, 7, 10]), (3, 3, [1, 2, 3])])
 def test_repeats_are_shared_out(small: Path, repeats: int, boots: int, ends: list[int]) -> None:
-    parts = shares.of(replace(suites.load(str(small)), repeats=repeats), boots)
+    parts = shares.of(replace(suites.load("arena"), repeats=repeats), boots)
     assert [part.end for part in parts] == ends and [part.begin for part in parts] == [0, *ends[:-1]]
+    assert {len(part.workloads) for part in parts} == {8}
+
+
+def test_more_boots_than_repeats_share_the_workloads_of_one() -> None:
+    suite = replace(suites.load("arena"), repeats=3)
+    parts = shares.of(suite, 6)
+    assert [(part.begin, part.end, len(part.workloads)) for part in parts] == [(k, k + 1, 4) for k in (0, 0, 1, 1, 2, 2)]
+    made = [trial.key for trial in shares.in_turn(suite, 6)]
+    assert sorted(made) == sorted(trial.key for trial in schedule.make(suite)), "all, and none twice"
+    assert [shares.fits(suite, boots) for boots in (0, 3, 4, 5, 9, 24, 27)] == [False, True, False, False, True, True, False]
+    assert [shares.fitting(suite, boots) for boots in (8, 6, 2, 27)] == [3, 6, 2, 3]
 
 
 BOOTED = """
@@ -233,7 +245,7 @@ def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]])
 
 @pytest.mark.parametrize("words, said", [
     (["--boots", "2"], "--boots is the lab's"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
-    (["--lab", "--boots", "0"], "each boot makes one at least"),
+    (["--lab", "--boots", "0"], "each boot makes one of them at least"),
     (["--lab", "--boots", "2", "--jobs", "3"], "the run has 2 boots"), (["--jobs", "2"], "--jobs is the lab's"),
     (["--lab", "--jobs", "2"], "the run has 1 boot:"),
     (["--lab", "--boots", "2", "--repeat-until-ci", "2%"], "give one of them")])

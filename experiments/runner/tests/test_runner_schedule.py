@@ -11,6 +11,7 @@ import pytest
 from experiments.errors import UsageError
 from experiments.runner import cli
 from experiments.runner.host.tool import Numaplace
+from experiments.runner.records import results
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 
@@ -47,7 +48,7 @@ def test_warmups_come_first_and_every_block_has_every_combination_once(suite) ->
 def test_a_line_of_the_results_has_its_item_s_key(suite) -> None:
     for trial in schedule.make(suite)[:12]:
         line = {"workload": trial.workload.name, "policy": trial.policy, "repeat": trial.repeat}
-        assert schedule.key_of(line | ({"warmup": True} if trial.warmup else {})) == trial.key
+        assert results.key_of(line | ({"warmup": True} if trial.warmup else {})) == trial.key
 
 
 def test_a_marked_observation_is_made_once_more() -> None:
