@@ -75,8 +75,10 @@ def not_known(results: Results) -> dict[str, str]:
 
 
 def mean_as_it_is(results: Results, metric: str) -> float | None:
-    known = [value for o in results.clean if o.policy == BASELINE and (value := o.value(metric)) is not None]
-    return sum(known) / len(known) if known else None
+    """None where some runs lack it: those that have it are no fair sample, as what is counted depends on how long they take."""
+    values = [o.value(metric) for o in results.clean if o.policy == BASELINE]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 def most_remote(results: Results) -> str:

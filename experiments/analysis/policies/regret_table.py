@@ -52,5 +52,6 @@ def activity(results: Results) -> list[dict[str, Any]]:
 
 
 def spread(values: list[float | None]) -> str:
+    """Of a metric that all observations have: those with one that depends on their time are no fair sample."""
     known = [value for value in values if value is not None]
-    return text_format.spread(t_interval(known)) if known else text_format.DASH
+    return text_format.spread(t_interval(known)) if known and len(known) == len(values) else text_format.DASH

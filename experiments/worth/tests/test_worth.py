@@ -53,6 +53,8 @@ def test_accesses_are_told_where_they_are_counted(tmp_path: Path) -> None:
         line["metrics"].append({"name": "remote_share", "unit": "fraction", "value": 0.4 if line["policy"] == "none" else 0.1})
     found = verdict.of(synthetic.write(tmp_path, lines))
     assert found.accesses == pytest.approx(0.4) and found.sentence().endswith("; 40 % of accesses are remote")
+    lines[0]["metrics"].pop()
+    assert verdict.of(synthetic.write(tmp_path / "some", lines)).accesses is None, "of two of three runs"
 
 
 def test_mappings_are_read_by_node(tmp_path: Path) -> None:

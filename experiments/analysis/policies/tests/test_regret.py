@@ -70,3 +70,6 @@ def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path
         line["kernel"] = {"counters": {"pgmigrate_success": 1}, "system_s": 0.1, "threads_s": 0}
     row, = regret_table.activity(reader.read(synthetic.write(tmp_path, lines, TIMED)))
     assert row["remote"].startswith("0.5")
+    lines[0]["metrics"].pop()
+    row, = regret_table.activity(reader.read(synthetic.write(tmp_path / "some", lines, TIMED)))
+    assert row["remote"] == "–", "of one of two observations"
