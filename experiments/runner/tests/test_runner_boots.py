@@ -113,7 +113,11 @@ def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, mon
 
     monkeypatch.setattr(os, "getloadavg", load)
     child, host = subprocess.Popen([sys.executable, "-c", GUEST, tmp_path], cwd=ROOT), HostLoad(tmp_path)
-    run_in_lab._watch(child, tmp_path, [], "demo-2s", host)
+    try:
+        run_in_lab._watch(child, tmp_path, [], "demo-2s", host)
+    finally:
+        child.kill()
+        child.wait()
     host.write()
     assert [record.get("host_load") for record in results.read(tmp_path)] == [None, 1, 2, 3]
     told = json.loads((tmp_path / manifest.NAME).read_text())
