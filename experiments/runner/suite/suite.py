@@ -281,6 +281,9 @@ def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None
 
 
 def _with_file(suite: Suite, file: str) -> Suite:
+    if suite.design:
+        raise UsageError(f"workload {file}: suite {suite.name} makes its workloads of its factors: "
+                         "take a suite that lists them, such as arena")
     own = _command({"file": file}, Path())
     if any(w.name == own.name for w in suite.workloads):
         raise UsageError(f"workload {file}: there is one of the name '{own.name}' already: give it another 'name'")

@@ -112,7 +112,7 @@ def test_a_suite_changes_keys_of_a_file(tmp_path: Path) -> None:
         suites.parse(SUITE + more.replace("11", "-1"), tmp_path)
 
 
-def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.toml").write_text(SERVER)
     alone = suites.choose(suites.load("arena"), ["own.toml"], None)
@@ -124,6 +124,8 @@ def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pyte
         suites.choose(suites.load("arena"), ["own.toml", "x264"], None)
     with pytest.raises(UsageError, match="other.toml"):
         suites.choose(suites.load("arena"), ["other.toml"], None)
+    assert main(["run", "cachetest", "--lab", "--workloads", "own.toml"]) == 2
+    assert "suite cachetest makes its workloads of its factors" in capsys.readouterr().err and not Path("results").exists()
 
 
 def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
