@@ -336,7 +336,7 @@ def nodes_of_family(pid: int) -> list[tuple[str, tuple[int, int]]]:
 def family(pid: int) -> list[int]:
     try:
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return []
     return [pid for child in map(int, text.split()) for pid in [child, *family(child)]]
 
