@@ -25,13 +25,16 @@ def judge(*more: str, setup: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.lab
 def test_a_planted_regression_is_named() -> None:
-    """By 30 %, which no scatter hides from three boots; of two the t test asks that they agree within a twelfth."""
+    """By 30 %, which no scatter hides from three boots; of two the t test asks that they agree within a twelfth.
+
+    The standard error of a ratio of three boots is up to 2 %; how large it is told has to be right within a half.
+    """
     shutil.rmtree(ROOT / OUT, ignore_errors=True)
     done = judge(setup=f"insmod {SLOW} percent=30")
     assert done.returncode == 4, done.stderr
     found = json.loads(done.stdout)
     row, = found["rows"]
-    assert row["verdict"] == "slower" and 1.25 < row["ratio"] < 1.4 and row["blocks"] == 3, row
+    assert row["verdict"] == "slower" and 1.15 < row["ratio"] < 1.45 and row["blocks"] == 3, row
     assert found["sentence"].startswith("fault +") and found["a"]["release"] == found["b"]["release"]
     boots = [record["boot_id"] for letter in "ab" for record in results.read(ROOT / OUT / letter)]
     assert len(set(boots)) == len(boots) == 6
