@@ -306,6 +306,7 @@ def test_run_moves_pages_of_the_task_that_overflows(tool: Tool, start_target,
     found = []
 
     def settled() -> bool:
+        assert run.process.poll() is None, run.process.communicate()
         found[:] = sorted(nodes_of_family(run.process.pid))
         if [cpus for cpus, _ in found] != ["0-1", "0-1", "2-3"]:
             return False
