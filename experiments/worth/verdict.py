@@ -13,6 +13,7 @@ from ..analysis.runs.results import Results, read
 from ..errors import ExperimentError
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
+NAMED = 0.1  # of a program's memory: a mapping that has less of it elsewhere is not what its remote accesses are to
 MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
 
 
@@ -82,7 +83,10 @@ def mean_as_it_is(results: Results, metric: str) -> float | None:
 
 
 def most_remote(results: Results) -> str:
-    """The mapping with more than half of what is on other nodes than its task's, and its size: 'the file x (3.0 GiB)'."""
+    """The mapping with more than half of what is on other nodes than its task's, and its size: 'the file x (3.0 GiB)'.
+
+    None where that is little of the program's memory.
+    """
     remote: dict[str, int] = defaultdict(int)
     size: dict[str, int] = defaultdict(int)
     for o in results.measured:
@@ -92,7 +96,7 @@ def most_remote(results: Results) -> str:
                 size[mapping] += sum(nodes.values())
                 remote[mapping] += sum(kib for node, kib in nodes.items() if home.get(role) not in (None, int(node)))
     worst = max(remote, key=remote.__getitem__, default="")
-    if not worst or 2 * remote[worst] <= sum(remote.values()):
+    if not worst or 2 * remote[worst] <= sum(remote.values()) or remote[worst] < NAMED * sum(size.values()):
         return ""
     return f"{f'the file {worst}' if worst.startswith('/') else worst} ({text_of(size[worst])})"
 

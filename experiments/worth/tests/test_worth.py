@@ -43,6 +43,8 @@ def test_the_mapping_with_most_of_the_remote_memory_is_named(tmp_path: Path) -> 
     assert verdict.of(synthetic.write(tmp_path / "one", lines)).most == "the file /data/model.gguf (3.0 GiB)"
     lines[0]["mappings"][role]["the heap"] = {away: 2 << 20}
     assert verdict.of(synthetic.write(tmp_path / "two", lines)).most == "", "none has more than half"
+    lines[0]["mappings"][role] = {"/lib/libc.so.6": {away: 1 << 10}, "anonymous memory": {str(home): 9 << 20}}
+    assert verdict.of(synthetic.write(tmp_path / "three", lines)).most == "", "it is little of the memory"
     found = verdict.judged([option("daemon", 1.05, 0.01)], 5, 0.41, most="the heap (5 MiB)")
     assert found.sentence().endswith("41 % of its memory is on other nodes than its own, most remote memory is in the heap (5 MiB)")
 
