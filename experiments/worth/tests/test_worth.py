@@ -139,7 +139,7 @@ def test_answers_of_the_lab() -> None:
     by_name = {one["placement"]: one for one in found["options"]}
     assert found["best"] is None and found["sentence"].startswith("nothing is worth it; interleave loses"), found
     assert by_name["start-interleave"]["significant"] and by_name["start-interleave"]["speedup"] < 0.9
-    assert not by_name["start-bind:node=1"]["significant"]
+    assert abs(by_name["start-bind:node=1"]["speedup"] - 1) < 0.05
     assert found["remote_accesses"] < 0.1
     small = answer(*chase, "64K")
     assert small["best"] is None and all(abs(one["speedup"] - 1) < 0.02 for one in small["options"]), small
