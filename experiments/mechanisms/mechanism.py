@@ -53,6 +53,7 @@ class Mechanism:
     counters: ClassVar[tuple[str, ...]] = ()  # of /proc/vmstat: what it does is counted there
     threads: ClassVar[tuple[str, ...]] = ()   # kernel threads that work for it: how their names begin
     starts: ClassVar[bool] = False            # it acts on programs as they start, and on no others
+    binds: ClassVar[bool] = False             # before_exec chooses the programs' CPUs
 
     def __init__(self, values: dict[str, int]) -> None:
         self.values = {name: parameter.default for name, parameter in self.parameters.items()} | values

@@ -14,6 +14,7 @@ class StartBind(StartInterleave):
     about = "programs start on one node: its CPUs, and its memory while it has room (MPOL_PREFERRED)"
     parameters = {"node": Parameter("that has CPUs", 0, 1023, 0)}
     mode = MPOL_PREFERRED
+    binds = True
 
     def lacks(self, nodes):
         known = [node.id for node in nodes if node.usable]

@@ -44,7 +44,7 @@ class Switched:
             return
         self._begin()
         if self.mechanism:
-            running.before_exec = self.mechanism.before_exec(self.nodes)
+            running.before_exec, running.bound = self.mechanism.before_exec(self.nodes), self.mechanism.binds
 
     def place(self, running: RunningWorkload) -> dict[str, Any]:
         """In the place of a policy's answer: nothing was decided here."""

@@ -28,7 +28,7 @@ PARAMETERS: dict[str, dict[str, type]] = {
                         "range_requests": int, "range_tests": str},
     "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
     "stealing": {"scale": int, "passes": int},
-    "command": {},  # all of it is the workload's own
+    "command": {"begins_on": int},  # a node; all else is the workload's own
     "running": {},
 }
 SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
@@ -36,6 +36,7 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; r
 COUNTS = {"redis": "elements", "redis-benchmark": "keys", "redis-memtier": "keys", "stealing": "scale"}
 MEMORY_ONLY = "memory-only"  # a level of `memory`, and memory_on, where the machine has a node without CPUs
 ALONE = -1  # such a node, until it is chosen
+ANYWHERE = -1  # command.begins_on: where the kernel starts a program
 REDIS_ROLES = ("server", "client")
 
 
@@ -125,7 +126,8 @@ def parse(text: str, folder: Path = FOLDER) -> Suite:
         responses=tuple(_get(data, "responses", list)),
         policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
         workloads=tuple(_workload(w, folder) for w in data.get("workload", [])),
-        parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
+        parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS} | {
+            "command": {"begins_on": ANYWHERE} | _parameters("command", data.get("command", {}))},
         quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
     check(suite)
     for name in suite.on:
@@ -228,6 +230,9 @@ def check(suite: Suite) -> None:
         missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys()
         if missing:
             raise UsageError(f"{kind}.{min(missing)} is missing")
+    if not ANYWHERE <= suite.parameters["command"]["begins_on"] < suite.nodes:
+        raise UsageError(f"command.begins_on: node {suite.parameters['command']['begins_on']} does not exist; the suite has "
+                         f"{suite.nodes} nodes")
     for workload in suite.workloads:
         for task in workload.tasks:
             for node in (task.runs_on, *task.memory_on):

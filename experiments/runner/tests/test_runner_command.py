@@ -190,6 +190,25 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
 
 
 @pytest.mark.lab
+def test_programs_begin_on_the_node_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And may run on all. The kernel starts each program where it likes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(HEAD + f"""
+command = ["{HERE.programs}/np-hot", "static", "--seconds", "1000", "--size", "64M"]
+ready = {{ pattern = "^ready" }}
+client = ["sh", "-c", "taskset -cp $(pidof np-hot); echo rate 1"]
+check = {{ pattern = "list: 0-3$" }}
+metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate (.*)" }}
+""")
+    (tmp_path / "suite.toml").write_text(SUITE.replace("repeats = 1", "repeats = 8").replace(', "maximum-local"', "") + "[command]\nbegins_on = 1\n")
+    assert main(["run", "suite.toml", "--lab", "demo-2s", "--functional", "--out", "out"]) == 0
+    records = results.read(tmp_path / "out")
+    assert [record["check"] for record in records] == 8 * ["ok"]
+    pages = [record["tasks"][0]["pages_before"] for record in records]
+    assert [on["1"] > 0.9 * sum(on.values()) for on in pages] == 8 * [True]
+
+
+@pytest.mark.lab
 def test_a_suite_places_it_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.toml").write_text(SERVER)

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from ..host.tool import Numaplace, last_line
 from ..kinds import footprint
 from ..suite import command as spec
 from ..suite.schedule import CLAIRVOYANT, Trial
-from ..suite.suite import Suite
+from ..suite.suite import ANYWHERE, Suite
 from .workload import WORK_LIMIT, Measured, RunningWorkload, metric
 
 READY_LIMIT = 900  # s; generous, the lab is slow
@@ -52,14 +52,13 @@ class Command(RunningWorkload):
         self.client: Background | None = None
 
     def start(self) -> None:
-        self.values = self._values()
+        self.values, self.home = self._values(), self._home()
         self.directory = Path(spec.fill(self.spec.directory, self.values)) if self.spec.directory else self.folder
         self._folders()
         self._prepare()
         self._crowd()
         words = (*self.spec.command, *(self.spec.clairvoyant if self.trial.policy == CLAIRVOYANT else ()))
-        main = Background(self._filled(words), self._environment(), self.directory, self.logs / self.role, self.spec.user,
-                          self.before_exec)
+        main = Background(self._filled(words), self._environment(), self.directory, self.logs / self.role, self.spec.user, self._hold)
         self.programs[self.role] = main
         if self.spec.ready:
             self._wait_until_ready(main, self.spec.ready)
@@ -69,6 +68,26 @@ class Command(RunningWorkload):
         if main.wait(self.spec.warm_up):
             raise ExperimentError(f"{main.why()}, before it could be placed: give it more work, or an earlier 'ready'")
         self._find(main.processes())
+        for pid in self.pids:
+            self._release(pid)
+
+    def _home(self) -> set[int]:
+        """CPUs of the node that it begins on; none where the kernel or a mechanism chooses them."""
+        position = self.options["begins_on"]
+        return set() if position == ANYWHERE or self.bound else set([node for node in self.nodes if node.usable][position].cpus)
+
+    def _hold(self) -> None:
+        """In the program's process: its node's CPUs alone until it is ready, so that its first memory is there."""
+        if self.home:
+            os.sched_setaffinity(0, self.home)
+        self.before_exec()
+
+    def _release(self, pid: int) -> None:
+        """Threads that have chosen CPUs of their own keep them."""
+        for thread in Path(f"/proc/{pid}/task").glob("*") if self.home else ():
+            with suppress(ProcessLookupError):  # it ended between the listing and now
+                if os.sched_getaffinity(int(thread.name)) == self.home:
+                    os.sched_setaffinity(int(thread.name), os.sched_getaffinity(0))
 
     def _values(self) -> dict[str, object]:
         usable = [node for node in self.nodes if node.usable]

@@ -41,6 +41,7 @@ class RunningWorkload:
     as_found = False       # whether its tasks are where the kernel has put them, with inputs that nobody declares
     runs_already = False   # whether its processes are the user's: their pages go back where they were
     before_exec: Callable[[], None] = staticmethod(lambda: None)  # of a mechanism, in each program's process
+    bound = False          # whether a mechanism has chosen the programs' CPUs by that
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         self.tasks = trial.workload.tasks
