@@ -127,9 +127,11 @@ def compared(speeds: Speeds, workload: str, policy: str, reference: str) -> tupl
 
 
 def _ratio(a: dict[int, float], b: dict[int, float]) -> tuple[Ratio, float | None]:
-    """mean(a) / mean(b) with its limits, and p: by blocks where both have the same, else of independent means."""
-    if a.keys() == b.keys():
-        x, y = list(a.values()), [b[block] for block in a]
+    """mean(a) / mean(b) with its limits, and p: by the blocks that both have, or of independent means where these are fewer
+    than two. A block that one of them lacks says nothing: its other observations may be slower than those of all blocks."""
+    both = [block for block in a if block in b]
+    if len(both) > 1 or a.keys() == b.keys():
+        x, y = [a[block] for block in both], [b[block] for block in both]
         return paired_ratio(x, y), paired(x, y).p
     x, y = list(a.values()), list(b.values())
     return ratio(x, y), welch(x, y).p

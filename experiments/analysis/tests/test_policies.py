@@ -53,8 +53,10 @@ def test_speedups_by_hand(tmp_path: Path) -> None:
 
 
 def test_without_common_blocks_the_means_are_independent(tmp_path: Path) -> None:
-    """A repeat of the baseline is marked: Fieller's interval has Welch's degrees of freedom."""
+    """Fieller's interval has Welch's degrees of freedom."""
     lines = records({("cross", "none"): [9.0, 10.0, 11.0, 10.0], ("cross", "n-mass"): [14.0, 15.0, 16.0]})
+    for line in lines:
+        line["repeat"] += 10 * (line["policy"] == "n-mass")
     found = speedup.speedups(read(tmp_path, lines))["cross", "n-mass"]
     expected = ratio([14.0, 15.0, 16.0], [9.0, 10.0, 11.0, 10.0])
     assert (found.low, found.high) == (expected.low, expected.high)
@@ -109,6 +111,13 @@ def test_the_first_three_depend_on_the_machine_s_numbers(tmp_path: Path, monkeyp
     assert f"on {found.same} of the {found.machines} machines" in matrix.leaders_text(results)
     monkeypatch.setattr(placed, "runs", lambda results: [results])
     assert speedup.leaders(results) is None and matrix.leaders_text(results) == ""
+
+
+def test_a_block_that_one_of_both_lacks_is_left_out(tmp_path: Path) -> None:
+    """A repeat is marked, in which the baseline was twice as fast."""
+    lines = records({("cross", "none"): [10.0, 10.2, 10.1, 20.0], ("cross", "n-mass"): [11.0, 11.2, 11.1]})
+    found = speedup.speedups(read(tmp_path, lines))["cross", "n-mass"]
+    assert found.value == pytest.approx(1.1, abs=0.01) and found.high < 1.2 and found.blocks == 3
 
 
 def test_a_policy_without_all_workloads_has_no_rank(tmp_path: Path) -> None:
