@@ -89,4 +89,6 @@ def _logs(speeds: Speeds, policy: str, best: dict[str, str]) -> dict[int, float]
 
 
 def _regret(reference: str, times: Ratio) -> Regret:
-    return Regret(reference, 1 - times.value, *(None if end is None else 1 - end for end in (times.high, times.low)))
+    """No speed is below 0, so that no regret is above 1."""
+    low, high = (None if end is None else min(1.0, 1 - end) for end in (times.high, times.low))
+    return Regret(reference, 1 - times.value, low, high)

@@ -63,6 +63,12 @@ def test_the_terminal_shows_each_cell(tmp_path: Path) -> None:
     assert any("tiering" in line and "25" in line and "40" in line for line in lines), out.getvalue()
 
 
+def test_no_limit_is_above_everything(tmp_path: Path) -> None:
+    """Two blocks that differ much, by which the speed might be negative."""
+    values = VALUES | {("cross", "start-interleave"): [8.0, 9.0], ("cross", "tiering"): [1.0, 6.0]}
+    assert regret.regrets(read(tmp_path, values)).static["cross", "tiering"].high == 1
+
+
 def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path) -> None:
     lines = [synthetic.observation("cross", "none", i, platform="real", value=5.0) for i in (1, 2)]
     for line, share in zip(lines, (0.25, 0.75), strict=True):
