@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 VMSTAT = Path("/proc/vmstat")
+MODULE = Path("/sys/kernel/debug/numaplace/stats")
 MOVED = ("pgmigrate_success", "pgmigrate_fail")
+BY_MODULE = "numaplace_moved"  # which the kernel does not count
+MOVERS = ("kswapd", "khugepaged", "kcompactd", "kdamond")  # kernel threads that move memory under any placement
 SYSTEM = (2, 5, 6)  # of the line cpu of /proc/stat: system, irq, softirq
 
 
@@ -19,19 +24,34 @@ class Activity:
 
     counted: dict[str, int]
     system_s: float   # of all CPUs in the kernel, in ticks
-    threads_s: float  # of the kernel threads that work for a mechanism
+    threads_s: float  # of the kernel threads that move memory or work for a mechanism
 
 
 def now(counters: Sequence[str], threads: Sequence[str]) -> Activity:
     wanted = dict.fromkeys((*MOVED, *counters))
     rows = (line.split() for line in VMSTAT.read_text(encoding="ascii").splitlines())
-    return Activity({name: int(value) for name, value in rows if name in wanted}, _system(), _of_threads(threads))
+    counted = {name: int(value) for name, value in rows if name in wanted} | {BY_MODULE: _by_module()}
+    return Activity(counted, _system(), _of_threads((*MOVERS, *threads)))
 
 
 def since(before: Activity, after: Activity) -> dict[str, float | dict[str, int]]:
     """For a record."""
     return {"counters": {name: value - before.counted.get(name, 0) for name, value in after.counted.items()},
             "system_s": round(after.system_s - before.system_s, 6), "threads_s": round(after.threads_s - before.threads_s, 9)}
+
+
+def moved(kernel: dict[str, Any]) -> int:
+    """Pages that the machine has moved, by a record's `kernel`: by the kernel's own code and by numaplace's module."""
+    return kernel["counters"]["pgmigrate_success"] + kernel["counters"].get(BY_MODULE, 0)
+
+
+def _by_module() -> int:
+    """Pages since it was loaded; 0 where it is not, or may not be asked."""
+    try:
+        found = re.search(r"\bmoved=(\d+)", MODULE.read_text(encoding="ascii"))
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def _system() -> float:
@@ -42,7 +62,7 @@ def _system() -> float:
 def _of_threads(names: Sequence[str]) -> float:
     """A thread that has ended since is not counted."""
     total = 0
-    for comm in Path("/proc").glob("[0-9]*/comm") if names else ():
+    for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
             if comm.read_text(encoding="utf-8", errors="replace").startswith(tuple(names)):
                 total += int((comm.parent / "schedstat").read_text(encoding="ascii").split()[0])

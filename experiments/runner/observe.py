@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
+from ..mechanisms import activity
 from . import locality
 from .host import calibration, mappings, state
 from .host.guard import Guard, numa_balancing
@@ -119,7 +120,8 @@ class Observer:
             with calibration.links_wrong(self.numaplace, known, self.scratch):
                 record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running, known), sample)
         end = time.monotonic()
-        record["cost"] = cost(record["apply"], end - begin, sample)
+        if not self.switched.mechanism:  # of which nobody has measured what a move takes
+            record["cost"] = cost(record["apply"], end - begin, sample)
         record["apply_at"] = [round(begin, 6), round(end, 6)]
 
     def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -182,7 +184,7 @@ class Observer:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
                 record["metrics"].append(metric(name, "fraction", value))
-        moved = record["kernel"]["counters"]["pgmigrate_success"] if self.switched.mechanism else pages_moved(record["apply"])
+        moved = activity.moved(record["kernel"]) if running.as_found or self.switched.mechanism else pages_moved(record["apply"])
         record["metrics"].append(metric("pages_moved", "pages", moved))
 
     def _undo(self, running: RunningWorkload, record: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...mechanisms import activity as activity_of
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import t_interval
@@ -45,7 +46,7 @@ def activity(results: Results) -> list[dict[str, Any]]:
                              "speed": spread([o.value(metric[0]) for o in found]) if metric else text_format.DASH,
                              "unit": metric[1] if metric else "",
                              "remote": spread([o.value(REMOTE) for o in found]),
-                             "moved": spread([o.raw["kernel"]["counters"]["pgmigrate_success"] for o in found]),
+                             "moved": spread([activity_of.moved(o.raw["kernel"]) for o in found]),
                              "system": spread([o.raw["kernel"]["system_s"] for o in found]),
                              "threads": spread([o.raw["kernel"]["threads_s"] for o in found])})
     return rows

@@ -69,6 +69,13 @@ def test_no_limit_is_above_everything(tmp_path: Path) -> None:
     assert regret.regrets(read(tmp_path, values)).static["cross", "tiering"].high == 1
 
 
+def test_pages_that_the_module_moved_are_counted(tmp_path: Path) -> None:
+    line = synthetic.observation("cross", "none", 1, platform="real", value=5.0)
+    line["kernel"] = {"counters": {"pgmigrate_success": 1, "numaplace_moved": 20}, "system_s": 0.1, "threads_s": 0}
+    row, = regret_table.activity(reader.read(synthetic.write(tmp_path, [line], TIMED)))
+    assert row["moved"].startswith("21")
+
+
 def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path) -> None:
     lines = [synthetic.observation("cross", "none", i, platform="real", value=5.0) for i in (1, 2)]
     for line, share in zip(lines, (0.25, 0.75), strict=True):
