@@ -15,15 +15,19 @@ class Daemon(Mechanism):
     name = "daemon"
     about = "numaplace daemon with the policy maximum-local"
     parameters = {"interval_ms": Parameter("between two looks", 10, 60000, 1000),
-                  "hysteresis": Parameter("plans in a row that say the same", 1, 20, 2)}
+                  "hysteresis": Parameter("plans in a row that say the same", 1, 20, 2),
+                  "trial_ms": Parameter("for which tasks are counted before and after they are moved; 0: not at all", 0, 60000, 5000)}
     counters = ("pgmigrate_success",)
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         self.process = start([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
                               "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
-                              *map(str, pids)], signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              *self._trial(), *map(str, pids)], signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=open(scope.guard.scratch / "daemon.log", "wb"))
         self.log = scope.guard.scratch / "daemon.log"
+
+    def _trial(self) -> list[str]:
+        return ["--trial", f"{self.values['trial_ms']}ms"] if self.values["trial_ms"] else ["--no-trial"]
 
     def tear_down(self) -> None:
         process = getattr(self, "process", None)
