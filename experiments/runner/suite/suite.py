@@ -31,6 +31,7 @@ PARAMETERS: dict[str, dict[str, type]] = {
     "command": {"begins_on": int},  # a node; all else is the workload's own
     "running": {},
 }
+OPTIONAL = {"begins_on"}
 SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
 # Counts that may be given as the size of the data instead.
 COUNTS = {"redis": "elements", "redis-benchmark": "keys", "redis-memtier": "keys", "stealing": "scale"}
@@ -126,8 +127,7 @@ def parse(text: str, folder: Path = FOLDER) -> Suite:
         responses=tuple(_get(data, "responses", list)),
         policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
         workloads=tuple(_workload(w, folder) for w in data.get("workload", [])),
-        parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS} | {
-            "command": {"begins_on": ANYWHERE} | _parameters("command", data.get("command", {}))},
+        parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
         quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
     check(suite)
     for name in suite.on:
@@ -227,12 +227,12 @@ def is_data(kind: str, key: str, value: Any) -> bool:
 
 def check(suite: Suite) -> None:
     for kind in {w.kind for w in suite.workloads}:  # a design's are checked when they are made
-        missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys()
+        missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys() - OPTIONAL
         if missing:
             raise UsageError(f"{kind}.{min(missing)} is missing")
-    if not ANYWHERE <= suite.parameters["command"]["begins_on"] < suite.nodes:
-        raise UsageError(f"command.begins_on: node {suite.parameters['command']['begins_on']} does not exist; the suite has "
-                         f"{suite.nodes} nodes")
+    begins_on = suite.parameters["command"].get("begins_on", ANYWHERE)
+    if not ANYWHERE <= begins_on < suite.nodes:
+        raise UsageError(f"command.begins_on: node {begins_on} does not exist; the suite has {suite.nodes} nodes")
     for workload in suite.workloads:
         for task in workload.tasks:
             for node in (task.runs_on, *task.memory_on):

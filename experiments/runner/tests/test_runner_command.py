@@ -191,6 +191,12 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
     assert pages[str(decision["pages_to"])] < 0.9 * sum(pages.values())
 
 
+def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\n")
+    with pytest.raises(UsageError, match=r"command.begins_on: node 2 does not exist; the suite has 2 nodes"):
+        suites.parse(SUITE + "[command]\nbegins_on = 2\n", tmp_path)
+
+
 @pytest.mark.lab
 def test_programs_begin_on_the_node_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And may run on all. The kernel starts each program where it likes."""

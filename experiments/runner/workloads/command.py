@@ -73,7 +73,7 @@ class Command(RunningWorkload):
 
     def _home(self) -> set[int]:
         """CPUs of the node that it begins on; none where the kernel or a mechanism chooses them."""
-        position = self.options["begins_on"]
+        position = self.options.get("begins_on", ANYWHERE)
         return set() if position == ANYWHERE or self.bound else set([node for node in self.nodes if node.usable][position].cpus)
 
     def _hold(self) -> None:
