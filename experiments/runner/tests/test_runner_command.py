@@ -131,7 +131,7 @@ def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pyte
 
 def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
     """A real program: what it takes is its metric."""
-    status = tried(tmp_path, HEAD + f"""command = ["sh", "-c", "echo 'run 0.5' | {HERE.programs}/np-mem triad --size 4M --seed {{seed}}"]\nready = {{ pattern = "ready" }}\n""")
+    status = tried(tmp_path, HEAD + f"""command = ["sh", "-c", "echo 'run 4' | {HERE.programs}/np-mem triad --size 4M --seed {{seed}}"]\nready = {{ pattern = "ready" }}\n""")
     told = capsys.readouterr()
     assert status == 0, told.err
     assert "metric    seconds = " in told.out and "np-mem" in told.out
