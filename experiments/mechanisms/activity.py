@@ -14,7 +14,7 @@ VMSTAT = Path("/proc/vmstat")
 MODULE = Path("/sys/kernel/debug/numaplace/stats")
 MOVED = ("pgmigrate_success", "pgmigrate_fail")
 BY_MODULE = "numaplace_moved"  # which the kernel does not count
-MOVERS = ("kswapd", "khugepaged", "kcompactd", "kdamond")  # kernel threads that move memory under any placement
+MOVERS = ("kswapd", "khugepaged", "kcompactd", "kdamond")  # kernel threads that move memory
 SYSTEM = (2, 5, 6)  # of the line cpu of /proc/stat: system, irq, softirq
 
 
@@ -31,7 +31,7 @@ def now(counters: Sequence[str], threads: Sequence[str]) -> Activity:
     wanted = dict.fromkeys((*MOVED, *counters))
     rows = (line.split() for line in VMSTAT.read_text(encoding="ascii").splitlines())
     counted = {name: int(value) for name, value in rows if name in wanted} | {BY_MODULE: _by_module()}
-    return Activity(counted, _system(), _of_threads((*MOVERS, *threads)))
+    return Activity(counted, _system(), _of_threads(threads))
 
 
 def since(before: Activity, after: Activity) -> dict[str, float | dict[str, int]]:
@@ -62,7 +62,7 @@ def _system() -> float:
 def _of_threads(names: Sequence[str]) -> float:
     """A thread that has ended since is not counted."""
     total = 0
-    for comm in Path("/proc").glob("[0-9]*/comm"):
+    for comm in Path("/proc").glob("[0-9]*/comm") if names else ():
         try:
             if comm.read_text(encoding="utf-8", errors="replace").startswith(tuple(names)):
                 total += int((comm.parent / "schedstat").read_text(encoding="ascii").split()[0])

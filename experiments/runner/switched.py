@@ -36,12 +36,15 @@ class Switched:
     def __init__(self, level: str, nodes: Sequence[Node], guard: Guard | None) -> None:
         self.mechanism = registry.of_level(level)
         self.nodes, self.guard = nodes, guard
+        self.counters = self.mechanism.counters if self.mechanism else ()
+        self.threads = self.mechanism.threads if self.mechanism else ()
         self.before: activity.Activity | None = None
 
     def start(self, running: RunningWorkload) -> None:
         """Before the programs start, which a mechanism is to see from their first page on unless the suite places them."""
         if not running.as_found:
             return
+        self.threads += activity.MOVERS  # which work under any placement
         self._begin()
         if self.mechanism:
             running.before_exec, running.bound = self.mechanism.before_exec(self.nodes), self.mechanism.binds
@@ -80,5 +83,4 @@ class Switched:
         return Scope(self.nodes, self.guard)
 
     def _now(self) -> activity.Activity:
-        found = self.mechanism
-        return activity.now(found.counters, found.threads) if found else activity.now((), ())
+        return activity.now(self.counters, self.threads)
