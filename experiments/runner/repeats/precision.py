@@ -60,8 +60,9 @@ def responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[C
 
 
 def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most: int) -> list[Trial]:
-    """One more observation of every cell that is not precise enough, in random order; none of a
-    cell that was repeated as often as it may be, or that comes out marked again and again."""
+    """One more observation of every cell of a workload that has one that is not precise enough, in random order: policies
+    are compared by the blocks that both have. None of a cell that was repeated as often as it may be, or that comes out
+    marked again and again."""
     made: dict[Cell, int] = defaultdict(int)
     marked: dict[Cell, int] = defaultdict(int)
     for record in records:
@@ -70,9 +71,9 @@ def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most
             made[cell] = max(made[cell], record["repeat"] + 1)
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
     found = responses(suite.responses, records)
-    cells = [(w, p) for w, p in schedule.cells(suite)
-             if made[w.name, p] < most and marked[w.name, p] < GIVE_UP
-             and not _enough(found[w.name, p], percent)]
+    cells = [(w, p) for w, p in schedule.cells(suite) if made[w.name, p] < most and marked[w.name, p] < GIVE_UP]
+    asked = {w.name for w, p in cells if not _enough(found[w.name, p], percent)}
+    cells = [(w, p) for w, p in cells if w.name in asked]
     if not cells:
         return []
     repeat, order = min(made[w.name, p] for w, p in cells), next_order(records)

@@ -89,6 +89,17 @@ def test_only_what_is_not_precise_is_repeated(suite) -> None:
     assert [trial.order for trial in block] == [22, 23]
 
 
+def test_a_workload_is_repeated_under_every_placement(suite) -> None:
+    """What is compared with a mean that is not precise is compared in the same blocks."""
+    two = replace(suite, policies=("none", "maximum-local"))
+    made = records(suite, [STEADY, LOOSE, STEADY])
+    made += [record | {"policy": "maximum-local", "order": 30 + k} for k, record in enumerate(records(suite, [STEADY] * 3))]
+    loose = suite.workloads[1].name
+    block = precision.next_block(two, made, 2, 30)
+    assert sorted((trial.workload.name, trial.policy, trial.repeat) for trial in block) == [
+        (loose, "maximum-local", 10), (loose, "none", 10)]
+
+
 def test_every_response_of_the_suite_must_be_precise(suite) -> None:
     made = records(suite, [STEADY] * 3)
     for record in made:
