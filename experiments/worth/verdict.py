@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ MARKED = 0.1  # share of an option's runs; those that are left are then no fair 
 @dataclass(frozen=True)
 class Verdict:
     options: list[Speedup]  # the best first
-    best: Speedup | None    # None: nothing is worth it
+    best: Speedup | None    # None: nothing is worth it, or it is not decided
     runs: int               # of the program as it is
     remote: float | None    # share of its memory's pages on other nodes than its own, as it is
     unknown: dict[str, str] = field(default_factory=dict)  # options that cannot be judged, and why
@@ -34,12 +35,22 @@ class Verdict:
         if self.accesses is not None:
             where = f"; {percent(self.accesses)} of accesses are remote"
         where += f", most remote memory is in {self.most}" if where and self.most else ""
-        if self.best is None:
-            return f"nothing is worth it{worst}{where}"
-        return f"{name(self.best.policy)} {gain(self.best)}{worst}{where}"
+        return f"{self.answer()}{worst}{where}"
+
+    def answer(self) -> str:
+        if self.best:
+            return f"{name(self.best.policy)} {gain(self.best)}"
+        return f"not decided: {name(self.open.policy)} {gain(self.open)}" if self.open else "nothing is worth it"
+
+    @property
+    def open(self) -> Speedup | None:
+        """Where none is the best, the option that may gain most of those that may be worth it; None where none may."""
+        able = [found for found in self.options if found.high is None or found.high > 1 + LEAST]
+        return max(able, key=lambda one: one.high or math.inf, default=None) if self.best is None else None
 
     def as_dict(self) -> dict[str, object]:
-        return {"sentence": self.sentence(), "best": self.best.policy if self.best else None, "runs": self.runs,
+        return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
+                "decided": self.open is None, "runs": self.runs,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "p_holm": found.p_holm, "significant": found.significant} for found in self.options]}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,17 @@ def test_mappings_are_read_by_node(tmp_path: Path) -> None:
     assert mappings.of_process(8, tmp_path) == {}
 
 
-@pytest.mark.parametrize("weak", [option("daemon", 1.2, 0.3), option("daemon", 1.2, 0.1, 0.2), option("daemon", 1.005, 0.001)])
-def test_a_gain_that_is_uncertain_or_small_is_none(weak: Speedup) -> None:
-    assert verdict.judged([weak], 5, None).sentence() == "nothing is worth it"
+@pytest.mark.parametrize("weak, sentence", [
+    (option("daemon", 1.005, 0.001), "nothing is worth it"),
+    (option("daemon", 0.95, 0.04, 0.2), "nothing is worth it"),
+    (option("daemon", 1.2, 0.3), "not decided: daemon +20 % [-10, 50]"),
+    (option("daemon", 1.2, 0.1, 0.2), "not decided: daemon +20 % [10, 30]"),
+    (replace(option("daemon", 0.9, 0.1), low=None, high=None), "not decided: daemon -10 %"),
+])
+def test_a_gain_that_is_small_is_none_and_one_that_is_uncertain_is_not_decided(weak: Speedup, sentence: str) -> None:
+    found = verdict.judged([weak, option("start-interleave", 0.7, 0.01)], 5, None)
+    assert found.sentence() == f"{sentence}; interleave loses 30 %" and found.best is None
+    assert found.as_dict()["decided"] == sentence.startswith("nothing")
 
 
 def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None:
