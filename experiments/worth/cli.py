@@ -21,7 +21,7 @@ from ..units import percent, seconds
 from . import target, trial_suite
 
 BLOCKS = 3  # before precision is looked at
-MOST_BLOCKS = 30
+MOST_BLOCKS = 200  # where neither precision nor the budget ends it
 TIMED_OUT = 124  # of `lab run`
 
 
