@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make check-worth: numaplace worth of programs on machines of the lab, beside what each placement gives in a longer run.
 
-A program's runs are kept under the digest of what they depend on. worth and the longer run are of different boots and seeds.
+A program's runs are kept under the digest of what they depend on. worth and the longer run, which is of worth's own suite,
+are of different boots and seeds.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from .check_programs import MACHINES, SEED, Program, drawn
 TOP = Path(__file__).resolve().parents[2]
 PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
 REPEATS, TRUTH_SEED = 12, 1001
+BUDGET = 400  # of the host's seconds
 LEAST = 0.02  # of the best rate: what may be lost
 UNFINISHED = 2  # measure.py writes no file then
-INPUTS = ("experiments/worth/trial_suite.py", "experiments/worth/bind.py", "experiments/workloads/mem", "experiments/lab/plugin",
-          "experiments/runner/repeats", "experiments/mechanisms", "policies")
-HALVES = ("worth", "truth")
+INPUTS = ("experiments/worth/cli.py", "experiments/worth/trial_suite.py", "experiments/worth/bind.py", "experiments/workloads/mem",
+          "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms", "policies")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Row:
 
 
 def digest(program: Program) -> str:
-    found = hashlib.sha256(repr((program, PLACEMENTS, REPEATS, TRUTH_SEED)).encode())
+    found = hashlib.sha256(repr((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED)).encode())
     tracked = subprocess.run(["git", "ls-files", "-z", "--", *INPUTS, f"experiments/lab/machines/{program.machine}.toml"], cwd=TOP,
                              capture_output=True, text=True, check=True).stdout
     for name in sorted(filter(None, tracked.split("\0"))):
@@ -65,26 +66,30 @@ def done(out: Path, program: Program, half: str) -> bool:
     return (folder(out, program) / half / "done").exists()
 
 
-def script(out: Path, program: Program, half: str) -> str:
-    """Lines of a shell in the lab. Each half has its own boot; the longer run is of worth's own suite."""
+def words(out: Path, program: Program, half: str, room: float) -> list[str | Path | int]:
+    """The longer run goes on where it was ended after room seconds."""
     at = folder(out, program)
     if half == "worth":
-        words = [HERE.programs / "numaplace-worth", "--measure", "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
-    else:
-        words = [HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
-                 TRUTH_SEED, "--repeats", REPEATS, "--resume"]
-    return f"mkdir -p {at / half} && {shlex.join(map(str, words))} && touch {at / half / 'done'}"
+        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--out", at / "worth",
+                "--placements", PLACEMENTS, *program.asked]
+    return [HERE.programs / "numaplace", "lab", "run", "--machine", program.machine, "--timeout", f"{room:.0f}s", "--",
+            HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
+            TRUTH_SEED, "--repeats", REPEATS, "--resume"]
 
 
-def measure(out: Path, machine: str, programs: list[Program], half: str, until: float) -> None:
-    """One boot for all of them: what is done when the time is over stays."""
-    left = [one for one in programs if not done(out, one, half) and (half == "worth" or done(out, one, "worth"))]
-    room = until - time.monotonic()
-    if not left or room < 60:
-        return
-    lines = "\n".join(script(out, one, half) for one in left)
-    subprocess.run([HERE.programs / "numaplace", "lab", "run", "--machine", machine, "--timeout", f"{room:.0f}s", "--", "sh", "-c", lines],
-                   cwd=TOP, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+def measure(out: Path, program: Program, until: float) -> None:
+    """What is done when the time is over stays."""
+    for half, least in (("worth", BUDGET), ("truth", 60)):
+        room = until - time.monotonic()
+        if done(out, program, half):
+            continue
+        if room < least:
+            return
+        (folder(out, program) / half).mkdir(parents=True, exist_ok=True)
+        command = list(map(str, words(out, program, half, room)))
+        if subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode:
+            return
+        (folder(out, program) / half / "done").touch()
 
 
 def rates(run: Path) -> dict[str, float]:
@@ -123,10 +128,9 @@ def main() -> int:
     args = parser.parse_args()
     out, until = args.out.resolve(), time.monotonic() + args.time
     programs = drawn(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
-    for machine in args.machine or MACHINES:
-        asked = [p for p in programs if p.machine == machine and p.name in (args.program or [p.name])]
-        for half in HALVES:
-            measure(out, machine, asked, half, until)
+    for one in programs:
+        if one.machine in (args.machine or MACHINES) and one.name in (args.program or [one.name]):
+            measure(out, one, until)
     rows = [row(out, p) for p in programs if done(out, p, "truth")]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.jsonl").write_text("".join(json.dumps(asdict(one)) + "\n" for one in rows), encoding="utf-8")
