@@ -265,7 +265,9 @@ def change(suite: Suite, assignments: list[str]) -> Suite:
             parameters[kind][key] = value if is_data(kind, key, value) else wanted(value)
         except ValueError:
             raise UsageError(f"--set {assignment}: the value is no {wanted.__name__}") from None
-    return replace(suite, parameters=parameters)
+    changed = replace(suite, parameters=parameters)
+    check(changed)
+    return changed
 
 
 def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:

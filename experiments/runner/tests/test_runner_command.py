@@ -195,6 +195,8 @@ def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\n")
     with pytest.raises(UsageError, match=r"command.begins_on: node 2 does not exist; the suite has 2 nodes"):
         suites.parse(SUITE + "[command]\nbegins_on = 2\n", tmp_path)
+    with pytest.raises(UsageError, match="command.begins_on: node 2 does not exist"):
+        suites.change(suites.parse(SUITE, tmp_path), ["command.begins_on=2"])
 
 
 @pytest.mark.lab
