@@ -12,10 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..policies import regret_table
+from ..policies import matrix, regret_table
 from ..runs import text_format
 from ..runs.results import Observation, Results, read
 from ..stats.intervals import Interval, t_interval
+
+# Columns. What is longer has two rows: in 80 columns no name of a policy is broken then.
+MEASURED, RESULT = 18, 12
 
 
 def console(stream: TextIO | None = None) -> Console:
@@ -81,7 +84,7 @@ def _add_workload(table: Table, results: Results, workload: str, platform: str) 
         for policy in groups
     }
     shown = [policy for policy in groups if asked[policy]]
-    titles = _first_column(workload, f"{text_format.label(metric)}, {unit}" if metric else "", len(shown))
+    titles = _first_column(workload, _measured(metric, unit) if metric else [], len(shown))
     for title, policy in zip(titles, shown):
         table.add_row(
             Text("\n").join(map(_name, title.split("\n"))),
@@ -91,11 +94,17 @@ def _add_workload(table: Table, results: Results, workload: str, platform: str) 
         )
 
 
-def _first_column(workload: str, measured: str, rows: int) -> list[str]:
-    """The workload in its first row, what was measured in the next."""
-    if rows == 1:
-        return [f"{workload}\n{measured}"]
-    return [workload, measured, *[""] * (rows - 2)]
+def _first_column(workload: str, measured: list[str], rows: int) -> list[str]:
+    """The workload in its first row, what was measured and its unit in the next."""
+    found = [workload, *measured]
+    return [*found[: rows - 1], "\n".join(found[rows - 1 :]), *[""] * (rows - len(found))]
+
+
+def _measured(metric: str, unit: str) -> list[str]:
+    """In one row, or in two where it is long."""
+    label = text_format.label(metric)
+    whole = f"{label}, {unit}"
+    return [whole] if len(whole) <= MEASURED else [f"{label},", unit]
 
 
 def _policy(name: str) -> Text:
@@ -122,9 +131,14 @@ def _cells(
     return (
         locality,
         text_format.ungrouped(text_format.count(_mean(group, "pages_moved"))),
-        text_format.ungrouped(text_format.spread(interval)) if interval else text_format.DASH,
+        _result(interval) if interval else text_format.DASH,
         text_format.DASH if group[0].policy == "none" else text_format.percent(against),
     )
+
+
+def _result(interval: Interval) -> str:
+    found = text_format.ungrouped(text_format.spread(interval))
+    return found if len(found) <= RESULT else found.replace(" ± ", "\n± ")
 
 
 def _interval(group: list[Observation], metric: str | None) -> Interval | None:
@@ -138,21 +152,31 @@ def _mean(group: list[Observation], metric: str | None) -> float | None:
 
 
 def show_regret(results: Results, stream: TextIO | None = None) -> None:
-    """Nothing where nothing acts while programs work."""
+    """And before it the ranks. Nothing where nothing acts while programs work."""
     out, found = console(stream), regret_table.table(results)
     if not found:
         return
+    out.print(_ranking(results, found["means"]))
+    if told := matrix.leaders_text(results):
+        out.print(_name(told))
     table = _table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
     for row in found["rows"]:
         titles = [row["workload"], f"best: {row['best']}"] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
             table.add_row(_name(title), _policy(policy), *map(Text, cells), end_section=policy == found["policies"][-1])
-    for title, policy, mean in zip(["all workloads"] + [""] * len(found["means"]), found["policies"], found["means"], strict=False):
-        table.add_row(_name(title), _policy(policy), Text(mean), Text(""))
     out.print(table)
     out.print(Text("regret: 1 - speed / speed of the best static placement of this run, and of a clairvoyant one; "
                    "95 % intervals by blocks, of each cell alone", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
+
+
+def _ranking(results: Results, regrets: list[str]) -> Table:
+    """Of the geometric mean over all workloads."""
+    names = ("speed-up", "95 % interval", "rank", "regret, static")
+    table = _table(("all workloads", "left"), *((name, "right") for name in names))
+    for policy, total, regret in zip(results.policies, matrix.total_cells(results), regrets, strict=True):
+        table.add_row(_policy(policy), *map(Text, (total["mean"], total["limits"], total["rank"], regret)))
+    return table
 
 
 TESTS = {False: "Welch's t test", True: "Student's t test of the differences in blocks"}

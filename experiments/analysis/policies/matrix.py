@@ -26,7 +26,7 @@ def matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
              "cells": [_cell(results, w, p, found.get((w, p)), timed) for p in results.policies]}
             for w in results.workloads]
     return {"policies": results.policies, "rows": rows, "timed": timed, "tests": len(found),
-            "totals": _totals(results) if timed else [], "leaders": leaders_text(results) if timed else ""}
+            "totals": total_cells(results) if timed else [], "leaders": leaders_text(results) if timed else ""}
 
 
 def _response(results: Results, workload: str) -> str:
@@ -91,7 +91,7 @@ def limits(found: Speedup | Ratio) -> str:
     return f"{text_format.number(found.low)} to {text_format.number(found.high)}".replace("-", "−")
 
 
-def _totals(results: Results) -> list[dict[str, Any]]:
+def total_cells(results: Results) -> list[dict[str, Any]]:
     """A cell for each policy; the baseline's is 1 by definition and has no rank."""
     by_policy = {total.policy: total for total in totals(results)}
     cells = []

@@ -287,6 +287,17 @@ def test_table_numbers(tmp_path: Path) -> None:
     assert local.split()[-5:] == ["12.5", "±", "6.2", "+25.0", "%"]
 
 
+def test_long_numbers_leave_policies_whole(tmp_path: Path) -> None:
+    policies = ("none", "start-interleave", "daemon:interval_ms=200,trial_ms=0")
+    lines = [synthetic.observation("cross", policy, i, value=8428919.0 + 2814 * i) for policy in policies for i in range(3)]
+    for line in lines:
+        line["metrics"][0] |= {"name": "operations", "unit": "operations/s"}
+    text = shown(synthetic.write(tmp_path, lines))
+    assert max(map(len, text.splitlines())) <= 80
+    for name in ("start-interleave", "interval_ms=200", "8431733", "± 6990", "operations/s"):
+        assert name in text, text
+
+
 def policy_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if "->" in line and "locality" not in line]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,15 @@ def test_the_terminal_shows_each_cell(tmp_path: Path) -> None:
     text_table.show_regret(read(tmp_path, VALUES), out)
     lines = [line.split() for line in out.getvalue().splitlines()]
     assert any("tiering" in line and "25" in line and "40" in line for line in lines), out.getvalue()
+
+
+def test_the_terminal_ranks_the_placements_first(tmp_path: Path) -> None:
+    out = io.StringIO()
+    text_table.show_regret(read(tmp_path, VALUES), out)
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines() if line.strip()]
+    assert lines[0] == "all workloads speed-up 95 % interval rank regret, static", out.getvalue()
+    first = next(line for line in lines if "tiering" in line)
+    assert re.fullmatch(r"tiering 1\.23× \S+ to \S+ 1 3 % \[\S+ \S+\]", first), first
 
 
 def test_no_limit_is_above_everything(tmp_path: Path) -> None:
