@@ -13,6 +13,7 @@ import pytest
 from experiments.errors import ExperimentError, UsageError
 from experiments.mechanisms import registry
 from experiments.places import HERE
+from experiments.runner.host import guard as guard_of
 from experiments.runner.host import host_nodes
 from experiments.runner.host.guard import Guard
 
@@ -100,3 +101,28 @@ def test_a_scope_undoes_in_reverse_and_says_what_it_could_not(tmp_path: Path) ->
             (tmp_path / "gone/file").unlink()
             (tmp_path / "gone").rmdir()
     assert second.read_text(encoding="ascii") == "a\n"
+
+
+def test_a_file_of_choices_is_put_back_by_the_one_that_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As transparent_hugepage/enabled: the kernel takes one word, and shows all with that one in brackets."""
+    monkeypatch.setattr(guard_of, "SYSFS", tmp_path / "sys")
+    (tmp_path / "sys").mkdir()
+    kernel, own = tmp_path / "sys/enabled", tmp_path / "list"
+    for path in (kernel, own):
+        path.write_text("[always] madvise never\n", encoding="ascii")
+    with Guard() as guard:
+        with guard.scope():
+            guard.write(kernel, "never")
+            guard.write(own, "never")
+        assert (kernel.read_text(encoding="ascii"), own.read_text(encoding="ascii")) == ("always", "[always] madvise never\n")
+        kernel.write_text("always [madvise] never\n", encoding="ascii")
+        guard.write(kernel, "madvise")
+        assert guard.steps == 0, "it says that already"
+
+
+def test_files_of_a_process_that_has_ended_need_no_undo() -> None:
+    sleeper = subprocess.Popen(["sleep", "1000"])
+    with Guard() as guard, guard.scope():
+        guard.write(Path(f"/proc/{sleeper.pid}/oom_score_adj"), "17")
+        sleeper.kill()
+        sleeper.wait()

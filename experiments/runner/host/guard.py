@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -25,7 +26,8 @@ from ...errors import ExperimentError, Interrupted, not_put_back
 from .interrupts import held
 
 NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
-CGROUPS = Path("/sys/fs/cgroup")
+SYSFS, PROCESSES, CGROUPS = Path("/sys"), Path("/proc"), Path("/sys/fs/cgroup")
+CHOSEN = re.compile(r"(?<!\S)\[(\S+)\](?!\S)")
 LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to
 
 
@@ -51,7 +53,7 @@ class Guard:
 
     def write(self, path: Path, value: str, back: str | None = None) -> None:
         """back: what undoes it, where that is not what the file said. The kernel's errors are the caller's: OSError."""
-        before = path.read_text(encoding="utf-8")
+        before = said(path)
         if before.strip() != value:
             self._add("write", str(path), before if back is None else back)
             path.write_text(value, encoding="utf-8")
@@ -59,7 +61,7 @@ class Guard:
     def keep(self, path: Path) -> None:
         """A file that something else is going to change."""
         if path.exists():
-            self._add("write", str(path), path.read_text(encoding="utf-8"))
+            self._add("write", str(path), said(path))
 
     def cgroup(self, path: Path) -> None:
         """A new one."""
@@ -153,6 +155,9 @@ def _undo(steps: list[list[str]], left: int) -> list[str]:
             UNDO[what](name, *words)
         except ProcessLookupError:  # of a process that was in another cgroup, and has ended
             pass
+        except FileNotFoundError as error:
+            if not Path(name).is_relative_to(PROCESSES):  # else of a process that has ended
+                failed.append(f"{name}: {error.strerror}")
         except (OSError, subprocess.CalledProcessError) as error:
             failed.append(f"{name}: {getattr(error, 'strerror', error)}")
     return failed
@@ -188,6 +193,13 @@ def _ended(pid_file: str) -> None:
 
 
 UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended}
+
+
+def said(path: Path) -> str:
+    """What is to be written for the file to say what it says now: of a choice in sysfs, '[always] madvise never', the word."""
+    text = path.read_text(encoding="utf-8")
+    chosen = CHOSEN.search(text) if path.is_relative_to(SYSFS) else None
+    return chosen[1] if chosen else text
 
 
 def numa_balancing() -> str | None:
