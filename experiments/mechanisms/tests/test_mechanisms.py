@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.errors import ExperimentError, UsageError
+from experiments.errors import CannotError, UsageError
 from experiments.mechanisms import registry
 from experiments.places import HERE
 from experiments.runner.host import guard as guard_of
@@ -94,7 +94,7 @@ def test_a_scope_undoes_in_reverse_and_says_what_it_could_not(tmp_path: Path) ->
             guard.keep(second)
             second.write_text("c", encoding="ascii")
         assert (first.read_text(encoding="ascii"), second.read_text(encoding="ascii")) == ("1\n", "b")
-        with pytest.raises(ExperimentError, match=f"not put back: {tmp_path}/gone/file"), guard.scope():
+        with pytest.raises(CannotError, match=f"not put back: {tmp_path}/gone/file"), guard.scope():
             (tmp_path / "gone").mkdir()
             (tmp_path / "gone/file").write_text("1", encoding="ascii")
             guard.write(tmp_path / "gone/file", "2")

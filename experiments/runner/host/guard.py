@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...errors import ExperimentError, Interrupted, not_put_back
+from ...errors import CannotError, ExperimentError, Interrupted, not_put_back
 from .interrupts import held
 
 NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
@@ -84,13 +84,14 @@ class Guard:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is done in it is undone at its end, and an error says what could not be."""
+        """What is done in it is undone at its end. CannotError says what could not be: nothing more is to be measured then."""
         before = self.steps
         try:
             yield
         except ExperimentError as error:
             failed = self._back(before)
-            error.args = (f"{error}; {not_put_back(failed)}",) if failed else error.args
+            if failed:
+                raise CannotError(f"{error}; {not_put_back(failed)}") from None
             raise
         except Interrupted as stop:
             stop.add(self._back(before))
@@ -100,7 +101,7 @@ class Guard:
             raise
         failed = self._back(before)
         if failed:
-            raise ExperimentError(not_put_back(failed))
+            raise CannotError(not_put_back(failed))
 
     def _back(self, steps: int) -> list[str]:
         failed: list[str] = []
