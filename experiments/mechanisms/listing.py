@@ -14,7 +14,7 @@ def rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any
     """All that are known, or those of the user's files."""
     known = {name: type(of_level(name)) for name in files} or KNOWN
     return [{"name": name, "about": of.about, "acts_on": "programs as they start" if of.starts else "running programs",
-             "counters": list(of.counters), "lacks": of({}).lacks(nodes),
+             "counters": list(of.counters), "lacks": of({}).call("lacks", nodes),
              "parameters": {key: {"about": p.about, "low": p.low, "high": p.high, "default": p.default}
                             for key, p in of.parameters.items()}} for name, of in known.items()]
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ..errors import CannotError, UsageError
+from ..errors import CannotError, ExperimentError, UsageError
 from ..runner.host.guard import Guard
 from ..runner.host.host_nodes import Node
 
@@ -58,6 +59,16 @@ class Mechanism:
     def __init__(self, values: dict[str, int]) -> None:
         self.values = {name: parameter.default for name, parameter in self.parameters.items()} | values
 
+    def call(self, method: str, *arguments: Any) -> Any:
+        """A method, of which whatever goes wrong is one line with its place: the file may be the user's."""
+        try:
+            return getattr(self, method)(*arguments)
+        except ExperimentError:
+            raise
+        except Exception as error:
+            place = place_of(error, getattr(type(self), method))
+            raise ExperimentError(f"mechanism {self.name}: {method}(): {place}{type(error).__name__}: {error}") from None
+
     def lacks(self, nodes: Sequence[Node]) -> str | None:
         """Why it cannot be switched on here, and what to do; None where it can. A subclass asks this one too."""
         if sum(node.total_kib > 0 for node in nodes) < 2:
@@ -76,6 +87,12 @@ class Mechanism:
 
     def tear_down(self) -> None:
         """Ends its own processes. The guard undoes all else."""
+
+
+def place_of(error: Exception, function: Callable[..., object]) -> str:
+    """'FILE, line N: ' of the function's file; '' where it was not entered."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
+    return f"{function.__code__.co_filename}, line {lines[-1]}: " if lines else ""
 
 
 def set_given(scope: Scope, values: dict[str, int | None], files: dict[str, Path]) -> None:

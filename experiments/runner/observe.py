@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -31,7 +32,7 @@ ENOUGH = 0.95  # share of the pages that must be where they were asked to be
 # on one of them. np-mem has counted the pages of its arrays exactly before it says that it is ready.
 EVEN = 0.8
 # Exceptions from a process that ended too early or from a malformed answer.
-SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError)
+SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError, subprocess.SubprocessError)
 
 
 class Observer:

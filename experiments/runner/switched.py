@@ -22,7 +22,7 @@ def check(suite: Suite, nodes: Sequence[Node]) -> None:
         mechanism = registry.of_level(level)
         if mechanism is None:
             continue
-        if why := mechanism.lacks(nodes):
+        if why := mechanism.call("lacks", nodes):
             raise CannotError(f"mechanism {level}: {why}; or leave it out with --policies")
         placed = [w.name for w in suite.workloads if not KINDS[w.kind].as_found or KINDS[w.kind].runs_already]
         if mechanism.starts and placed:
@@ -47,13 +47,13 @@ class Switched:
         self.threads += activity.MOVERS  # which work under any placement
         self._begin()
         if self.mechanism:
-            running.before_exec, running.bound = self.mechanism.before_exec(self.nodes), self.mechanism.binds
+            running.before_exec, running.bound = self.mechanism.call("before_exec", self.nodes), self.mechanism.binds
 
     def place(self, running: RunningWorkload) -> dict[str, Any]:
         """In the place of a policy's answer: nothing was decided here."""
         if not running.as_found:
             self._begin()
-        self.mechanism.attach(self._scope(), running.pids)
+        self.mechanism.call("attach", self._scope(), running.pids)
         return {"decisions": []}
 
     def watch(self, running: RunningWorkload) -> None:
@@ -68,14 +68,14 @@ class Switched:
     def tear_down(self, record: dict[str, Any]) -> None:
         if self.mechanism:
             try:
-                self.mechanism.tear_down()
+                self.mechanism.call("tear_down")
             except ExperimentError as error:
                 record["marks"].append(str(error))
 
     def _begin(self) -> None:
         self.before = self._now()
         if self.mechanism:
-            self.mechanism.set_up(self._scope())
+            self.mechanism.call("set_up", self._scope())
 
     def _scope(self) -> Scope:
         if self.guard is None:

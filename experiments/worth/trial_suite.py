@@ -48,7 +48,7 @@ def of_running(nodes: Sequence[Node]) -> list[str]:
 
 def can(level: str, nodes: Sequence[Node]) -> bool:
     mechanism = registry.of_level(level)
-    return mechanism is None or mechanism.lacks(nodes) is None
+    return mechanism is None or mechanism.call("lacks", nodes) is None
 
 
 def workload(command: Sequence[str], metric: dict[str, str], after: float, folder: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.errors import CannotError, UsageError
+from experiments.errors import CannotError, ExperimentError, UsageError
 from experiments.mechanisms import registry
 from experiments.places import HERE
 from experiments.runner.host import guard as guard_of
@@ -126,3 +126,41 @@ def test_files_of_a_process_that_has_ended_need_no_undo() -> None:
         guard.write(Path(f"/proc/{sleeper.pid}/oom_score_adj"), "17")
         sleeper.kill()
         sleeper.wait()
+
+
+OWN = """
+from experiments.mechanisms.mechanism import Mechanism, Parameter
+
+
+class Own(Mechanism):
+    name = "own"
+    about = "of a test"
+    parameters = {"node": Parameter("a node", 0, 3, 0)}
+
+    def attach(self, scope, pids):
+        raise RuntimeError("a fault")
+"""
+
+
+@pytest.mark.parametrize("old, new, why", [
+    ("attach", "atach", r"has none of set_up\(\), before_exec\(\), attach\(\): it does nothing"),
+    ("    about", "    other", "class Own has no 'about'"),
+    ("0, 3, 0", "0, 3, 4", "parameter node: 0 to 3, default 4"),
+    ("0, 3, 0", "3, 0", "parameter node: 3 to 0"),
+    ('{"node": Parameter("a node", 0, 3, 0)}', '["node"]', "parameters: is no table of Parameter"),
+])
+def test_a_file_that_is_no_mechanism_is_refused(old: str, new: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN.replace(old, new), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"mechanism {file}: {why}.*: correct the file"):
+        registry.of_level(str(file))
+
+
+def test_a_fault_of_a_mechanism_is_one_line_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN, encoding="utf-8")
+    with pytest.raises(ExperimentError) as caught:
+        registry.of_level(str(file)).call("attach", None, ())
+    assert str(caught.value) == f"mechanism own: attach(): {file}, line 11: RuntimeError: a fault"
+    with pytest.raises(ExperimentError, match=r"mechanism own: attach\(\): TypeError: .* missing 2 required"):
+        registry.of_level(str(file)).call("attach")

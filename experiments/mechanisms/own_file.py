@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A mechanism of the user's: the one class of it that a file of Python has."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from ..errors import UsageError
+from .mechanism import Mechanism, Parameter
+
+HOOKS = ("set_up", "before_exec", "attach")
+
+
+def load(path: Path) -> type[Mechanism]:
+    try:
+        spec = importlib.util.spec_from_file_location(f"numaplace_mechanism_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except Exception as error:
+        why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise UsageError(f"mechanism {path}: {why}: correct the file") from None
+    own = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Mechanism)
+           and value.__module__ == module.__name__]
+    if len(own) != 1:
+        raise UsageError(f"mechanism {path}: has {len(own)} classes of Mechanism: it is to have one")
+    if why := wrong(own[0]):
+        raise UsageError(f"mechanism {path}: {why}: correct the file")
+    return own[0]
+
+
+def wrong(of: type[Mechanism]) -> str | None:
+    """What of it cannot be, as far as the class tells."""
+    for name in ("name", "about"):
+        if not isinstance(getattr(of, name, None), str):
+            return f"class {of.__name__} has no '{name}'"
+    if not isinstance(of.parameters, dict) or not all(isinstance(p, Parameter) for p in of.parameters.values()):
+        return "parameters: is no table of Parameter"
+    for name, p in of.parameters.items():
+        if p.low > p.high or p.default is not None and not p.low <= p.default <= p.high:
+            return f"parameter {name}: {p.low} to {p.high}, default {p.default}"
+    if all(getattr(of, hook) is getattr(Mechanism, hook) for hook in HOOKS):
+        return f"has none of {', '.join(f'{hook}()' for hook in HOOKS)}: it does nothing"
+    return None
