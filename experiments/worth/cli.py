@@ -80,7 +80,9 @@ def in_lab(args: argparse.Namespace, argv: list[str]) -> None:
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
                "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
     status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
-    if status and not (status == TIMED_OUT and results.count(args.out / "run")):
+    if status == TIMED_OUT and results.count(args.out / "run"):
+        print(f"numaplace worth: the budget of {args.budget} is spent: what was measured counts", file=sys.stderr)
+    elif status:
         raise ExperimentError(f"in the lab ({args.lab}) the program could not be measured: see the lines above")
 
 

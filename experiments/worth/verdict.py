@@ -12,6 +12,7 @@ from pathlib import Path
 from ..analysis.policies.speedup import BASELINE, Speedup, speedups
 from ..analysis.runs.results import Results, read
 from ..errors import ExperimentError
+from ..runner.repeats.precision import LEAST as ENOUGH
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
 NAMED = 0.1  # of a program's memory: a mapping that has less of it elsewhere is not what its remote accesses are to
@@ -45,7 +46,7 @@ class Verdict:
     @property
     def open(self) -> Speedup | None:
         """Where none is the best, the option that may gain most of those that may be worth it; None where none may."""
-        able = [found for found in self.options if found.high is None or found.high > 1 + LEAST]
+        able = [found for found in self.options if may_be_worth_it(found)]
         return max(able, key=lambda one: one.high or math.inf, default=None) if self.best is None else None
 
     def as_dict(self) -> dict[str, object]:
@@ -73,6 +74,10 @@ def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[
     ordered = sorted(found, key=lambda one: -one.value)
     best = next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None)
     return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
+
+
+def may_be_worth_it(found: Speedup) -> bool:
+    return found.high is None or found.high > 1 + LEAST
 
 
 def not_known(results: Results) -> dict[str, str]:
@@ -125,11 +130,14 @@ def percent(share: float) -> str:
 
 
 def gain(found: Speedup) -> str:
-    ends = "" if found.low is None or found.high is None else f" [{100 * (found.low - 1):.0f}, {100 * (found.high - 1):.0f}]"
-    return f"{100 * (found.value - 1):+.0f} %{ends}"
+    value, *ends = (None if end is None else round(100 * (end - 1)) for end in (found.value, found.low, found.high))
+    return f"{value:+d} %" + ("" if None in ends else f" [{ends[0]}, {ends[1]}]")
 
 
 def table(verdict: Verdict) -> str:
-    known = {name(found.policy): f"{gain(found)}{'' if found.significant else ', undecided'}" for found in verdict.options}
+    """An option is undecided that may be worth it."""
+    known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) and not found.significant else ''}"
+             for found in verdict.options}
     rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
-    return "\n".join(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items())
+    few = f", of fewer than {ENOUGH} an interval may be too narrow: give more --budget" if verdict.runs < ENOUGH else ""
+    return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()), f"{verdict.runs} blocks{few}"])

@@ -82,6 +82,15 @@ def test_a_gain_that_is_small_is_none_and_one_that_is_uncertain_is_not_decided(w
     assert found.as_dict()["decided"] == sentence.startswith("nothing")
 
 
+def test_the_table_says_of_each_option_whether_it_is_decided() -> None:
+    found = verdict.judged([option("daemon", 1.0, 0.002, 1.0), option("start-interleave", 0.98, 0.05, 1.0), option("numa-balancing", 0.998, 0.001)],
+                           12, None)
+    assert verdict.table(found).splitlines() == [
+        "  daemon          +0 % [0, 0]", "  numa-balancing  +0 % [0, 0]", "  interleave      -2 % [-7, 3], undecided", "12 blocks"]
+    few = verdict.table(verdict.judged([option("daemon", 1.0, 0.1, 1.0)], 3, None))
+    assert few.endswith("3 blocks, of fewer than 10 an interval may be too narrow: give more --budget")
+
+
 def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None:
     """Its clean runs are those that needed no move: they alone would be 60 % faster."""
     noise = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
