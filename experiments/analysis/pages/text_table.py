@@ -49,6 +49,8 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
         for workload in results.workloads:
             _add_workload(table, results, workload, platform)
     out.print(table)
+    for line in _marked(results):
+        out.print(_name(line))
     out.print(
         Text(
             "locality: pages on the node of the task that uses them, before -> after; "
@@ -58,6 +60,12 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
         )
     )
     out.print(Text(results.platform_line, style="bold"))
+
+
+def _marked(results: Results) -> list[str]:
+    """Why observations do not count: of each workload and policy its last reason."""
+    reasons = {(o.workload, o.policy): o.marks[-1] for o in results.measured if o.marks}
+    return [f"marked: {workload} / {policy}: {why}" for (workload, policy), why in reasons.items()]
 
 
 def _table(*columns: tuple[str, str]) -> Table:

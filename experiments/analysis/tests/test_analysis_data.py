@@ -304,7 +304,8 @@ def policy_lines(text: str) -> list[str]:
 
 def test_table_of_only_marked_observations(tmp_path: Path) -> None:
     bad = synthetic.observation("cross", "n-mass", 1, marks=["x"])
-    assert "n-mass 1 marked –" in " ".join(shown(three(tmp_path, bad)).split())
+    text = " ".join(shown(three(tmp_path, bad)).split())
+    assert "n-mass 1 marked –" in text and "marked: cross / n-mass: x" in text
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
