@@ -89,7 +89,12 @@ def check_policies(suite: Suite, numaplace: Numaplace) -> None:
     for level in suite.policies:
         if knowledge.of_level(level) != knowledge.Knowledge() and level not in policies:
             raise UsageError(f"placement {level}: a mechanism is told nothing: leave out #knows and #links")
-    numaplace.check_policies(policies)
+    try:
+        numaplace.check_policies(policies)
+    except UsageError as error:
+        if 'no policy "' not in str(error):
+            raise
+        raise UsageError(f"{error}; a placement is also a mechanism: {', '.join(registry.KNOWN)}, or a file ./NAME.py") from None
 
 
 def prepare_folder(request: Request) -> None:

@@ -191,6 +191,12 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
     assert pages[str(decision["pages_to"])] < 0.9 * sum(pages.values())
 
 
+def test_a_table_in_the_place_of_tables_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\n")
+    with pytest.raises(UsageError, match=r"'workload' is missing or not a list: write \[\[workload\]\]"):
+        suites.parse(SUITE.replace("[[workload]]", "[workload]"), tmp_path)
+
+
 def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\n")
     with pytest.raises(UsageError, match=r"command.begins_on: node 2 does not exist; the suite has 2 nodes"):
