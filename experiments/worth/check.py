@@ -22,8 +22,9 @@ from ..analysis.runs.results import higher_is_better, read
 from ..places import HERE
 from ..runner.host import host_nodes
 from ..units import seconds
-from . import verdict
+from . import trial_suite, verdict
 from .check_programs import MACHINES, SEED, Program, drawn
+from .cli import MOST_BLOCKS
 
 TOP = Path(__file__).resolve().parents[2]
 PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
@@ -31,8 +32,8 @@ REPEATS, TRUTH_SEED = 12, 1001
 BUDGET = 400  # of the host's seconds
 LEAST = 0.02  # of the best rate: what may be lost
 UNFINISHED = 2  # measure.py writes no file then
-INPUTS = ("experiments/worth/cli.py", "experiments/worth/trial_suite.py", "experiments/worth/bind.py", "experiments/workloads/mem",
-          "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms", "policies")
+INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms/start_bind.py",
+          "experiments/mechanisms/start_interleave.py", "policies")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Row:
 
 
 def digest(program: Program) -> str:
-    found = hashlib.sha256(repr((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED)).encode())
+    found = hashlib.sha256(repr((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, MOST_BLOCKS, trial_suite.TEXT)).encode())
     tracked = subprocess.run(["git", "ls-files", "-z", "--", *INPUTS, f"experiments/lab/machines/{program.machine}.toml"], cwd=TOP,
                              capture_output=True, text=True, check=True).stdout
     for name in sorted(filter(None, tracked.split("\0"))):
