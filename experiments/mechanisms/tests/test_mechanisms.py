@@ -143,7 +143,7 @@ class Own(Mechanism):
 
 
 @pytest.mark.parametrize("old, new, why", [
-    ("attach", "atach", r"has none of set_up\(\), before_exec\(\), attach\(\): it does nothing"),
+    ("attach", "attach_to", r"has none of set_up\(\), before_exec\(\), attach\(\): it does nothing"),
     ("    about", "    other", "class Own has no 'about'"),
     ("0, 3, 0", "0, 3, 4", "parameter node: 0 to 3, default 4"),
     ("0, 3, 0", "3, 0", "parameter node: 3 to 0"),
