@@ -91,8 +91,9 @@ class Mechanism:
 
 def place_of(error: Exception, function: Callable[..., object]) -> str:
     """'FILE, line N: ' of the function's file; '' where it was not entered."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == function.__code__.co_filename]
-    return f"{function.__code__.co_filename}, line {lines[-1]}: " if lines else ""
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{file}, line {lines[-1]}: " if lines else ""
 
 
 def set_given(scope: Scope, values: dict[str, int | None], files: dict[str, Path]) -> None:

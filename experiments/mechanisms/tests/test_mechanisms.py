@@ -164,3 +164,6 @@ def test_a_fault_of_a_mechanism_is_one_line_with_its_place(tmp_path: Path) -> No
     assert str(caught.value) == f"mechanism own: attach(): {file}, line 11: RuntimeError: a fault"
     with pytest.raises(ExperimentError, match=r"mechanism own: attach\(\): TypeError: .* missing 2 required"):
         registry.of_level(str(file)).call("attach")
+    file.write_text(OWN.replace("    def attach(self, scope, pids):\n        raise RuntimeError", "    attach = 5\n    RuntimeError"), encoding="utf-8")
+    with pytest.raises(ExperimentError, match=r"mechanism own: attach\(\): TypeError: 'int' object is not callable"):
+        registry.of_level(str(file)).call("attach", None, ())
