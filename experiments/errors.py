@@ -22,6 +22,12 @@ class CannotError(ExperimentError):
     status = 3
 
 
+class NotPutBackError(CannotError):
+    """The machine is not as it was: nothing more is to be measured on it."""
+
+    status = 4
+
+
 class Interrupted(BaseException):
     """A signal asked to stop: everything is put back on the way out."""
 

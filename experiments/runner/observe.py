@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ..errors import CannotError, ExperimentError, UsageError
+from ..errors import CannotError, ExperimentError, NotPutBackError, UsageError
 from ..mechanisms import activity
 from . import locality
 from .host import calibration, mappings, state
@@ -41,6 +41,7 @@ class Observer:
         """guard: what a mechanism changes is undone by it."""
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
         self.guard = guard
+        self.left_behind: NotPutBackError | None = None  # after the observation whose changes could not be undone
         self.platform = platform or numaplace.ps([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
@@ -53,6 +54,9 @@ class Observer:
         try:
             with self.guard.scope() if self.guard else nullcontext():
                 self._carry_out(trial, running, record)
+        except NotPutBackError as error:
+            self.left_behind = error
+            record["marks"].append(str(error))
         except (CannotError, UsageError):
             raise
         except ExperimentError as error:

@@ -233,5 +233,7 @@ class Runner:
             self.writer.append(record)
             self.records.append(record)
             self.report(number, total, record)
+            if self.observer.left_behind:
+                raise self.observer.left_behind
             if schedule.is_clean(record):
                 return

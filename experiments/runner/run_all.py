@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import UsageError
+from ..errors import NotPutBackError, UsageError
 from ..places import HERE
 from ..units import duration
 from .host import host_nodes
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> list[str]:
     if args.suite or args.workloads or args.set or args.tuned:
         raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     waiting = chosen(args, args.out)
-    total, running, failed, late = len(waiting), [], [], []
+    total, running, failed, late, unmeasured = len(waiting), [], [], [], []
     until = None if args.budget is None else time.monotonic() + args.budget
     beside = at_once(waiting, len(os.sched_getaffinity(0)))
     print(f"{total} runs, {beside} at a time", flush=True)
@@ -82,13 +82,17 @@ def run(args: argparse.Namespace) -> list[str]:
                     running.append(waiting.pop(0))
                     running[-1].start(options(args, budget))
                 time.sleep(POLL)
-                failed += [one.name for one in ended(running) if one.process.returncode]
+                over = ended(running)
+                failed += [one.name for one in over if one.process.returncode]
+                if any(one.process.returncode == NotPutBackError.status and not one.lab for one in over):
+                    unmeasured, waiting = [one.name for one in waiting], []
         finally:
             for one in running:
                 one.process.terminate()
             for one in running:
                 one.process.wait()
-    told = [(failed, "did not end well"), (late, "were left out, as the budget was over")]
+    told = [(failed, "did not end well"), (late, "were left out, as the budget was over"),
+            (unmeasured, "were left out, as the machine is not as it was")]
     return [f"{len(names)} of {total} runs {what}: {', '.join(names)}" for names, what in told if names]
 
 

@@ -22,11 +22,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...errors import CannotError, ExperimentError, Interrupted, not_put_back
+from ...errors import ExperimentError, Interrupted, NotPutBackError, not_put_back
 from .interrupts import held
 
 NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
-SYSFS, PROCESSES, CGROUPS = Path("/sys"), Path("/proc"), Path("/sys/fs/cgroup")
+SYSFS, CGROUPS = Path("/sys"), Path("/sys/fs/cgroup")
+OF_PROCESS = re.compile(r"/proc/\d+/")
 CHOSEN = re.compile(r"(?<!\S)\[(\S+)\](?!\S)")
 LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to
 
@@ -84,14 +85,14 @@ class Guard:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is done in it is undone at its end. CannotError says what could not be: nothing more is to be measured then."""
+        """What is done in it is undone at its end. NotPutBackError says what could not be."""
         before = self.steps
         try:
             yield
         except ExperimentError as error:
             failed = self._back(before)
             if failed:
-                raise CannotError(f"{error}; {not_put_back(failed)}") from None
+                raise NotPutBackError(f"{error}; {not_put_back(failed)}") from None
             raise
         except Interrupted as stop:
             stop.add(self._back(before))
@@ -101,7 +102,7 @@ class Guard:
             raise
         failed = self._back(before)
         if failed:
-            raise CannotError(not_put_back(failed))
+            raise NotPutBackError(not_put_back(failed))
 
     def _back(self, steps: int) -> list[str]:
         failed: list[str] = []
@@ -157,7 +158,7 @@ def _undo(steps: list[list[str]], left: int) -> list[str]:
         except ProcessLookupError:  # of a process that was in another cgroup, and has ended
             pass
         except FileNotFoundError as error:
-            if not Path(name).is_relative_to(PROCESSES):  # else of a process that has ended
+            if not OF_PROCESS.match(name):  # else it has ended
                 failed.append(f"{name}: {error.strerror}")
         except (OSError, subprocess.CalledProcessError) as error:
             failed.append(f"{name}: {getattr(error, 'strerror', error)}")
