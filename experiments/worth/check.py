@@ -29,7 +29,7 @@ from .cli import MOST_BLOCKS
 TOP = Path(__file__).resolve().parents[2]
 PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
 REPEATS, TRUTH_SEED = 12, 1001
-BUDGET = 400  # of the host's seconds
+BUDGET, PRECISION = 400, 1  # of the host's seconds; percent, twice of what worth has by itself
 LEAST = 0.02  # of the best rate: what may be lost
 UNFINISHED = 2  # measure.py writes no file then
 INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms/start_bind.py",
@@ -50,7 +50,7 @@ class Row:
 
 
 def digest(program: Program) -> str:
-    found = hashlib.sha256(repr((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, MOST_BLOCKS, trial_suite.TEXT)).encode())
+    found = hashlib.sha256(repr((program, PLACEMENTS, BUDGET, PRECISION, REPEATS, TRUTH_SEED, MOST_BLOCKS, trial_suite.TEXT)).encode())
     tracked = subprocess.run(["git", "ls-files", "-z", "--", *INPUTS, f"experiments/lab/machines/{program.machine}.toml"], cwd=TOP,
                              capture_output=True, text=True, check=True).stdout
     for name in sorted(filter(None, tracked.split("\0"))):
@@ -71,7 +71,7 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
     """The longer run goes on where it was ended after room seconds."""
     at = folder(out, program)
     if half == "worth":
-        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--out", at / "worth",
+        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--precision", PRECISION, "--out", at / "worth",
                 "--placements", PLACEMENTS, *program.asked]
     return [HERE.programs / "numaplace", "lab", "run", "--machine", program.machine, "--timeout", f"{room:.0f}s", "--",
             HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",

@@ -11,7 +11,7 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from ..errors import CannotError, ExperimentError, Interrupted, UsageError
+from ..errors import CannotError, ExperimentError, Interrupted, NotPutBackError, UsageError
 from ..places import HERE
 from ..runner import cli as runner
 from ..runner.host import host_nodes
@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies,
                      help="policies and mechanisms instead of all that this machine has")
     top.add_argument("--after", metavar="TIME", type=seconds, default=0.02, help="of its run: then a policy places it (20ms)")
-    top.add_argument("--precision", metavar="PERCENT", type=percent, default=1.0, help="of every mean's 95 %% interval, each way (1)")
+    top.add_argument("--precision", metavar="PERCENT", type=percent, default=0.5, help="of every mean's 95 %% interval, each way (0.5)")
     top.add_argument("--budget", metavar="TIME", default="10min", help="as in 10min or 1h (10min)")
     top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")
     top.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
@@ -67,16 +67,16 @@ def measure(args: argparse.Namespace) -> None:
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
             runner.command_run(runner.parser().parse_args(words))
-    except (CannotError, UsageError):
-        raise
     except ExperimentError as error:
-        if not results.count(args.out / "run"):
+        never = isinstance(error, (CannotError, UsageError)) and not isinstance(error, NotPutBackError)
+        if never or not results.count(args.out / "run"):
             raise
         print(f"numaplace worth: {error}", file=sys.stderr)  # the verdict says which options are not known
 
 
 def in_lab(args: argparse.Namespace, argv: list[str]) -> None:
     """The same there. The budget is the host's time, and what was measured until it is over counts."""
+    (args.out / "run" / results.NAME).unlink(missing_ok=True)  # of another program, where this one is not reached
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
                "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
     status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode

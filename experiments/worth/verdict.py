@@ -41,7 +41,9 @@ class Verdict:
     def answer(self) -> str:
         if self.best:
             return f"{name(self.best.policy)} {gain(self.best)}"
-        return f"not decided: {name(self.open.policy)} {gain(self.open)}" if self.open else "nothing is worth it"
+        if self.open:
+            return f"not decided: {name(self.open.policy)} {gain(self.open)}"
+        return f"not decided: {', '.join(map(name, self.unknown))} not known" if self.unknown else "nothing is worth it"
 
     @property
     def open(self) -> Speedup | None:
@@ -51,7 +53,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
-                "decided": self.open is None, "runs": self.runs,
+                "decided": self.best is not None or not (self.open or self.unknown), "runs": self.runs,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "p_holm": found.p_holm, "significant": found.significant} for found in self.options]}
@@ -72,12 +74,17 @@ def of(folder: Path) -> Verdict:
 def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
            accesses: float | None = None) -> Verdict:
     ordered = sorted(found, key=lambda one: -one.value)
-    best = next((one for one in ordered if one.significant and one.value >= 1 + LEAST), None)
+    best = next((one for one in ordered if is_worth_it(one)), None)
     return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
 
 
+def is_worth_it(found: Speedup) -> bool:
+    same = found.p_holm is None and found.low == found.high == found.value and found.blocks >= ENOUGH  # in all blocks: no test has a p
+    return (found.significant or same) and found.value >= 1 + LEAST
+
+
 def may_be_worth_it(found: Speedup) -> bool:
-    return found.high is None or found.high > 1 + LEAST
+    return not is_worth_it(found) and (found.high is None or found.high > 1 + LEAST)
 
 
 def not_known(results: Results) -> dict[str, str]:
@@ -87,7 +94,7 @@ def not_known(results: Results) -> dict[str, str]:
         runs = [o for o in results.measured if o.policy == policy]
         marked = [o.marks[-1] for o in runs if o.marks]
         if policy != BASELINE and len(marked) > MARKED * len(runs):
-            found[policy] = f"{len(marked)} of {len(runs)} runs do not count ({marked[-1]}): let it work longer"
+            found[policy] = f"{len(marked)} of {len(runs)} runs do not count ({marked[-1]})"
     return found
 
 
@@ -136,8 +143,9 @@ def gain(found: Speedup) -> str:
 
 def table(verdict: Verdict) -> str:
     """An option is undecided that may be worth it."""
-    known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) and not found.significant else ''}"
+    known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) else ''}"
              for found in verdict.options}
     rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
     few = f", of fewer than {ENOUGH} an interval may be too narrow: give more --budget" if verdict.runs < ENOUGH else ""
-    return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()), f"{verdict.runs} blocks{few}"])
+    counted = f"{verdict.runs} runs of the program as it is{few}"
+    return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()), counted])

@@ -72,6 +72,7 @@ def test_mappings_are_read_by_node(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weak, sentence", [
     (option("daemon", 1.005, 0.001), "nothing is worth it"),
     (option("daemon", 0.95, 0.04, 0.2), "nothing is worth it"),
+    (option("daemon", 1.008, 0.006), "not decided: daemon +1 % [0, 1]"),
     (option("daemon", 1.2, 0.3), "not decided: daemon +20 % [-10, 50]"),
     (option("daemon", 1.2, 0.1, 0.2), "not decided: daemon +20 % [10, 30]"),
     (replace(option("daemon", 0.9, 0.1), low=None, high=None), "not decided: daemon -10 %"),
@@ -82,13 +83,19 @@ def test_a_gain_that_is_small_is_none_and_one_that_is_uncertain_is_not_decided(w
     assert found.as_dict()["decided"] == sentence.startswith("nothing")
 
 
+def test_a_gain_that_is_the_same_in_all_blocks_is_one() -> None:
+    """Of a metric with few digits. No test has a p of values without a spread."""
+    assert verdict.judged([replace(option("daemon", 2.0, 0), p_holm=None, blocks=10)], 10, None).sentence() == "daemon +100 % [100, 100]"
+    assert not verdict.judged([replace(option("daemon", 2.0, 0), p_holm=None, blocks=3)], 3, None).best
+
+
 def test_the_table_says_of_each_option_whether_it_is_decided() -> None:
     found = verdict.judged([option("daemon", 1.0, 0.002, 1.0), option("start-interleave", 0.98, 0.05, 1.0), option("numa-balancing", 0.998, 0.001)],
                            12, None)
     assert verdict.table(found).splitlines() == [
-        "  daemon          +0 % [0, 0]", "  numa-balancing  +0 % [0, 0]", "  interleave      -2 % [-7, 3], undecided", "12 blocks"]
+        "  daemon          +0 % [0, 0]", "  numa-balancing  +0 % [0, 0]", "  interleave      -2 % [-7, 3], undecided", "12 runs of the program as it is"]
     few = verdict.table(verdict.judged([option("daemon", 1.0, 0.1, 1.0)], 3, None))
-    assert few.endswith("3 blocks, of fewer than 10 an interval may be too narrow: give more --budget")
+    assert few.endswith("3 runs of the program as it is, of fewer than 10 an interval may be too narrow: give more --budget")
 
 
 def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None:
@@ -99,7 +106,9 @@ def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None
     late = synthetic.observation("cross", "maximum-local", 6, value=500, marks=["pid 5: to run on node 0, runs on CPUs 0-3"])
     folder = synthetic.write(tmp_path, [*lines, late])
     found = verdict.of(folder)
-    assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"]
+    assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"] and found.as_dict()["decided"]
+    no_gain = verdict.judged([option("daemon", 1.0, 0.002)], 5, None, found.unknown)
+    assert no_gain.sentence() == "not decided: maximum-local not known" and not no_gain.as_dict()["decided"]
     assert "maximum-local  not known: 1 of 7 runs do not count (pid 5: to run on node 0" in verdict.table(found)
 
 
