@@ -65,7 +65,7 @@ class Mechanism:
             return getattr(self, method)(*arguments)
         except ExperimentError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             place = place_of(error, getattr(type(self), method))
             raise ExperimentError(f"mechanism {self.name}: {method}(): {place}{type(error).__name__}: {error}") from None
 

@@ -17,7 +17,7 @@ def load(path: Path) -> type[Mechanism]:
         spec = importlib.util.spec_from_file_location(f"numaplace_mechanism_{path.stem}", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise UsageError(f"mechanism {path}: {why}: correct the file") from None
     own = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Mechanism)
@@ -37,8 +37,12 @@ def wrong(of: type[Mechanism]) -> str | None:
     if not isinstance(of.parameters, dict) or not all(isinstance(p, Parameter) for p in of.parameters.values()):
         return "parameters: is no table of Parameter"
     for name, p in of.parameters.items():
+        if not all(isinstance(value, int) for value in (p.low, p.high, 0 if p.default is None else p.default)):
+            return f"parameter {name}: takes whole numbers"
         if p.low > p.high or p.default is not None and not p.low <= p.default <= p.high:
             return f"parameter {name}: {p.low} to {p.high}, default {p.default}"
+    if of.__init__ is not Mechanism.__init__:
+        return f"class {of.__name__} has an __init__() of its own: take set_up()"
     if all(getattr(of, hook) is getattr(Mechanism, hook) for hook in HOOKS):
         return f"has none of {', '.join(f'{hook}()' for hook in HOOKS)}: it does nothing"
     return None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.errors import CannotError, ExperimentError, UsageError
+from experiments.errors import ExperimentError, NotPutBackError, UsageError
 from experiments.mechanisms import registry
 from experiments.places import HERE
 from experiments.runner.host import guard as guard_of
@@ -94,7 +94,7 @@ def test_a_scope_undoes_in_reverse_and_says_what_it_could_not(tmp_path: Path) ->
             guard.keep(second)
             second.write_text("c", encoding="ascii")
         assert (first.read_text(encoding="ascii"), second.read_text(encoding="ascii")) == ("1\n", "b")
-        with pytest.raises(CannotError, match=f"not put back: {tmp_path}/gone/file"), guard.scope():
+        with pytest.raises(NotPutBackError, match=f"not put back: {tmp_path}/gone/file"), guard.scope():
             (tmp_path / "gone").mkdir()
             (tmp_path / "gone/file").write_text("1", encoding="ascii")
             guard.write(tmp_path / "gone/file", "2")
@@ -147,6 +147,9 @@ class Own(Mechanism):
     ("    about", "    other", "class Own has no 'about'"),
     ("0, 3, 0", "0, 3, 4", "parameter node: 0 to 3, default 4"),
     ("0, 3, 0", "3, 0", "parameter node: 3 to 0"),
+    ("0, 3, 0", "'0', 3", "parameter node: takes whole numbers"),
+    ("attach(self, scope, pids)", "__init__(self)", r"class Own has an __init__\(\) of its own"),
+    ("raise RuntimeError", "pass\n\n\nraise SystemExit", "SystemExit: a fault"),
     ('{"node": Parameter("a node", 0, 3, 0)}', '["node"]', "parameters: is no table of Parameter"),
 ])
 def test_a_file_that_is_no_mechanism_is_refused(old: str, new: str, why: str, tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from experiments.errors import UsageError
+from experiments.errors import NotPutBackError, UsageError
 from experiments.mechanisms import activity
 from experiments.places import HERE
 from experiments.runner.cli import main
@@ -191,10 +192,60 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
     assert pages[str(decision["pages_to"])] < 0.9 * sum(pages.values())
 
 
+FAULTY = """
+from experiments.mechanisms.mechanism import Mechanism
+
+
+class Faulty(Mechanism):
+    name = "faulty"
+    about = "of a test"
+
+    def lacks(self, nodes):
+        return None
+
+    def METHOD:
+        raise KeyError("a fault")
+"""
+BEFORE_EXEC = "before_exec(self, nodes):\n        return self.fail\n\n    def fail(self)"
+
+
+@pytest.mark.parametrize("method, why", [
+    ("set_up(self, scope)", "mechanism faulty: set_up(): .*faulty.py, line 13: KeyError: 'a fault'"),
+    ("attach(self, scope, pids)", "mechanism faulty: attach(): .*faulty.py, line 13: KeyError: 'a fault'"),
+    (BEFORE_EXEC, "SubprocessError: Exception occurred in preexec_fn"),
+    ("tear_down(self)", "mechanism faulty: tear_down(): .*faulty.py, line 13: KeyError: 'a fault'"),
+])
+def test_a_fault_of_a_mechanism_marks_its_observation(method: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(SERVER)
+    text = FAULTY.replace("METHOD", method)
+    (tmp_path / "faulty.py").write_text(text + ("\n    def attach(self, scope, pids):\n        pass\n" if "tear" in method else ""))
+    (tmp_path / "suite.toml").write_text(SUITE.replace("nodes = 2", "nodes = 1").replace('"none", "maximum-local"', '"./faulty.py"'))
+    assert main(["run", "suite.toml", "--out", "out"]) == 1
+    marks = [record["marks"] for record in results.read(tmp_path / "out")]
+    assert len(marks) == schedule.ATTEMPTS and all(re.search(why.replace("()", r"\(\)"), " ".join(found)) for found in marks), marks
+
+
+def test_what_cannot_be_put_back_ends_the_run_after_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(SERVER)
+    (tmp_path / "suite.toml").write_text(SUITE.replace("nodes = 2", "nodes = 1").replace("repeats = 1", "repeats = 3")
+                                         .replace('"none", "maximum-local"', '"./faulty.py"'))
+    (tmp_path / "gone").write_text("1")
+    (tmp_path / "faulty.py").write_text(FAULTY.replace("METHOD", "set_up(self, scope)").replace(
+        'raise KeyError("a fault")', 'scope.guard.write(FILE, "2")\n        FILE.unlink()\n        FILE.mkdir()')
+        + f"\n\nfrom pathlib import Path\nFILE = Path({str(tmp_path / 'gone')!r})\n")
+    assert main(["run", "suite.toml", "--out", "out"]) == NotPutBackError.status
+    record, = results.read(tmp_path / "out")
+    assert record["marks"] == [f"not put back: {tmp_path}/gone: Is a directory: put it back by hand"]
+
+
 def test_a_table_in_the_place_of_tables_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\n")
-    with pytest.raises(UsageError, match=r"'workload' is missing or not a list: write \[\[workload\]\]"):
-        suites.parse(SUITE.replace("[[workload]]", "[workload]"), tmp_path)
+    words = SUITE.replace("[factors]", "workload = [1]\n[factors]").partition("[[workload]]")[0]
+    for wrong in (SUITE.replace("[[workload]]", "[workload]"), words):
+        with pytest.raises(UsageError, match=r"'workload' is no list of tables: write \[\[workload\]\]"):
+            suites.parse(wrong, tmp_path)
 
 
 def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
