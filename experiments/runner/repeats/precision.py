@@ -73,7 +73,8 @@ def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most
     found = responses(suite.responses, records)
     cells = [(w, p) for w, p in schedule.cells(suite) if made[w.name, p] < most and marked[w.name, p] < GIVE_UP]
     asked = {w.name for w, p in cells if not _enough(found[w.name, p], percent)}
-    cells = [(w, p) for w, p in cells if w.name in asked]
+    behind = {w.name: min(made[v.name, p] for v, p in cells if v.name == w.name) for w, _ in cells}  # of a run that ended in a block
+    cells = [(w, p) for w, p in cells if w.name in asked and made[w.name, p] == behind[w.name]]
     if not cells:
         return []
     repeat, order = min(made[w.name, p] for w, p in cells), next_order(records)

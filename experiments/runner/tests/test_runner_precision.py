@@ -98,6 +98,8 @@ def test_a_workload_is_repeated_under_every_placement(suite) -> None:
     block = precision.next_block(two, made, 2, 30)
     assert sorted((trial.workload.name, trial.policy, trial.repeat) for trial in block) == [
         (loose, "maximum-local", 10), (loose, "none", 10)]
+    ended = [*made, next(r for r in made if r["workload"] == loose) | {"repeat": 10, "order": 90}]  # in the block, after none
+    assert [(trial.policy, trial.repeat) for trial in precision.next_block(two, ended, 2, 30)] == [("maximum-local", 10)]
 
 
 def test_every_response_of_the_suite_must_be_precise(suite) -> None:
