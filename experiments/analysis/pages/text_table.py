@@ -17,7 +17,7 @@ from ..runs import text_format
 from ..runs.results import Observation, Results, read
 from ..stats.intervals import Interval, t_interval
 
-# Columns. What is longer has two rows: in 80 columns no name of a policy is broken then.
+# Columns. What is longer has two rows: in 80 columns the names of policies are then seldom broken.
 MEASURED, RESULT = 18, 12
 
 
@@ -63,8 +63,9 @@ def show(directory: str | Path, stream: TextIO | None = None) -> None:
 
 
 def _marked(results: Results) -> list[str]:
-    """Why observations do not count: of each workload and policy its last reason."""
-    reasons = {(o.workload, o.policy): o.marks[-1] for o in results.measured if o.marks}
+    """Why observations do not count that were not made again without a mark: of each workload and policy the last reason."""
+    clean = {(o.workload, o.policy, o.repeat) for o in results.clean}
+    reasons = {(o.workload, o.policy): o.marks[-1] for o in results.measured if o.marks and (o.workload, o.policy, o.repeat) not in clean}
     return [f"marked: {workload} / {policy}: {why}" for (workload, policy), why in reasons.items()]
 
 

@@ -77,8 +77,9 @@ class Background:
                 self.process = start(list(words), signal.SIGKILL, before_exec, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                      env=os.environ | environment, cwd=folder, start_new_session=True, **who)
             except OSError as error:
-                raise CannotError(f"{words[0]} cannot be started: {error.strerror}; install it, or correct the command: "
-                                  "{folder} in it is the folder of its file") from None
+                relative = "/" in words[0] and not words[0].startswith("/")
+                where = f"it starts in {folder}: {{folder}} in it is its file's folder" if relative else "correct the command or install it"
+                raise CannotError(f"{words[0]} cannot be started: {error.strerror}; {where}") from None
         self.pid = self.process.pid
         self.below: dict[tuple[int, str], Process] = {}
         self.ended = 0.0

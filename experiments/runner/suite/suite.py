@@ -126,7 +126,7 @@ def parse(text: str, folder: Path = FOLDER) -> Suite:
         calibrate=_bool({"calibrate": True} | data, "calibrate"), nodes=_get(data, "nodes", int),
         responses=tuple(_get(data, "responses", list)),
         policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
-        workloads=tuple(_workload(w, folder) for w in _get({"workload": []} | data, "workload", list)),
+        workloads=tuple(_workload(w, folder) for w in _tables(data.get("workload", []))),
         parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
         quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
     check(suite)
@@ -143,8 +143,14 @@ def _get(table: Mapping[str, Any], key: str, kind: type) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise UsageError(f"'{key}' is missing or not a {kind.__name__}" + (f": write [[{key}]]" if isinstance(value, dict) else ""))
+        raise UsageError(f"'{key}' is missing or not a {kind.__name__}")
     return value
+
+
+def _tables(found: Any) -> list[dict[str, Any]]:
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise UsageError("'workload' is no list of tables: write [[workload]]")
+    return found
 
 
 def _bool(table: Mapping[str, Any], key: str) -> bool:
