@@ -3,6 +3,7 @@
 # running.sh OUT: in the lab, a program that runs on node 0 with its memory on node 1, and numaplace worth of it.
 set -eu
 port=8099
+echo 0 >/proc/sys/kernel/numa_balancing  # which would move the memory before worth switches it off
 taskset -c 2 python3 experiments/worth/tests/scanner.py $port >"$1.said" &
 pid=$!
 until [ -s "$1.said" ]; do kill -0 "$pid" && sleep 0.01; done
