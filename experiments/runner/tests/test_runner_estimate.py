@@ -111,6 +111,8 @@ def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
 
     class Observer:
+        left_behind = None
+
         def observe(self, trial: schedule.Trial) -> dict:
             now[0] += 10
             return {"workload": trial.workload.name, "policy": "none", "repeat": trial.repeat, "order": trial.order,
