@@ -16,18 +16,20 @@ from ..runner.repeats.precision import LEAST as ENOUGH
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
 NAMED = 0.1  # of a program's memory: a mapping that has less of it elsewhere is not what its remote accesses are to
+ELSEWHERE = ", but not on every machine that the lab's may be"
 MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
 
 
 @dataclass(frozen=True)
 class Verdict:
-    options: list[Speedup]  # the best first
+    options: list[Speedup]  # the best first, with the limits of the runs alone
     best: Speedup | None    # None: nothing is worth it, or it is not decided
     runs: int               # of the program as it is
     remote: float | None    # share of its memory's pages on other nodes than its own, as it is
     unknown: dict[str, str] = field(default_factory=dict)  # options that cannot be judged, and why
     most: str = ""          # the mapping that most of the remote memory is in, where one has more than half
     accesses: float | None = None  # share of the accesses to memory that are to other nodes', where the machine counts them
+    machines: dict[str, Speedup] = field(default_factory=dict)  # by option, with the limits of every machine that the lab's may be
 
     def sentence(self) -> str:
         lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
@@ -42,40 +44,45 @@ class Verdict:
         if self.best:
             return f"{name(self.best.policy)} {gain(self.best)}"
         if self.open:
-            return f"not decided: {name(self.open.policy)} {gain(self.open)}"
+            return f"not decided: {name(self.open.policy)} {gain(self.open)}{self.elsewhere(self.open)}"
         return f"not decided: {', '.join(map(name, self.unknown))} not known" if self.unknown else "nothing is worth it"
 
     @property
     def open(self) -> Speedup | None:
         """Where none is the best, the option that may gain most of those that may be worth it; None where none may."""
-        able = [found for found in self.options if may_be_worth_it(found)]
+        able = [found for found in self.options if may_be_worth_it(found) or self.elsewhere(found)]
         return max(able, key=lambda one: one.high or math.inf, default=None) if self.best is None else None
+
+    def elsewhere(self, found: Speedup) -> str:
+        return ELSEWHERE if is_worth_it(found) and not is_worth_it(self.machines.get(found.policy, found)) else ""
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
                 "decided": self.best is not None or not (self.open or self.unknown), "runs": self.runs,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
-                             "p_holm": found.p_holm, "significant": found.significant} for found in self.options]}
+                             "p_holm": found.p_holm, "significant": found.significant,
+                             "on_every_machine": not self.elsewhere(found)} for found in self.options]}
 
 
 def of(folder: Path) -> Verdict:
     results = read(folder)
     unknown = not_known(results)
-    found = [one for one in speedups(results).values() if one.value > 0 and one.policy not in unknown]
+    found = [one for one in speedups(results, machines=False).values() if one.value > 0 and one.policy not in unknown]
     if not found:
         why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
         raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
     local = mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
     return judged(found, len(results.select(found[0].workload, BASELINE)), None if local is None else 1 - local, unknown,
-                  most_remote(results), mean_as_it_is(results, "remote_share"))
+                  most_remote(results), mean_as_it_is(results, "remote_share"), {s.policy: s for s in speedups(results).values()})
 
 
 def judged(found: list[Speedup], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
-           accesses: float | None = None) -> Verdict:
-    ordered = sorted(found, key=lambda one: -one.value)
-    best = next((one for one in ordered if is_worth_it(one)), None)
-    return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
+           accesses: float | None = None, machines: dict[str, Speedup] | None = None) -> Verdict:
+    """machines: the same on every machine that the lab's may be. The best holds on all of them."""
+    ordered, machines = sorted(found, key=lambda one: -one.value), machines or {}
+    best = next((one for one in ordered if is_worth_it(one) and is_worth_it(machines.get(one.policy, one))), None)
+    return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses, machines)
 
 
 def is_worth_it(found: Speedup) -> bool:
@@ -143,7 +150,7 @@ def gain(found: Speedup) -> str:
 
 def table(verdict: Verdict) -> str:
     """An option is undecided that may be worth it."""
-    known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) else ''}"
+    known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) else verdict.elsewhere(found)}"
              for found in verdict.options}
     rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
     few = f", of fewer than {ENOUGH} an interval may be too narrow: give more --budget" if verdict.runs < ENOUGH else ""

@@ -89,10 +89,10 @@ def runs_of(results: Results) -> list[Speeds]:
     return [found, *(Speeds(r, found.metric) for r in others)]
 
 
-def speedups(results: Results) -> dict[tuple[str, str], Speedup]:
+def speedups(results: Results, machines: bool = True) -> dict[tuple[str, str], Speedup]:
     """By workload and policy; the baseline itself is not among them. In the lab the limits are those on every machine
-    that the lab's may be."""
-    found, *others = [_speedups(s) for s in runs_of(results)]
+    that the lab's may be, or of the runs alone."""
+    found, *others = [_speedups(s) for s in (runs_of(results) if machines else [Speeds(results)])]
     limits = {key: hull(s, [o[key] for o in others]) for key, s in found.items()}
     ps = dict(zip(found, holm([s.p_holm for s in found.values()]), strict=True))
     return {key: replace(s, p_holm=ps[key]) for key, s in limits.items()}

@@ -98,6 +98,22 @@ def test_the_table_says_of_each_option_whether_it_is_decided() -> None:
     assert few.endswith("3 runs of the program as it is, of fewer than 10 an interval may be too narrow: give more --budget")
 
 
+def lab_run(folder: Path, gain: float) -> Path:
+    """All remote as it is, all local under n-mass, where on machines with other links the same gives up to 10 % more or less."""
+    lines = [synthetic.observation("cross", policy, k, value=500 * factor * (1 + k / 1000), platform="lab-timed") for k in range(5)
+             for policy, factor in (("none", 1.0), ("n-mass", gain))]
+    return synthetic.write(folder, lines, synthetic.TIMED)
+
+
+def test_the_runs_decide_that_nothing_is_worth_it_and_every_machine_that_something_is(tmp_path: Path) -> None:
+    still, small, large = (verdict.of(lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
+    assert still.sentence().startswith("nothing is worth it") and still.as_dict()["decided"]
+    assert small.sentence().startswith("not decided: n-mass +5 % [5, 5], but not on every machine that the lab's may be;")
+    assert "n-mass  +5 % [5, 5], but not on every machine" in verdict.table(small) and not small.as_dict()["decided"]
+    assert [found.as_dict()["options"][0]["on_every_machine"] for found in (still, small, large)] == [True, False, True]
+    assert large.sentence().startswith("n-mass +50 % [50, 50];")
+
+
 def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None:
     """Its clean runs are those that needed no move: they alone would be 60 % faster."""
     noise = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0)
