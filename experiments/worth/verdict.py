@@ -15,7 +15,7 @@ from ..errors import ExperimentError
 from ..runner.repeats.precision import LEAST as ENOUGH
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
-NAMED = 0.1  # of a program's memory: a mapping that has less of it elsewhere is not what its remote accesses are to
+NAMED = 0.1  # of a program's memory, and of its accesses: a mapping is not named where less of them is remote
 ELSEWHERE = ", but not on every machine that the lab's may be"
 MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
 
@@ -37,7 +37,8 @@ class Verdict:
         where = f"; {percent(self.remote)} of its memory is on other nodes than its own" if self.remote is not None else ""
         if self.accesses is not None:
             where = f"; {percent(self.accesses)} of accesses are remote"
-        where += f", most remote memory is in {self.most}" if where and self.most else ""
+        if where and self.most and (self.accesses is None or self.accesses >= NAMED):
+            where += f", most remote memory is in {self.most}"
         return f"{self.answer()}{worst}{where}"
 
     def answer(self) -> str:
