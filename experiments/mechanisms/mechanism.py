@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..errors import CannotError, ExperimentError, UsageError
 from ..runner.host.guard import Guard
-from ..runner.host.host_nodes import Node
+from ..runner.host.host_nodes import Node, remote_memory
 
 TIERS = Path("/sys/devices/virtual/memory_tiering")
 
@@ -71,7 +71,7 @@ class Mechanism:
 
     def lacks(self, nodes: Sequence[Node]) -> str | None:
         """Why it cannot be switched on here, and what to do; None where it can. A subclass asks this one too."""
-        if sum(node.total_kib > 0 for node in nodes) < 2:
+        if not remote_memory(nodes):
             return "this machine has one node with memory: take one of the lab, with --lab 2x2"
         return None
 

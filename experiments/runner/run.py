@@ -74,10 +74,20 @@ def planned(request: Request, lab: str | None) -> Request:
     return request
 
 
+def is_static(suite: Suite) -> bool:
+    """Whether its tasks stay where the design starts them."""
+    return bool(suite.design) and set(map(policy_of, suite.policies)) == {"none"}
+
+
 def check(suite: Suite, numaplace: Numaplace) -> None:
     """What the suite starts and needs, before the first process starts."""
     check_programs(suite)
-    switched.check(suite, host_nodes.nodes())
+    nodes = host_nodes.nodes()
+    switched.check(suite, nodes)
+    placed = [] if is_static(suite) else registry.only_policies(suite.policies)
+    if placed and not host_nodes.remote_memory(nodes):
+        raise CannotError(f"placement {placed[0]}: this machine has one node with memory, so that nothing can be placed: run it in the lab "
+                          "with --lab")
     if numaplace.engine == "module" and not Path("/sys/module/numaplace").exists():
         raise CannotError("--engine module: the module is not loaded: insmod it "
                           "(build/modules/SERIES/numaplace.ko), or take --engine syscall")
@@ -126,7 +136,7 @@ def run(request: Request, report: Report) -> int:
         records = results.read(request.out)
         request, model = _model(request, numaplace, platform, records, guard.scratch)
         _manifest(request, numaplace, platform, model, records)
-        make = StaticObserver if request.suite.design and set(map(policy_of, request.suite.policies)) == {"none"} else Observer
+        make = StaticObserver if is_static(request.suite) else Observer
         observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform, guard)
         writer = results.Writer(request.out)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import platform
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,11 @@ def of_lab(name: str) -> list[Node]:
     return [Node(number, tuple(node.cpus), dict(enumerate(found.distances[number])),
                  node.memory >> 10, node.memory >> 10, topology.of_lab(node.cpus, found.cache))
             for number, node in enumerate(found.nodes)]
+
+
+def remote_memory(found: Iterable[Node]) -> bool:
+    """Whether there is memory on more than one node."""
+    return sum(node.total_kib > 0 for node in found) > 1
 
 
 def usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:

@@ -14,7 +14,7 @@ from experiments.errors import NotPutBackError, UsageError
 from experiments.mechanisms import activity
 from experiments.places import HERE
 from experiments.runner.cli import main
-from experiments.runner.host import packages
+from experiments.runner.host import host_nodes, packages
 from experiments.runner.host.host_nodes import Node
 from experiments.runner.records import results
 from experiments.runner.suite import command, schedule
@@ -128,6 +128,15 @@ def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pyte
         suites.choose(suites.load("arena"), ["other.toml"], None)
     assert main(["run", "cachetest", "--lab", "--workloads", "own.toml"]) == 2
     assert "suite cachetest makes its workloads of its factors" in capsys.readouterr().err and not Path("results").exists()
+
+
+def test_a_machine_of_one_node_is_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr(host_nodes, "nodes", lambda *_: host_nodes.of_lab("2x2")[:1])
+    (tmp_path / "own.toml").write_text(HEAD + f'command = ["touch", "{tmp_path}/ran"]\n')
+    (tmp_path / "one.toml").write_text(SUITE.replace("nodes = 2", "nodes = 1").replace(', "maximum-local"', ""))
+    assert main(["run", str(tmp_path / "one.toml"), "--out", str(tmp_path / "out")]) == 3
+    assert "placement none: this machine has one node with memory" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists() and not (tmp_path / "out").exists()
 
 
 def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
