@@ -56,9 +56,9 @@ def parser() -> argparse.ArgumentParser:
 def measure(args: argparse.Namespace) -> None:
     """On this machine, which may be the lab's."""
     nodes = host_nodes.nodes()
-    if sum(node.total_kib > 0 for node in nodes) < 2:
-        raise CannotError("this machine has one node with memory, so that no placement differs: give --lab 2x2, or another machine "
-                          "of the lab")
+    if not host_nodes.remote_memory(nodes):
+        lab = "run the program itself in the lab: --lab 2x2 -- CMD" if target.runs(args) else "give --lab 2x2, or another machine of the lab"
+        raise CannotError(f"this machine has one node with memory, so that no placement differs: {lab}")
     found = target.of(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, BLOCKS, found.metric, found.workload), encoding="utf-8")

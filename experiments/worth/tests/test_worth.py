@@ -158,10 +158,10 @@ def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, mon
         cli.carry_out(words)
 
 
-def test_a_machine_of_one_node_is_offered_the_lab(tmp_path: Path) -> None:
-    done = subprocess.run([HERE.programs / "numaplace", "worth", "--", "true"], cwd=tmp_path, capture_output=True, text=True,
-                          check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (3, 1) and "give --lab 2x2" in done.stderr
+@pytest.mark.parametrize("words, offer", [(["--", "true"], "give --lab 2x2"), (["--unit", "x"], "run the program itself in the lab: --lab 2x2 -- CMD")])
+def test_a_machine_of_one_node_is_offered_the_lab(words: list[str], offer: str, tmp_path: Path) -> None:
+    done = subprocess.run([HERE.programs / "numaplace", "worth", *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1) and offer in done.stderr
 
 
 def answer(*words: str | Path, placements: str = "start-interleave,start-bind:node=1") -> dict[str, Any]:
