@@ -37,6 +37,7 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; r
 COUNTS = {"redis": "elements", "redis-benchmark": "keys", "redis-memtier": "keys", "stealing": "scale"}
 MEMORY_ONLY = "memory-only"  # a level of `memory`, and memory_on, where the machine has a node without CPUs
 ALONE = -1  # such a node, until it is chosen
+OF_ALL = ("remote_share", "locality_before", "locality_after", "pages_moved")  # metrics of every program
 ANYWHERE = -1  # command.begins_on: where the kernel starts a program
 REDIS_ROLES = ("server", "client")
 
@@ -130,6 +131,7 @@ def parse(text: str, folder: Path = FOLDER) -> Suite:
         parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
         quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
     check(suite)
+    _check_responses(suite)
     for name in suite.on:
         if name not in suite.machines:
             raise UsageError(f"[on.{name}]: is not one of its machines {', '.join(suite.machines)}")
@@ -245,6 +247,16 @@ def check(suite: Suite) -> None:
                 if node != ALONE and not 0 <= node < suite.nodes:
                     raise UsageError(f"workload {workload.name}, task {task.role}: node {node} "
                                      f"does not exist; the suite has {suite.nodes} nodes")
+
+
+def _check_responses(suite: Suite) -> None:
+    """Of programs, whose files say what they measure."""
+    if suite.design or any(w.kind != "command" for w in suite.workloads):
+        return
+    own = sorted({metric.name for w in suite.workloads for metric in w.options["command"].metrics})
+    for name in suite.responses:
+        if name not in (*own, *OF_ALL):
+            raise UsageError(f"response {name}: no workload measures it; there are: {', '.join((*own, *OF_ALL))}")
 
 
 def with_levels(suite: Suite, levels: dict[str, Any]) -> Suite:

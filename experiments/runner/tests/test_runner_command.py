@@ -130,10 +130,17 @@ def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pyte
     assert "suite cachetest makes its workloads of its factors" in capsys.readouterr().err and not Path("results").exists()
 
 
+def test_a_response_that_no_program_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(SERVER)
+    assert suites.parse(SUITE.replace('"rate"', '"rate", "remote_share"'), tmp_path).responses == ("rate", "remote_share")
+    with pytest.raises(UsageError, match="response rat: no workload measures it; there are: rate, remote_share"):
+        suites.parse(SUITE.replace('"rate"', '"rat"'), tmp_path)
+
+
 def test_a_machine_of_one_node_is_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.setattr(host_nodes, "nodes", lambda *_: host_nodes.of_lab("2x2")[:1])
     (tmp_path / "own.toml").write_text(HEAD + f'command = ["touch", "{tmp_path}/ran"]\n')
-    (tmp_path / "one.toml").write_text(SUITE.replace("nodes = 2", "nodes = 1").replace(', "maximum-local"', ""))
+    (tmp_path / "one.toml").write_text(SUITE.replace("nodes = 2", "nodes = 1").replace(', "maximum-local"', "").replace('"rate"', '"seconds"'))
     assert main(["run", str(tmp_path / "one.toml"), "--out", str(tmp_path / "out")]) == 3
     assert "placement none: this machine has one node with memory" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists() and not (tmp_path / "out").exists()
@@ -262,7 +269,7 @@ def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"command.begins_on: node 2 does not exist; the suite has 2 nodes"):
         suites.parse(SUITE + "[command]\nbegins_on = 2\n", tmp_path)
     with pytest.raises(UsageError, match="command.begins_on: node 2 does not exist"):
-        suites.change(suites.parse(SUITE, tmp_path), ["command.begins_on=2"])
+        suites.change(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.begins_on=2"])
 
 
 @pytest.mark.lab
