@@ -2,7 +2,7 @@
 """make check-worth: numaplace worth of programs on machines of the lab, beside what each placement gives in a longer run.
 
 A program's runs are kept under the digest of what they depend on. worth and the longer run, which is of worth's own suite,
-are of different boots and seeds.
+are of different boots and seeds. A program that does not react has no longer run: worth is to say that nothing is worth it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
 
@@ -43,10 +43,10 @@ class Row:
     machine: str
     sentence: str
     named: str
-    best: str
-    loss: float
     right: bool
-    rates: dict[str, float]
+    best: str = ""
+    loss: float = 0.0
+    rates: dict[str, float] = field(default_factory=dict)
 
 
 def digest(program: Program) -> str:
@@ -67,6 +67,10 @@ def done(out: Path, program: Program, half: str) -> bool:
     return (folder(out, program) / half / "done").exists()
 
 
+def halves(program: Program) -> tuple[str, ...]:
+    return ("worth", "truth") if program.reacts else ("worth",)
+
+
 def words(out: Path, program: Program, half: str, room: float) -> list[str | Path | int]:
     """The longer run goes on where it was ended after room seconds."""
     at = folder(out, program)
@@ -80,11 +84,11 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
 
 def measure(out: Path, program: Program, until: float) -> None:
     """What is done when the time is over stays."""
-    for half, least in (("worth", BUDGET), ("truth", 60)):
+    for half in halves(program):
         room = until - time.monotonic()
         if done(out, program, half):
             continue
-        if room < least:
+        if room < (BUDGET if half == "worth" else 60):
             return
         (folder(out, program) / half).mkdir(parents=True, exist_ok=True)
         command = list(map(str, words(out, program, half, room)))
@@ -103,18 +107,22 @@ def rates(run: Path) -> dict[str, float]:
 
 
 def row(out: Path, program: Program) -> Row:
-    """A program that does not react is right only where nothing is named."""
-    found, true = verdict.of(folder(out, program) / "worth" / "run"), rates(folder(out, program) / "truth" / "run")
-    named, best = found.best.policy if found.best else "none", max(true, key=lambda policy: true[policy])
+    found = verdict.of(folder(out, program) / "worth" / "run")
+    named = found.best.policy if found.best else "none"
+    told = program.name, shlex.join(program.words), program.machine, found.sentence(), named
+    if not program.reacts:
+        return Row(*told, found.best is None and found.decided)
+    true = rates(folder(out, program) / "truth" / "run")
+    best = max(true, key=lambda policy: true[policy])
     loss = 1 - true[named] / true[best]
-    right = loss <= LEAST if program.reacts else found.best is None
-    return Row(program.name, shlex.join(program.words), program.machine, found.sentence(), named, best, loss, right, true)
+    return Row(*told, loss <= LEAST, best, loss, true)
 
 
 def table(rows: list[Row]) -> str:
     lines = []
     for one in rows:
-        lines += [f"{one.program:10} {one.machine:18} loss {100 * one.loss:4.1f} %  {'right' if one.right else 'WRONG'}  best {one.best}",
+        beside = f"  loss {100 * one.loss:4.1f} %  best {one.best}" if one.best else ""
+        lines += [f"{one.program:10} {one.machine:18} {'right' if one.right else 'WRONG'}{beside}",
                   f"           {one.command}", f"           {one.sentence}"]
     right = sum(one.right for one in rows)
     return "\n".join([*lines, "", f"{right} of {len(rows)} right; options: none, {PLACEMENTS.replace(',', ', ')}"])
@@ -132,7 +140,7 @@ def main() -> int:
     for one in programs:
         if one.machine in (args.machine or MACHINES) and one.name in (args.program or [one.name]):
             measure(out, one, until)
-    rows = [row(out, p) for p in programs if done(out, p, "truth")]
+    rows = [row(out, p) for p in programs if all(done(out, p, half) for half in halves(p))]
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.jsonl").write_text("".join(json.dumps(asdict(one)) + "\n" for one in rows), encoding="utf-8")
     print(table(rows))

@@ -54,12 +54,16 @@ class Verdict:
         able = [found for found in self.options if may_be_worth_it(found) or self.elsewhere(found)]
         return max(able, key=lambda one: one.high or math.inf, default=None) if self.best is None else None
 
+    @property
+    def decided(self) -> bool:
+        return self.best is not None or not (self.open or self.unknown)
+
     def elsewhere(self, found: Speedup) -> str:
         return ELSEWHERE if is_worth_it(found) and not is_worth_it(self.machines.get(found.policy, found)) else ""
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
-                "decided": self.best is not None or not (self.open or self.unknown), "runs": self.runs,
+                "decided": self.decided, "runs": self.runs,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "p_holm": found.p_holm, "significant": found.significant,
