@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make check-worth: numaplace worth of programs on machines of the lab, beside what each placement gives in a longer run.
 
-A program's runs are kept under the digest of what they depend on. worth and the longer run, which is of worth's own suite,
+A program's runs are kept under the digest of what they depend on, and its answer in KEPT, which is committed. worth and the longer run, which is of worth's own suite,
 are of different boots and seeds. A program that does not react has no longer run: worth is to say that nothing is worth it.
 """
 
@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -32,12 +33,18 @@ REPEATS, TRUTH_SEED = 12, 1001
 BUDGET, PRECISION = 400, 1  # of the host's seconds; percent, twice of what worth has by itself
 LEAST = 0.02  # of the best rate: what may be lost
 UNFINISHED = 2  # measure.py writes no file then
+KEPT = TOP / "Documentation/measured/worth.jsonl"
 INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms/start_bind.py",
           "experiments/mechanisms/start_interleave.py", "policies")
 
 
+JUDGES = ("experiments/worth/verdict.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
+          "experiments/analysis/stats/intervals.py", "experiments/analysis/machines")
+
+
 @dataclass(frozen=True)
 class Row:
+    inputs: str
     program: str
     command: str
     machine: str
@@ -50,13 +57,28 @@ class Row:
 
 
 def digest(program: Program) -> str:
-    found = hashlib.sha256(repr((program, PLACEMENTS, BUDGET, PRECISION, REPEATS, TRUTH_SEED, MOST_BLOCKS, trial_suite.TEXT)).encode())
-    tracked = subprocess.run(["git", "ls-files", "-z", "--", *INPUTS, f"experiments/lab/machines/{program.machine}.toml"], cwd=TOP,
-                             capture_output=True, text=True, check=True).stdout
+    return digest_of((program, PLACEMENTS, BUDGET, PRECISION, REPEATS, TRUTH_SEED, MOST_BLOCKS, trial_suite.TEXT),
+                     *INPUTS, f"experiments/lab/machines/{program.machine}.toml")
+
+
+def digest_of(values: object, *paths: str) -> str:
+    found = hashlib.sha256(repr(values).encode())
+    tracked = subprocess.run(["git", "ls-files", "-z", "--", *paths], cwd=TOP, capture_output=True, text=True, check=True).stdout
     for name in sorted(filter(None, tracked.split("\0"))):
         if "/tests/" not in name:
             found.update((TOP / name).read_bytes())
     return found.hexdigest()[:12]
+
+
+def inputs(program: Program) -> str:
+    """Of its runs and of what is said of them."""
+    return digest_of((digest(program), LEAST), *JUDGES)
+
+
+def kept(path: Path, programs: Iterable[Program]) -> dict[str, Row]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    rows = {row.program: row for row in (Row(**json.loads(line)) for line in lines)}
+    return {p.name: rows[p.name] for p in programs if p.name in rows and rows[p.name].inputs == inputs(p)}
 
 
 def folder(out: Path, program: Program) -> Path:
@@ -109,7 +131,7 @@ def rates(run: Path) -> dict[str, float]:
 def row(out: Path, program: Program) -> Row:
     found = verdict.of(folder(out, program) / "worth" / "run")
     named = found.best.policy if found.best else "none"
-    told = program.name, shlex.join(program.words), program.machine, found.sentence(), named
+    told = inputs(program), program.name, shlex.join(program.words), program.machine, found.sentence(), named
     if not program.reacts:
         return Row(*told, found.best is None and found.decided)
     true = rates(folder(out, program) / "truth" / "run")
@@ -131,18 +153,20 @@ def table(rows: list[Row]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make check-worth", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/worth-check"), metavar="DIR")
+    parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="answers that are not made again while their inputs are the same")
     parser.add_argument("--time", type=seconds, default=1500.0, metavar="TIME", help="for all that is left (1500s)")
     parser.add_argument("--machine", choices=MACHINES, action="append", help="only this one's programs")
     parser.add_argument("--program", metavar="NAME", action="append", help="only this one, such as random-3")
     args = parser.parse_args()
     out, until = args.out.resolve(), time.monotonic() + args.time
     programs = drawn(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
+    known = kept(args.kept, programs)
     for one in programs:
-        if one.machine in (args.machine or MACHINES) and one.name in (args.program or [one.name]):
+        if one.machine in (args.machine or MACHINES) and one.name in (args.program or [one.name]) and one.name not in known:
             measure(out, one, until)
-    rows = [row(out, p) for p in programs if all(done(out, p, half) for half in halves(p))]
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "results.jsonl").write_text("".join(json.dumps(asdict(one)) + "\n" for one in rows), encoding="utf-8")
+    known = kept(args.kept, programs) | {p.name: row(out, p) for p in programs if all(done(out, p, half) for half in halves(p))}
+    rows = [known[p.name] for p in programs if p.name in known]
+    args.kept.write_text("".join(json.dumps(asdict(one)) + "\n" for one in rows), encoding="utf-8")
     print(table(rows))
     if len(rows) < len(programs):
         print(f"check-worth: {len(programs) - len(rows)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)

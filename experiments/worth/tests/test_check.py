@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 from experiments.runner.host import host_nodes
@@ -29,6 +31,15 @@ def test_a_program_of_other_words_has_runs_of_its_own() -> None:
 
 
 def test_what_is_missing_is_counted_and_not_a_result(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "experiments.worth.check", "--out", tmp_path, "--time", "0s"], cwd=ROOT,
+    done = subprocess.run([sys.executable, "-m", "experiments.worth.check", "--out", tmp_path, "--kept", tmp_path / "kept", "--time", "0s"], cwd=ROOT,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "25 of 25 programs are missing" in done.stderr
+
+
+def test_an_answer_counts_while_its_inputs_are_the_same(tmp_path: Path) -> None:
+    first, second, *_ = programs = drawn(1, CPUS)
+    rows = [check.Row(inputs, one.name, "words", one.machine, "nothing is worth it", "none", True)
+            for one, inputs in ((first, check.inputs(first)), (second, "of older code"))]
+    file = tmp_path / "kept.jsonl"
+    file.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
+    assert check.kept(file, programs) == {first.name: rows[0]}
