@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make check-worth: numaplace worth of programs on machines of the lab, beside what each placement gives in a longer run.
 
-A program's runs are kept under the digest of what they depend on, and its answer in KEPT, which is committed. worth and the longer run, which is of worth's own suite,
-are of different boots and seeds. A program that does not react has no longer run: worth is to say that nothing is worth it.
+A program's runs are kept under the digest of what they depend on, and its answer in KEPT, which is committed. worth and the
+longer run, which is of worth's own suite, are of different boots and seeds. A program that does not react has no longer run:
+worth is to say that nothing is worth it.
 """
 
 from __future__ import annotations
@@ -36,8 +37,6 @@ UNFINISHED = 2  # measure.py writes no file then
 KEPT = TOP / "Documentation/measured/worth.jsonl"
 INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms/start_bind.py",
           "experiments/mechanisms/start_interleave.py", "policies")
-
-
 JUDGES = ("experiments/worth/verdict.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
           "experiments/analysis/stats/intervals.py", "experiments/analysis/machines")
 

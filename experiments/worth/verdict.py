@@ -16,7 +16,7 @@ from ..runner.repeats.precision import LEAST as ENOUGH
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
 NAMED = 0.1  # of a program's memory, and of its accesses: a mapping is not named where less of them is remote
-ELSEWHERE = ", but not on every machine that the lab's may be"
+ELSEWHERE = ", but not on every machine that the model may stand for"
 MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
 
 

@@ -109,7 +109,7 @@ def lab_run(folder: Path, gain: float) -> Path:
 def test_the_runs_decide_that_nothing_is_worth_it_and_every_machine_that_something_is(tmp_path: Path) -> None:
     still, small, large = (verdict.of(lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
     assert still.sentence().startswith("nothing is worth it") and still.as_dict()["decided"]
-    assert small.sentence().startswith("not decided: n-mass +5 % [5, 5], but not on every machine that the lab's may be;")
+    assert small.sentence().startswith("not decided: n-mass +5 % [5, 5], but not on every machine that the model may stand for;")
     assert "n-mass  +5 % [5, 5], but not on every machine" in verdict.table(small) and not small.as_dict()["decided"]
     assert [found.as_dict()["options"][0]["on_every_machine"] for found in (still, small, large)] == [True, False, True]
     assert large.sentence().startswith("n-mass +50 % [50, 50];")
