@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ WIDTH_IN = 4.7
 ROW_IN = 0.165
 MAX_METRICS = 3
 LABEL, CHIP, BAR = 0.30, 0.045, 0.54  # where the squares start, their and the bars' widths
+LABEL_WIDTH = 17  # characters of a policy beside its row
 DOTS = 0.17  # how far below its row's middle an observation is drawn
 SMALL = {"ink": "muted", "size": 8.5}
 
@@ -167,7 +169,8 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
     metrics = distinct_metrics(results, workload)[:MAX_METRICS]
     if not metrics:
         return None
-    block = len(results.policies) * 0.36 + 0.95
+    lines = max(row_label(policy).count("\n") + 1 for policy in results.policies)
+    block = len(results.policies) * max(0.36, 0.1 + 0.13 * lines) + 0.95
     total = block * len(metrics)
     with matplotlib.rc_context(theme.SETTINGS):
         figure, tips = Figure((WIDTH_IN, total)), []
@@ -221,7 +224,7 @@ def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str)
     _axis(axes, [v for found in dots for v in found], intervals, len(groups))
     beside = {"transform": axes.get_yaxis_transform()}
     for y, (policy, found, seen) in enumerate(zip(results.policies, groups, dots, strict=True)):
-        _text(axes, -0.04, y, policy, ha="right", **beside)
+        axes.text(-0.04, y, row_label(policy), ha="right", va="center", size=8.5, linespacing=1.05, color=theme.colour("ink"), **beside)
         if found:
             _row(axes, y, seen, t_interval(found))
             _text(axes, 1.05, y, text_format.spread(t_interval(found)), **beside)
@@ -231,6 +234,13 @@ def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str)
     title = f"{text_format.label(metric)}, {unit}" + (f" ({better})" if better else "")
     axes.set_title(text_format.printable(title), loc="left", size=9.5, color=theme.colour("ink"),
                    x=-0.48, pad=7)
+
+
+def row_label(policy: str) -> str:
+    """The name, and each option in a line below it; of a long one its end, where levels differ."""
+    name, *options = filter(None, re.split("[:,#]", text_format.printable(policy)))
+    return "\n".join([text_format.shorten(name, LABEL_WIDTH),
+                      *(o if len(o) <= LABEL_WIDTH else f"…{o[1 - LABEL_WIDTH:]}" for o in options)])
 
 
 def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:

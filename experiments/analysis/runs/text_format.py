@@ -33,12 +33,13 @@ def count(value: float | None) -> str:
 
 
 def spread(interval: Interval) -> str:
-    """12.3 ± 0.4: the half width has two digits and the mean as many decimals as it."""
-    if not interval.half:
-        return number(interval.mean, 4)
-    decimals = min(6, max(0, 1 - math.floor(math.log10(interval.half))))
-    mean = f"{interval.mean:,.{decimals}f}".replace(",", THIN_SPACE)
-    return f"{mean} ± {interval.half:,.{decimals}f}".replace(",", THIN_SPACE)
+    """12.3 ± 0.4: the half width has two digits and the mean as many decimals as it. From ten millions on in millions, 839 ± 45 M."""
+    size, unit = (1e6, " M") if abs(interval.mean) >= 1e7 else (1, "")
+    mean, half = interval.mean / size, (interval.half or 0) / size
+    if not half:
+        return number(mean, 4) + unit
+    decimals = min(6, max(0, 1 - math.floor(math.log10(half))))
+    return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}{unit}".replace(",", THIN_SPACE)
 
 
 def fraction(value: float | None) -> str:

@@ -228,6 +228,8 @@ def test_orders() -> None:
         (Interval(1116.4, 1019, 1213.8, 3), "1\u202f116 ± 97"),
         (Interval(5.0, None, None, 1), "5.000"),
         (Interval(5.0, 5.0, 5.0, 3), "5.000"),
+        (Interval(838683554.0, 793628749.0, 883738359.0, 3), "839 ± 45 M"),
+        (Interval(20145678.0, None, None, 1), "20.15 M"),
     ],
 )
 def test_spread_in_words(interval: Interval, text: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.figures.figures import limits
+from experiments.analysis.figures.figures import LABEL_WIDTH, limits, row_label
 from experiments.analysis.pages import report
 from experiments.analysis.runs.results import ResultsError
 from experiments.analysis.stats.intervals import Interval
@@ -321,3 +321,10 @@ def test_the_head_says_by_which_model_policies_planned(tmp_path: Path, model: di
     text = report.write(folder).read_text()
     found = re.search(r"<dt>contention model</dt><dd>([^<]*)</dd>", text)
     assert (found[1] if found else None) == said
+
+
+def test_a_long_placement_has_lines_that_fit_beside_its_row() -> None:
+    assert row_label("none") == "none" and row_label("start-bind:node=1") == "start-bind\nnode=1"
+    found = row_label("tiering:scan_size_mb=2048,promote_rate_limit_mbps=16").splitlines()
+    assert found[:2] == ["tiering", "scan_size_mb=2048"] and found[2].startswith("…") and found[2].endswith("limit_mbps=16")
+    assert max(map(len, found)) <= LABEL_WIDTH and row_label("a\x1b:b") == "a\ufffd\nb"
