@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -124,10 +123,6 @@ class Browser:
             for e in self.events
             if e.get("method") == "Network.requestWillBeSent"
         ]
-
-    def screenshot(self, path: Path, whole: bool = True) -> None:
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
-        path.write_bytes(base64.b64decode(data))
 
 
 @contextmanager

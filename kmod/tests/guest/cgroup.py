@@ -22,11 +22,6 @@ class Group:
     def add(self, pid: int):
         self.set("cgroup.procs", str(pid))
 
-    def numa_stat(self, kind: str) -> dict[str, int]:
-        """Bytes of a kind by node."""
-        line = next(line for line in self.get("memory.numa_stat").splitlines() if line.split()[0] == kind)
-        return {node[1:]: int(size) for node, size in (word.split("=") for word in line.split()[1:])}
-
 
 def is_removed(path: Path) -> bool:
     """A group with a process that has not quite ended is busy, though it shows none."""
