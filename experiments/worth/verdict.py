@@ -15,7 +15,7 @@ from ..errors import ExperimentError
 from ..runner.repeats.precision import LEAST as ENOUGH
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
-NAMED = 0.1  # of a program's memory, and of its accesses: a mapping is not named where less of them is remote
+NAMED = 0.1  # of a program's memory or accesses: a mapping is not named where less of them is remote
 ELSEWHERE = ", but not on every machine that the model may stand for"
 MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
 
@@ -34,12 +34,15 @@ class Verdict:
     def sentence(self) -> str:
         lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
         worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
-        where = f"; {percent(self.remote)} of its memory is on other nodes than its own" if self.remote is not None else ""
-        if self.accesses is not None:
-            where = f"; {percent(self.accesses)} of accesses are remote"
-        if where and self.most and (self.accesses is None or self.accesses >= NAMED):
-            where += f", most remote memory is in {self.most}"
-        return f"{self.answer()}{worst}{where}"
+        return f"{self.answer()}{worst}{self.where()}"
+
+    def where(self) -> str:
+        share = self.remote if self.accesses is None else self.accesses
+        if share is None:
+            return ""
+        what = "its memory is on other nodes than its own" if self.accesses is None else "accesses are remote"
+        most = f", most remote memory is in {self.most}" if self.most and share >= NAMED else ""
+        return f"; {percent(share)} of {what}{most}"
 
     def answer(self) -> str:
         if self.best:

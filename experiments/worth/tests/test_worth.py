@@ -48,6 +48,7 @@ def test_the_mapping_with_most_of_the_remote_memory_is_named(tmp_path: Path) -> 
     assert verdict.of(synthetic.write(tmp_path / "three", lines)).most == "", "it is little of the memory"
     found = verdict.judged([option("daemon", 1.05, 0.01)], 5, 0.41, most="the heap (5 MiB)")
     assert found.sentence().endswith("41 % of its memory is on other nodes than its own, most remote memory is in the heap (5 MiB)")
+    assert replace(found, remote=0.004).sentence().endswith("; 0 % of its memory is on other nodes than its own"), "so is hardly any"
     assert replace(found, accesses=0.04).sentence().endswith("; 4 % of accesses are remote"), "hardly any is to it"
 
 
