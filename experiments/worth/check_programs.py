@@ -33,7 +33,7 @@ def mem(kernel: str, size: str, *more: str) -> tuple[str, ...]:
 
 # By their machine in turn: in the caches, computation, waiting.
 STILL = ((mem("chase", "16K"), RATE), (mem("triad", "4K"), RATE), (mem("update", "16K"), RATE), (("sleep", "0.1"), ""),
-         (("awk", "BEGIN { while (k < 100000) k++ }"), ""))
+         (("awk", "BEGIN { while (k < 4000000) k++ }"), ""))
 
 
 def drawn(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[Program]:
