@@ -6,7 +6,10 @@ POLICIES_FOLDERS := policies/model policies/predict policies/plan policies/searc
 POLICIES_SRC := $(foreach folder,$(POLICIES_FOLDERS),$(wildcard $(folder)/*.c))
 POLICIES_TEST_SRC := $(wildcard policies/tests/*.c)
 POLICIES_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP -Ipolicies
-POLICIES_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# One set of objects for the tests under the sanitizers and for libFuzzer, which needs clang.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE_CC := clang
+SANITIZE_OBJ := -O1 $(SANITIZE) -fsanitize=fuzzer-no-link
 
 LIBPOLICIES := $(BUILD)/libpolicies.a
 POLICIES_OBJ := $(POLICIES_SRC:%.c=$(BUILD)/%.o)
@@ -25,7 +28,7 @@ $(BUILD)/policies/%.o: policies/%.c policies/policies.mk
 
 $(BUILD)/asan/policies/%.o: policies/%.c
 	@mkdir -p $(@D)
-	$(CC) $(POLICIES_CFLAGS) $(POLICIES_SANITIZE) -c -o $@ $<
+	$(SANITIZE_CC) $(POLICIES_CFLAGS) $(SANITIZE_OBJ) -c -o $@ $<
 
 $(BUILD)/tests/test_policies: $(POLICIES_TEST_OBJ) $(BUILD)/tests/cunit_main.o $(LIBPOLICIES)
 	@mkdir -p $(@D)
@@ -33,9 +36,9 @@ $(BUILD)/tests/test_policies: $(POLICIES_TEST_OBJ) $(BUILD)/tests/cunit_main.o $
 
 $(BUILD)/asan/test_policies: $(POLICIES_TEST_ASAN_OBJ) $(BUILD)/tests/cunit_main.o $(POLICIES_ASAN_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(POLICIES_SANITIZE) -o $@ $^ -lcunit -lm
+	$(SANITIZE_CC) $(SANITIZE) -o $@ $^ -lcunit -lm
 
-test-programs: $(addprefix $(BUILD)/,tests/test_policies asan/test_policies tests/policy_allocations tests/policy_quality libmodel.so)
+test-programs: $(addprefix $(BUILD)/,asan/test_policies tests/policy_allocations tests/policy_quality libmodel.so)
 
 # Benchmarks, which take longer than a test may.
 POLICIES_BENCH_SRC := $(wildcard policies/bench/*.c)

@@ -2,7 +2,6 @@
 # build/libnumaplace.a, build/numaplace, their tests and fuzz targets.
 
 US_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP
-US_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 US_LIB_LIBS := -pthread -lnuma -ljansson -lpfm -lm
 US_LIBS := $(US_LIB_LIBS) -lncurses
 
@@ -44,7 +43,7 @@ $(BUILD)/userspace/%.o: userspace/%.c userspace/userspace.mk
 
 $(BUILD)/asan/userspace/%.o: userspace/%.c
 	@mkdir -p $(@D)
-	$(CC) $(US_CFLAGS) $(US_SANITIZE) -c -o $@ $<
+	$(SANITIZE_CC) $(US_CFLAGS) $(SANITIZE_OBJ) -c -o $@ $<
 
 $(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(BUILD)/tests/cunit_main.o $(LIBNUMAPLACE) $(LIBPOLICIES)
 	@mkdir -p $(@D)
@@ -52,39 +51,28 @@ $(BUILD)/tests/test_userspace: $(US_TEST_OBJ) $(BUILD)/tests/cunit_main.o $(LIBN
 
 $(BUILD)/asan/test_userspace: $(US_ASAN_TEST_OBJ) $(BUILD)/tests/cunit_main.o $(US_ASAN_LIB)
 	@mkdir -p $(@D)
-	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS) -lcunit
+	$(SANITIZE_CC) $(SANITIZE) -o $@ $^ $(US_LIBS) -lcunit
 
 $(BUILD)/asan/numaplace: $(US_ASAN_CMD_OBJ) $(US_ASAN_LIB)
 	@mkdir -p $(@D)
-	$(CC) $(US_SANITIZE) -o $@ $^ $(US_LIBS)
+	$(SANITIZE_CC) $(SANITIZE) -o $@ $^ $(US_LIBS)
 
 # libFuzzer, which needs clang: `make fuzz`; `make fuzz FUZZ_SECONDS=3600 FUZZ_KEEP=--keep` adds to the corpus.
 FUZZ_SECONDS ?= 60
 FUZZ_KEEP ?=
-FUZZ_CC := clang
-FUZZ_CXX := clang++
-FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_NAMES := $(filter-out start,$(patsubst userspace/fuzz/%.c,%,$(wildcard userspace/fuzz/*.c)))
 FUZZ_TARGETS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/%)
-FUZZ_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/fuzz/%.o) $(POLICIES_SRC:%.c=$(BUILD)/fuzz/%.o)
 
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS)		## libFuzzer on every parser of the command line, FUZZ_SECONDS (60) each
 	$(PY) userspace/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ_KEEP) $(FUZZ_NAMES)
 
-$(BUILD)/fuzz/libnumaplace.a: $(FUZZ_OBJ)
-	$(RM) $@
-	$(AR) rcs $@ $^
-
-$(BUILD)/fuzz/%.o: %.c
-	@mkdir -p $(@D)
-	$(FUZZ_CC) $(US_CFLAGS) -iquote policies $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link -c -o $@ $<
-
-test-programs: $(FUZZ_TARGETS) man library $(addprefix $(BUILD)/,tests/test_userspace asan/test_userspace asan/numaplace \
+test-programs: $(FUZZ_TARGETS) man library $(addprefix $(BUILD)/,asan/test_userspace asan/numaplace \
 	tests/bench_daemon)
 
-$(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/userspace/fuzz/%.o $(BUILD)/fuzz/userspace/fuzz/start.o $(BUILD)/fuzz/libnumaplace.a
-	$(FUZZ_CXX) $(FUZZ_SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
+$(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/asan/userspace/fuzz/%.o $(BUILD)/asan/userspace/fuzz/start.o $(US_ASAN_LIB)
+	@mkdir -p $(@D)
+	$(SANITIZE_CC)++ $(SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
 
 # The cost of the daemon, over 500 processes on this machine.
 $(BUILD)/tests/bench_daemon: $(BUILD)/userspace/tests/bench/daemon.o $(LIBNUMAPLACE) $(LIBPOLICIES)
@@ -129,9 +117,9 @@ $(BUILD)/tests/crowd: userspace/tests/bench/crowd.c
 .PHONY: bench-ps
 bench-ps: $(BUILD)/numaplace $(BUILD)/tests/crowd	## how long ps takes over 10,000 tasks; a second is too long
 	$(PY) userspace/tests/bench/ps.py $^
--include $(FUZZ_OBJ:.o=.d) $(FUZZ_NAMES:%=$(BUILD)/fuzz/userspace/fuzz/%.d)
+-include $(FUZZ_NAMES:%=$(BUILD)/asan/userspace/fuzz/%.d)
 
 # Its reader of TOML alone, compared with Python's.
 $(BUILD)/tests/toml: userspace/tests/base/toml/print.c $(wildcard userspace/lib/base/toml*.[ch]) userspace/lib/base/error.c
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -MMD -MP,$(US_CFLAGS)) $(US_SANITIZE) -o $@ $(filter %.c,$^) -ljansson
+	$(CC) $(filter-out -MMD -MP,$(US_CFLAGS)) $(SANITIZE) -o $@ $(filter %.c,$^) -ljansson

@@ -7,6 +7,13 @@
 
 #include "../predict/derive_model.h"
 
+int test_rounds(void)
+{
+	const char *rounds = getenv("NUMAPLACE_ROUNDS");
+
+	return rounds ? atoi(rounds) : 300;
+}
+
 void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus)
 {
 	memset(f, 0, sizeof(*f));

@@ -24,6 +24,9 @@ struct fixture {
 	struct np_options options;
 };
 
+/* How many random machines a property is tried on: NUMAPLACE_ROUNDS, or 300. */
+int test_rounds(void);
+
 /* Nodes of cpus CPUs and 1 GiB, all free; distance 10 within, 21 between. */
 void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus);
 

@@ -12,8 +12,9 @@ pid_t daemon_fixture_start(void)
 {
 	pid_t pid = fork();
 
-	for (volatile int i = 0; !pid; i++)
-		;
+	if (!pid)
+		for (volatile int i = 0;; i++)
+			;
 	CU_ASSERT_FATAL(pid > 0); /* to be killed later: -1 is every process */
 	return pid;
 }

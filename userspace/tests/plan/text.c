@@ -30,7 +30,7 @@ static void check_golden(const char *name, const char *got)
 /* Takes over j. */
 static void check_golden_json(const char *name, json_t *j)
 {
-	char *text = json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)), *line;
+	char *text = json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)), *line = NULL;
 
 	CU_ASSERT_FATAL(text && asprintf(&line, "%s\n", text) > 0);
 	check_golden(name, line);
