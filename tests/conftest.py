@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reports every test that runs inside the lab as a test of its own.
 
-tests/guest.toml stands for all of them: guest.toml::6.12-module::kmod/tests/guest/pages/test_x.py::test_y.
+tests/guest.toml stands for all of them: guest.toml::6.12-module::kmod/tests/guest/any/test_x.py::test_y.
 `pytest tests/guest.toml::6.12-module -k test_y` runs that one.
-A series has two boots, one for the tests below kmod/ and one for the others. NUMAPLACE_KERNELS chooses the series of
-both, "all" or a list separated by blanks.
+The default series has two boots, one for the tests below kmod/ and one for the others. What the kernel may change, the
+tests in a folder kernel/, also has a boot on each other series. With NUMAPLACE_KERNELS, "all" or a list separated by
+blanks, each of these series has the first two.
 """
 
 import os
@@ -13,10 +14,12 @@ import signal
 import pytest
 
 from experiments.lab import kernels
-from tests import guest
+from tests import durations, guest
 from tests.guest import Part
 from tests.not_run import pytest_report_teststatus, pytest_terminal_summary  # noqa: F401
-from tests.parallel import pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401
+from tests.parallel import order, pytest_xdist_make_scheduler  # noqa: F401
+
+pytest_plugins = ["tests.durations"]
 
 # Read by this run already; what it starts has its own options.
 os.environ.pop("PYTEST_ADDOPTS", None)
@@ -25,26 +28,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 MODULE = Part("module", ("kmod/",))
-TOOLS = Part("tools", ("userspace/", "policies/", "experiments/"))
-# Without what depends on no kernel series: the engine of system calls, the runner of experiments, work stealing, the
-# examples of manual pages and documents.
-TOOLS_ONCE = Part("tools", TOOLS.folders, ("syscall", "test_runner_guest.py", "test_stealing_nodes.py", "test_man.py",
-                                           "test_documents.py"))
-# Without two tests that take minutes, of bpftrace's scripts and of a hundred loads.
-MODULE_ONCE = Part("module", MODULE.folders, ("test_trace_scripts.py", "test_load_unload_many_times"))
-# On 7 a node without a free huge page sometimes has one.
-MODULE_ON_7 = Part("module", MODULE.folders, (*MODULE_ONCE.without, "fragmented"))
+TOOLS = Part("tools", ("userspace/", "policies/", "experiments/"), users=True)
+# What the kernel may change, of both.
+KERNEL = Part("kernel", (*MODULE.areas, *TOOLS.areas), "/guest/kernel/")
 # Without NUMAPLACE_KERNELS. Boots that take long come first.
-DEFAULT = ((kernels.DEFAULT_SERIES, TOOLS), (kernels.DEFAULT_SERIES, MODULE), ("6.1", MODULE_ONCE), ("7", MODULE_ON_7),
-           ("6.1", TOOLS_ONCE))
-# Files that make check-quick runs, on one kernel, with the faults that show there first.
-QUICK = {
-    "kmod/tests/guest/tasks/test_place.py": "CPUs and memory policies, set and restored",
-    "kmod/tests/guest/pages/test_kinds.py": "pages of each kind, moved whole or counted",
-    "kmod/tests/guest/module/test_files.py": "the grammar and the permissions of the files",
-    "userspace/tests/guest/test_migrate_options.py": "the tool beside the module",
-    "experiments/migration/tests/guest/test_methods.py": "every way to move a page",
-}
+DEFAULT = ((kernels.DEFAULT_SERIES, TOOLS), (kernels.DEFAULT_SERIES, MODULE),
+           *((series, KERNEL) for series in kernels.known_series() if series != kernels.DEFAULT_SERIES))
 
 
 def chosen() -> list[tuple[str, Part]]:
@@ -52,6 +41,13 @@ def chosen() -> list[tuple[str, Part]]:
     wanted = os.environ.get("NUMAPLACE_KERNELS", "").split()
     series = kernels.known_series() if wanted == ["all"] else wanted
     return [(one, part) for one in series for part in (TOOLS, MODULE)] or list(DEFAULT)
+
+
+def pytest_collection_modifyitems(config, items):
+    order(config, items)
+    text = durations.TABLE.read_text(encoding="utf-8") if durations.TABLE.exists() else ""
+    if found := durations.without_reason(items, text):
+        raise pytest.UsageError("\n".join(found))
 
 
 def pytest_collect_file(file_path, parent):
@@ -63,13 +59,13 @@ def pytest_collect_file(file_path, parent):
 class GuestFile(pytest.File):
     def collect(self):
         tests = guest.inner_tests()
-        for series, part in chosen() if tests else []:
+        for series, part in chosen() if tests else ():
             yield Boot.from_parent(self, name=f"{series}-{part.name}", series=series, part=part,
-                                   tests=[test for test in tests if part.has(test)])
+                                   tests={test: marked for test, marked in tests.items() if part.has(test)})
 
 
 class Boot(pytest.Collector):
-    def __init__(self, *, series: str, part: Part, tests: list[str], **kwargs):
+    def __init__(self, *, series: str, part: Part, tests: dict[str, dict], **kwargs):
         super().__init__(**kwargs)
         self.series, self.part, self.tests = series, part, tests
         self.run: guest.Run | None = None
@@ -77,11 +73,10 @@ class Boot(pytest.Collector):
 
     def collect(self):
         items = [InnerTest.from_parent(self, name=test) for test in self.tests]
-        items.append(KernelLog.from_parent(self, name="kernel log has no fault"))
-        for item in items if self.series == kernels.DEFAULT_SERIES else ():
-            if isinstance(item, KernelLog) or item.name.partition("::")[0] in QUICK:
-                item.add_marker(pytest.mark.quick)
-        return items
+        for item in items:
+            for marker, words in self.tests[item.name].items():
+                item.add_marker(getattr(pytest.mark, marker)(*words))
+        return [*items, KernelLog.from_parent(self, name="kernel log has no fault")]
 
     def outcome(self) -> guest.Run:
         """Boots on the first question, for the tests of this boot that were selected."""

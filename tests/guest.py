@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from experiments.lab.console import reports
 from experiments.lab.kernels import is_debug
 
 TOP = Path(__file__).resolve().parents[1]
-REPORTS = Path(os.environ.get("NUMAPLACE_REPORTS", TOP / "build"))
+BUILD = TOP / "build"
 MACHINE = "demo-2s"
 LAST_LINES = 80
 # seconds for a boot with all the tests of a series: on a busy host they take 1500. Only what hangs comes up to it.
@@ -40,16 +42,12 @@ cd "$OLDPWD" && exec "$@"
 class Part:
     """Which tests share a boot."""
     name: str
-    folders: tuple[str, ...]       # how their names begin
-    without: tuple[str, ...] = ()  # parts of names that are left out
+    areas: tuple[str, ...]     # how their names begin
+    folder: str = "/guest/"    # what is in their names
+    users: bool = False        # some run programs of the tree as another user
 
     def has(self, test: str) -> bool:
-        return test.startswith(self.folders) and not any(word in test for word in self.without)
-
-    @property
-    def options(self) -> list[str]:
-        """Of pytest, where whole folders are named."""
-        return ["-k", " and ".join(f"not {word}" for word in self.without)] if self.without else []
+        return test.startswith(self.areas) and self.folder in test
 
 
 def folders() -> list[str]:
@@ -57,19 +55,20 @@ def folders() -> list[str]:
                   for path in (TOP / area).glob("**/tests/guest") if any(path.glob("**/test_*.py")))
 
 
-def inner_tests() -> list[str]:
-    """Names of the tests in the guest folders; importing them needs only pytest and the standard library."""
+def inner_tests() -> dict[str, dict[str, list[str]]]:
+    """The tests in the guest folders, with their markers; importing them needs only pytest and the standard library."""
     if not folders():
-        return []
+        return {}
     listed = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-header", *folders()],
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-header", "-p", "tests.guest_list", *folders()],
         cwd=TOP, capture_output=True, text=True, check=False)
     if listed.returncode != 0:
         raise RuntimeError(f"the guest tests cannot be collected:\n{listed.stdout}{listed.stderr}")
-    return [line for line in listed.stdout.splitlines() if "::" in line]
+    lines = [json.loads(line) for line in listed.stdout.splitlines() if line.startswith("{")]
+    return {line["test"]: line["markers"] for line in lines}
 
 
-def shortest(selected: list[str], known: list[str]) -> list[str]:
+def shortest(selected: list[str], known: Iterable[str]) -> list[str]:
     """The same tests by folder or file where all of one are selected: pytest looks up every name on its own,
     which takes minutes inside the lab."""
     left, names = set(known) - set(selected), []
@@ -79,6 +78,13 @@ def shortest(selected: list[str], known: list[str]) -> list[str]:
                   if not any(other.startswith((f"{whole}/", f"{whole}::")) for other in left)]
         names.append(wholes[0] if wholes else test)
     return list(dict.fromkeys(names))
+
+
+def bound(place: Path, command: list[str]) -> list[str]:
+    """The command in the tree at another place, below a folder that only its owner may enter and on a path with blanks, as a
+    clone may lie."""
+    own = [] if os.geteuid() == 0 else ["--map-root-user"]
+    return ["unshare", *own, "--mount", "sh", "-ec", 'mount --bind "$0" "$1" && cd "$1" && shift && exec "$@"', str(TOP), str(place), *command]
 
 
 @dataclass
@@ -95,26 +101,33 @@ class Run:
     console: str = ""
 
     def execute(self, tests: list[str]):
-        report = REPORTS / f"guest-{self.series}-{self.part.name}.jsonl"
+        report = BUILD / f"guest-{self.series}-{self.part.name}.jsonl"
         console = report.with_suffix(".console")
         report.parent.mkdir(exist_ok=True)
         report.unlink(missing_ok=True)
         console.unlink(missing_ok=True)
         self.results, self.running = {}, None
-        factor = DEBUG_FACTOR if is_debug(self.series) else 1
-        lab = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--functional",
-               "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(console), "--",
-               "env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report.name}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
-               "sh", "-ec", IN_MEMORY, str(report.parent), ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider", "-p", "no:xdist",
-               *self.part.options, *tests]
         started = time.monotonic()
-        done = subprocess.run(lab, cwd=TOP, capture_output=True, text=True, check=False)
+        with tempfile.TemporaryDirectory(prefix="closed folder ") as closed:
+            elsewhere = Path(closed) / "numa place"
+            elsewhere.mkdir()
+            command = bound(elsewhere, self.lab(elsewhere, report.name, tests)) if self.part.users else self.lab(TOP, report.name, tests)
+            done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
         self.seconds += time.monotonic() - started
         self.status = done.returncode
         self.output = "\n".join((done.stdout + done.stderr).splitlines()[-LAST_LINES:])
         self.console = console.read_text(errors="replace") if console.exists() else ""
         if report.exists():
             self.read(report)
+
+    def lab(self, top: Path, report: str, tests: list[str]) -> list[str]:
+        """The command, of a tree that is at top."""
+        factor = DEBUG_FACTOR if is_debug(self.series) else 1
+        return [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--functional",
+                "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(BUILD / report.replace(".jsonl", ".console")), "--",
+                "env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
+                "sh", "-ec", IN_MEMORY, str(top / BUILD.name), ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider",
+                "-p", "no:xdist", *tests]
 
     def read(self, report: Path):
         for line in report.read_text(encoding="utf-8").splitlines():

@@ -68,7 +68,10 @@ def start_job(line: str) -> int:
 
 
 def job(number: int) -> dict[str, str]:
-    return next(j for j in records("jobs") if int(j["job"]) == number)
+    """Only its line is parsed: the file has up to 128, and is read at each poll."""
+    text = "\n" + (DIR / "jobs").read_text()
+    begin = text.index(f"\njob={number} ") + 1
+    return record(text[begin:text.index("\n", begin)])
 
 
 def wait_job(number: int, seconds: float = 180) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from placed import NODE_CPUS, wait_until
-from test_systemd import SYSTEMD, Systemd
+from systemd import SYSTEMD, Systemd
 
 ROOT = Path("/sys/fs/cgroup")
 UNIT = "[Service]\nExecStart=/bin/sleep 100000\nAllowedCPUs=0-2\n"

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parents[3] / "build" / "numaplace"
+TOOL = Path(__file__).resolve().parents[4] / "build" / "numaplace"
 BPFTRACE = """#!/usr/bin/python3 -IS
 import signal, time
 came = []

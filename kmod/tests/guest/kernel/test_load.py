@@ -55,6 +55,7 @@ def grown(counts: list[dict[str, int]], since: int) -> set[str]:
     return {name for name, objects in counts[-1].items() if objects - counts[since].get(name, 0) > loads * 3 / 4}
 
 
+@pytest.mark.full("a hundred loads; one load and what it leaves is in the tests beside it")
 def test_load_unload_many_times(small_module):
     """
     A hundred times, and leaves the kernel no larger.

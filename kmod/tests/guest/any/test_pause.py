@@ -202,7 +202,7 @@ def test_pause_is_not_spent_on_a_thread_in_the_kernel(target, alone):
     assert t.is_whole()
 
 
-@pytest.mark.parametrize("duty", [10, 50])
+@pytest.mark.parametrize("duty", [pytest.param(10, marks=pytest.mark.full("rests nine times as long as it works")), 50])
 def test_pause_leaves_the_target_its_share(target, duty):
     """Between two pauses the threads run for as long as the first was, or nine times as long."""
     t = target("anon", 512, threads=2)

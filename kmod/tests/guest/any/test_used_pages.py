@@ -39,6 +39,7 @@ def test_used_by_writers_loses_no_count(target):
     assert t.is_whole()
 
 
+@pytest.mark.full("a thousand moves")
 @pytest.mark.parametrize("readers, extra", [("readers", ""), ("reader-processes", "shared=1")])
 def test_used_ping_pong_with_readers(target, readers, extra):
     """One page moves between two nodes; its content never changes, and it is not refused for ever."""

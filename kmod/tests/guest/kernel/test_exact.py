@@ -431,6 +431,7 @@ def restore_all():
         assert driver.eventually(lambda: driver.records("placements") == [], 120)
 
 
+@pytest.mark.full("two thousand processes; fewer are in the tests beside it")
 def test_exact_two_thousand_tasks():
     """Each has its own CPUs again. The times are printed."""
     mpol.set_own(mpol.DEFAULT)

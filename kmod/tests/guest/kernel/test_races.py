@@ -195,7 +195,7 @@ def placed_sleepers(words: str):
         yield
 
 
-@pytest.mark.parametrize("how", ["restore", "unload"])
+@pytest.mark.parametrize("how", ["restore", pytest.param("unload", marks=pytest.mark.full("the same wait by another way"))])
 def test_race_of_many_forks_with_one_restore(how):
     """A child that is forked while other tasks are restored is restored as well, and the wait for it ends."""
     words = "cpus=2-3 mem=caller inherit=1"
@@ -282,6 +282,7 @@ def test_race_pid_is_not_a_later_process(target):
     assert driver.eventually(lambda: driver.records("placements") == [])
 
 
+@pytest.mark.full("a thousand processes; test_race_with_exit has a hundred")
 def test_race_a_thousand_that_exit(target):
     """Each ends while it is written to, at another moment, and nothing of it stays behind."""
     t = target("anon", 16)

@@ -46,6 +46,7 @@ def running(pid: int):
 
 
 @pytest.mark.skipif(not shutil.which("bpftrace"), reason="bpftrace is not installed")
+@pytest.mark.full("bpftrace reads the kernel's types for half a minute")
 def test_trace_scripts(target):
     """All at once: what takes long is their start."""
     t = target("anon", 512)

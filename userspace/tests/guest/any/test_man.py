@@ -9,7 +9,7 @@ import pytest
 
 from tests import man_examples
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PAGES = [page for command, page in man_examples.pages(ROOT / "build" / "man") if command not in man_examples.ELSEWHERE]
 
 

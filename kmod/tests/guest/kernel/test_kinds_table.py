@@ -8,7 +8,7 @@ from kinds_table import ENGINES, KINDS
 OF_KERNELS_WITH = {"large folios of 64 KiB": kinds_table.HUGE_64K}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [pytest.param(e, marks=[pytest.mark.full("no code of the module")] * (e == "syscall")) for e in ENGINES])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name.replace(" ", "-").replace(",", ""))
 def test_kind_by_engine(kind, engine):
     needed = OF_KERNELS_WITH.get(kind.name)

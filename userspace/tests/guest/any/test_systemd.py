@@ -2,70 +2,16 @@
 """The unit under a real systemd: the first process of namespaces of its own, with nothing but this unit."""
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, ROOT, TOOL, Target, module_loaded, wait_until
+from placed import NODE_CPUS, Target, module_loaded, wait_until
+from systemd import SYSTEMD, Systemd
 
-SYSTEMD = Path("/lib/systemd/systemd")
 CONF = Path("/etc/numaplace/daemon.conf")
 OPTIONS = "policy={policy}\noverride\ninterval=100ms\nmin-busy=0\nmin-size=8\nmetrics=/run/numaplace/numaplace.prom\n"
-INSIDE = """set -e
-mount --make-rprivate /
-mount -t tmpfs tmpfs /run && mkdir /run/systemd
-mount -t tmpfs tmpfs /usr/local/bin && cp "$1" /usr/local/bin/numaplace
-umount -l /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup
-export container=lab SYSTEMD_UNIT_PATH="$2" SYSTEMD_GENERATOR_PATH=/none SYSTEMD_ENVIRONMENT_GENERATOR_PATH=/none
-exec /lib/systemd/systemd --system --unit=basic.target --log-target=console --show-status=no
-"""
-
 pytestmark = pytest.mark.skipif(not SYSTEMD.exists(), reason="no systemd is installed")
-
-
-class Systemd:
-    def __init__(self, units: Path) -> None:
-        for name in ("sysinit", "basic", "shutdown"):
-            shutil.copy(f"/lib/systemd/system/{name}.target", units)
-        shutil.copy(ROOT / "userspace" / "numaplace.service", units)
-        self.unshare = subprocess.Popen(
-            ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--uts", "--ipc", "--cgroup", "--mount-proc",
-             "sh", "-c", INSIDE, "sh", TOOL, units])
-        wait_until(lambda: self.children(self.unshare.pid) != [])
-        (self.pid,) = self.children(self.unshare.pid)
-        wait_until(lambda: self.ctl("is-system-running").stdout.strip() in ("running", "degraded"))
-
-    @staticmethod
-    def children(pid: int) -> list[int]:
-        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
-
-    def inside(self, *words: object) -> list[str]:
-        return ["nsenter", "-t", str(self.pid), "-m", "-p", "-C", *map(str, words)]
-
-    def ctl(self, *words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.inside("systemctl", *words), capture_output=True, text=True, timeout=120, check=False)
-
-    def does(self, verb: str) -> None:
-        done = self.ctl(verb, "numaplace")
-        assert done.returncode == 0, done.stderr + self.ctl("status", "-l", "numaplace").stdout
-
-    def shows(self, name: str) -> str:
-        return self.ctl("show", "--value", "-p", name, "numaplace").stdout.strip()
-
-    def metric(self, pattern: str) -> str | None:
-        """Its first group, in the metrics file as it is now."""
-        try:
-            found = re.search(pattern, Path(f"/proc/{self.pid}/root/run/numaplace/numaplace.prom").read_text())
-        except FileNotFoundError:
-            return None
-        return found and found[1]
-
-    def end(self) -> None:
-        self.unshare.kill()
-        self.unshare.wait()
 
 
 class TargetInside(Target):

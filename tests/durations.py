@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""pytest plugin: what each test cost, as a line of JSON in the file that NUMAPLACE_COSTS names.
+
+seconds: of the host, or of the lab machine for a test inside it. processor: seconds of the worker's process and of what it
+has started and waited for, from set-up to tear-down; all tests of a boot are its first one's.
+"""
+
+import json
+import os
+import re
+import resource
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[1]
+TABLE = TOP / "build" / "durations.txt"
+LONG = 10  # seconds that a test may take without a marker
+SLOWEST = 30
+LINE = re.compile(r"^ *([\d.]+) s +([\d.]+) s  (\S.*)$", re.MULTILINE)
+
+
+@dataclass
+class Cost:
+    test: str
+    outcome: str = "passed"
+    seconds: float = 0
+    processor: float = 0
+
+    @property
+    def part(self) -> str:
+        """The folder of a test, or the boot that it shares with others."""
+        file, _, test = self.test.partition("::")
+        if file.endswith(".toml"):
+            return f"boot {test.partition('::')[0]}"
+        return str(Path(file).parent).removesuffix("/tests")
+
+
+def processor_seconds() -> float:
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
+class Costs:
+    """Of the tests of a session, by the reports that a worker sends."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.known: dict[str, Cost] = {}
+
+    def pytest_runtest_logreport(self, report):
+        cost = self.known.setdefault(report.nodeid, Cost(report.nodeid))
+        cost.seconds += report.duration
+        cost.processor += getattr(report, "processor", 0)
+        if report.outcome != "passed" and cost.outcome != "failed":
+            cost.outcome = report.outcome
+
+    def pytest_sessionfinish(self):
+        with self.path.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(asdict(cost)) + "\n" for cost in self.known.values())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    now = processor_seconds()
+    report.processor = now - (item.stash.get(BEGAN, now) if call.when == "setup" else item.stash[SEEN])
+    item.stash[SEEN] = now
+    return report
+
+
+BEGAN, SEEN = pytest.StashKey[float](), pytest.StashKey[float]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    item.stash[BEGAN] = processor_seconds()
+
+
+def pytest_configure(config):
+    path = os.environ.get("NUMAPLACE_COSTS")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Costs(Path(path)))
+
+
+def read(path: Path) -> list[Cost]:
+    return [Cost(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def table(costs: list[Cost]) -> str:
+    """By part, then the slowest tests."""
+    lines = ["processor    seconds  tests  part"]
+    for part, (processor, seconds, tests) in sorted(by_part(costs).items(), key=lambda item: -item[1][0]):
+        lines.append(f"{processor:7.1f} s  {seconds:7.1f} s  {tests:5}  {part}")
+    lines += ["", f"the {SLOWEST} slowest", "  seconds  processor  test"]
+    slowest = sorted(costs, key=lambda cost: -cost.seconds)[:SLOWEST]
+    return "\n".join([*lines, *(f"{c.seconds:7.1f} s  {c.processor:7.1f} s  {c.test}" for c in slowest), ""])
+
+
+def by_part(costs: list[Cost]) -> dict[str, tuple[float, float, int]]:
+    """Seconds of processor, seconds and number of tests."""
+    sums: dict[str, tuple[float, float, int]] = {}
+    for cost in costs:
+        processor, seconds, tests = sums.get(cost.part, (0.0, 0.0, 0))
+        sums[cost.part] = (processor + cost.processor, seconds + cost.seconds, tests + 1)
+    return sums
+
+
+def without_reason(items: list[pytest.Item], text: str) -> list[str]:
+    """Tests that took longer than LONG by the table of the last run, and have no marker that says why."""
+    took = {test: float(seconds) for seconds, _, test in LINE.findall(text.partition("slowest")[2])}
+    return [f"{item.nodeid} took {took[item.nodeid]:.0f} s: mark it long or full, with its reason" for item in items
+            if took.get(item.nodeid, 0) > LONG and not any(item.iter_markers("long")) and not any(item.iter_markers("full"))]
