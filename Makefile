@@ -19,8 +19,8 @@ include setup/install.mk
 include setup/package.mk
 include setup/image.mk
 
-.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-debian12 check-debian13 check-release check-unit \
-	check-lab check-kernels style clean help
+.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-full check-full-age check-debian12 check-debian13 check-release check-unit \
+	check-lab style clean help
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
 
@@ -38,13 +38,20 @@ demo-debian13:			## the same in a bare Debian 13 root
 demo-debian12 demo-debian13: demo-debian%:
 	@setup/debian $* make demo-as-readme
 
-check: setup			## every test; what .ci/run calls
+check: setup			## what .ci/run calls, 15 minutes; SERIES=all boots 6.1 and 7 also where nothing of theirs has changed
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
-	TEST_WORKERS=$(TEST_WORKERS) $(PY) -m tests.check
+	TEST_WORKERS=$(TEST_WORKERS) SERIES=$(SERIES) $(PY) -m tests.check
 
-check-quick: setup		## within 5 minutes: the tests that boot no machine, and some of those inside the lab
+check-quick: setup		## within 3 minutes: the tests that boot no machine and take no longer than 10 s, and some inside the lab
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
-	$(PY) -m pytest $(PARALLEL) -m "not lab or quick"
+	TEST_WORKERS=$(TEST_WORKERS) $(PY) -m tests.check quick
+
+check-full: setup		## the rest, in pieces, each kept until its inputs change; MINUTES=25 begins none later, PIECE='kernel *' some
+	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
+	$(PY) -m tests.full run $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PIECE),'$(PIECE)')
+
+check-full-age: setup		## the pieces of check-full, and which are older than their inputs
+	@$(PY) -m tests.full age $(if $(PIECE),'$(PIECE)')
 
 check-debian12:			## in a bare Debian 12 root, as root: make check-release
 check-debian13:			## the same in a bare Debian 13 root

@@ -42,27 +42,17 @@ $(BUILD)/tests/faults: kmod/tests/faults.c
 KERNEL ?= 6.1
 
 .PHONY: check-debug
-check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7
+check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7; FILE= one file of tests
 	@setup/debug-kernel $(KERNEL)
 	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
-	NUMAPLACE_KERNELS=debug-$(KERNEL) $(PY) -m pytest tests/guest.toml -k "kmod/tests or kernel"
-
-.PHONY: check-debug-pieces
-check-debug-pieces: setup	## the same with a boot for each test file, for MINUTES (25); a further call goes on; KERNEL=6.1, 6.12 or 7
-	@setup/debug-kernel $(KERNEL)
-	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
-	$(PY) kmod/tests/checked.py run $(KERNEL) $(MINUTES)
+	NUMAPLACE_KERNELS=debug-$(KERNEL) $(PY) -m pytest tests/guest.toml::debug-$(KERNEL)-module \
+		$(if $(FILE),-k "$(FILE) or (log and fault)")
 
 .PHONY: check-fuzz
 check-fuzz: setup		## the fuzzer of the module's files on that kernel, a boot for each seed, for MINUTES (25); KERNEL=6.1, 6.12 or 7
 	@setup/debug-kernel $(KERNEL)
 	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
 	$(PY) kmod/tests/fuzz.py $(KERNEL) $(MINUTES)
-
-.PHONY: check-trace
-check-trace: setup		## bpftrace scripts and perf beside the module's counts, on every kernel series in KERNELS
-	@$(MAKE) --no-print-directory all
-	$(PY) -m pytest kmod/tests/check_trace.py
 
 # Each of the three engines has this time, then up to two minutes for what was too rare and two for the rest.
 TORTURE_S ?= 600
@@ -72,7 +62,7 @@ check-torture: setup		## tasks that come and go while they are placed, for TORTU
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.lab run --machine demo-2s --functional --kernel $(KERNEL) --timeout $$((3 * ($(TORTURE_S) + 240) + 600)) -- \
 		env NUMAPLACE_TORTURE_S=$(TORTURE_S) .venv/bin/python -m pytest -q -s --disable-warnings -p no:cacheprovider \
-		'kmod/tests/guest/module/test_torture.py$(if $(ENGINE),::test_torture[$(ENGINE)])'
+		'kmod/tests/guest/any/test_torture.py$(if $(ENGINE),::test_torture[$(ENGINE)])'
 
 .PHONY: kinds-of-pages
 kinds-of-pages: setup		## what becomes of each kind of page by module and system calls, as a table; every kernel series

@@ -21,7 +21,3 @@ check-fleet: setup		## a campaign over ssh and Slurm, as root: hosts are network
 check-prepare: setup		## setup/ansible on a machine of the lab with a bare Debian, and taken back, as root; 20 minutes
 	@$(MAKE) --no-print-directory all
 	@setup/check-prepare
-
-check-kernels: setup		## the tests inside the lab, on every kernel series in KERNELS
-	@$(MAKE) --no-print-directory all
-	NUMAPLACE_KERNELS=all $(PY) -m pytest tests/guest.toml

@@ -1,50 +1,89 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make check: what can run side by side, then what times itself alone; the slowest tests; one count of both."""
+"""make check and make check-quick: what can run side by side, then what judges time alone; costs beside the budget; one count.
+
+    check.py [quick] [PYTEST OPTION..]
+
+SERIES=all also runs what has passed in make check-full for the same inputs.
+"""
 
 import os
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
-from xml.etree import ElementTree
+
+from tests import durations, full
+from tests.durations import Cost
 
 TOP = Path(__file__).resolve().parents[1]
-SLOWEST = 10
+BUDGET = TOP / "tests/budget.toml"
+FAILS_AT = 2  # times a part's budget
+QUICK = "quick or not (lab or full or long)"
 
 
 def phases(workers: str) -> dict[str, list[str]]:
-    return {"side-by-side": ["-n", workers, "--no-loadscope-reorder", "-m", "not timed_boot"],
-            "alone": ["-m", "timed_boot"]}
+    shared = ["-n", workers, "--no-loadscope-reorder"]
+    return {"side-by-side": [*shared, "-m", "not full and not timed_boot", *proved()], "alone": ["-m", "timed_boot and not full"]}
 
 
-def outcome(case: ElementTree.Element) -> str:
-    if case.find("failure") is not None or case.find("error") is not None:
-        return "failed"
-    return "passed" if case.find("skipped") is None else "skipped"
+def proved() -> list[str]:
+    """What is left out, as options of pytest: it has passed for these inputs, by the records of make check-full."""
+    if os.environ.get("SERIES") == "all":
+        return []
+    records, options = full.KEPT.read(), []
+    for piece in full.proving():
+        if piece.state(records.get(piece.name)) == "passed":
+            print(f"not run again, it has passed with these inputs ({records[piece.name]['commit']}): {piece.name}", flush=True)
+            options += [f"--deselect={test}" for test in piece.tests]
+    return options
 
 
-def run(name: str, options: list[str], more: list[str]) -> tuple[int, list[ElementTree.Element]]:
-    """pytest's status, and its test cases; none where it did not come to its end."""
-    report = TOP / "build" / f"check-{name}.xml"
-    report.unlink(missing_ok=True)
-    status = subprocess.run([sys.executable, "-m", "pytest", f"--junitxml={report}", *options, *more], cwd=TOP,
-                            env=os.environ | {"NUMAPLACE_BUILT": "1"}, check=False).returncode
-    return status, list(ElementTree.parse(report).iter("testcase")) if report.exists() else []
+def run(name: str, options: list[str]) -> tuple[int, list[Cost]]:
+    """pytest's status, and its tests; none where it did not come to its end."""
+    path = TOP / "build" / f"costs-{name}.jsonl"
+    path.unlink(missing_ok=True)
+    settings = {"NUMAPLACE_BUILT": "1", "NUMAPLACE_COSTS": str(path)}
+    status = subprocess.run([sys.executable, "-m", "pytest", *options], cwd=TOP, env=os.environ | settings, check=False).returncode
+    return status, durations.read(path)
+
+
+def over_budget(costs: list[Cost], budget: dict[str, float]) -> tuple[list[str], list[str]]:
+    """Parts above their budget, in words; those that fail the check."""
+    told, failed = [], []
+    for part, (processor, _, _) in sorted(durations.by_part(costs).items()):
+        allowed = budget.get(part, 0)
+        if processor > allowed:
+            told.append(f"{part}: {processor:.0f} s of a processor, its budget is {allowed:g} s")
+        if processor > FAILS_AT * allowed:
+            failed.append(f"{part}: {processor:.0f} s of a processor, {FAILS_AT} times its budget of {allowed:g} s or more: "
+                          "make its tests cheaper, mark some full, or raise it in tests/budget.toml")
+    return told, failed
+
+
+def report(costs: list[Cost]) -> list[str]:
+    """Writes the durations; what the check fails for beside its tests."""
+    durations.TABLE.write_text(durations.table(costs), encoding="utf-8")
+    told, failed = over_budget(costs, tomllib.loads(BUDGET.read_text(encoding="utf-8"))["processor_seconds"])
+    print("\n".join(["", f"durations are in {durations.TABLE.relative_to(TOP)}", *told, *(f"failed: {line}" for line in failed)]))
+    return failed
 
 
 def main(arguments: list[str]) -> int:
-    cases, statuses = [], []
-    for name, options in phases(os.environ.get("TEST_WORKERS", "2")).items():
-        status, found = run(name, options, arguments)
+    quick, more = arguments[:1] == ["quick"], arguments[arguments[:1] == ["quick"]:]
+    workers = os.environ.get("TEST_WORKERS", "2")
+    chosen = {"quick": ["-n", workers, "--no-loadscope-reorder", "-m", QUICK]} if quick else phases(workers)
+    costs, statuses = [], []
+    for name, options in chosen.items():
+        status, found = run(name, [*options, *more])
         statuses.append(status)
-        cases += found
-    print(f"\nthe {SLOWEST} slowest:")
-    for case in sorted(cases, key=lambda case: -float(case.get("time")))[:SLOWEST]:
-        print(f"{float(case.get('time')):8.1f} s  {case.get('classname')} {case.get('name')}")
-    counts = Counter(map(outcome, cases))
-    broken = any(statuses) and not counts["failed"]  # pytest itself failed: not a test
-    print(f"{counts['passed']} passed, {counts['failed'] + broken} failed, {counts['skipped']} skipped")
-    return int(any(statuses))
+        costs += found
+    beside = [] if quick else report(costs)
+    counts = Counter(cost.outcome for cost in costs)
+    failed = counts["failed"] + len(beside)
+    failed += any(statuses) and not failed  # pytest itself failed: not a test
+    print(f"{counts['passed']} passed, {failed} failed, {counts['skipped']} skipped")
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

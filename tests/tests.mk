@@ -17,9 +17,8 @@ $(BUILD)/tests/target: $(wildcard tests/target/*.[ch])
 # Those that sparse reads: tests/style.py.
 STYLE_MODULES := $(BUILD)/modules/6.12/numaplace.ko $(BUILD)/modules/6.12/numaplace_lab.ko
 
-# A worker for each of two processors. What boots a machine comes first: tests/parallel.py.
+# A worker for each of two processors: tests/parallel.py.
 TEST_WORKERS ?= 2
-PARALLEL := -n $(TEST_WORKERS) --no-loadscope-reorder
 
 # Options of somebody's own would change what a check is.
 unexport PYTEST_ADDOPTS

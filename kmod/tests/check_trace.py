@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every tracing script and perf beside the module's counts, on each series; `make check-trace`.
+"""Every tracing script and perf beside the module's counts, on each series: a piece of make check-full.
 
 Not in `make check`: bpftrace reads the kernel's types for minutes in an emulated machine.
 """

@@ -19,12 +19,13 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP))
 
 from experiments.lab.console import FAULT  # noqa: E402
-from kmod.tests.checked import git, inputs  # noqa: E402
+from experiments.pieces import digest, git  # noqa: E402
 
 RECORDS = TOP / "Documentation/measured/fuzz.jsonl"
-TEST = "kmod/tests/guest/module/test_fuzz.py"
+TEST = "kmod/tests/guest/any/test_fuzz.py"
 WRITERS, OPERATIONS, UNLOADS = 3, 400, 3
 LIMIT_S = 1500
+INPUTS = ("Kbuild", "kmod/*.[ch]", "kmod/tests/fuzz*", TEST)
 
 
 def sign_of_fault(output: str, console: str, status: int) -> tuple[str, int]:
@@ -70,7 +71,7 @@ def main(words: list[str]) -> int:
     while time.monotonic() < end:
         seed = 1 + sum(record["series"] == series for record in records())
         record = run(series, f"{seed} {WRITERS} {OPERATIONS} {UNLOADS}", TOP / f"build/modules/{series}/numaplace.ko")
-        record |= {"commit": git("rev-parse", "--short=12", "HEAD"), "inputs": inputs(TEST, series)}
+        record |= {"commit": git(TOP, "rev-parse", "--short=12", "HEAD").strip(), "inputs": digest(TOP, INPUTS)}
         with RECORDS.open("a", encoding="utf-8") as kept:
             kept.write(json.dumps(record) + "\n")
         print(json.dumps(record), flush=True)

@@ -10,6 +10,7 @@ from experiments.bench_lab.mechanisms_inside import PAGES
 
 @pytest.mark.lab
 @pytest.mark.parametrize("series", mechanisms.WITH_TIERS)
+@pytest.mark.full("what the kernel does without numaplace")
 def test_kernel_makes_tiers_and_demotes_and_promotes(series):
     found = mechanisms.measure(series, "tiers", "demotion", "promotion", timed=False)
     tiers = found["tiers"]
@@ -25,6 +26,7 @@ def test_kernel_makes_tiers_and_demotes_and_promotes(series):
 
 
 @pytest.mark.lab
+@pytest.mark.full("what the kernel does without numaplace")
 def test_ageing_finds_the_pages_that_are_used():
     lines = accessed.measure("6.12", "ageing", 4)[4 * MIB]
     assert accessed.found_by_ageing(lines) == pytest.approx(4 * MIB, rel=0.01), lines

@@ -87,6 +87,7 @@ def means(out: Path) -> set[str]:
 
 @needs_reframe
 @pytest.mark.lab
+@pytest.mark.full("three runs in simulated time")
 def test_a_campaign_goes_on_where_a_machine_failed(tmp_path: Path, machines: Path) -> None:
     suite = tmp_path / "my suite.toml"
     suite.write_text((HERE.code / "experiments/suites/sort.toml").read_text().replace('"sort"', '"my suite"', 1))

@@ -26,6 +26,7 @@ CASES = {"first_touch.c": FIRST_TOUCH, "forked_pool.py": FORKED_POOL, "loaded_ta
 
 @pytest.mark.lab
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.full("two boots for each of three examples")
 def test_it_fails_without_its_fix_and_passes_with_it(name, tmp_path):
     build, says, names = CASES[name]
     shutil.copy(HERE.code / "experiments/lab/region/numaplace_region.py", tmp_path)

@@ -24,6 +24,7 @@ def judge(*more: str, setup: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.lab
+@pytest.mark.full("six boots in simulated time")
 def test_a_planted_regression_is_named() -> None:
     """By 30 %, which no scatter hides from three boots; of two the t test asks that they agree within a twelfth.
 

@@ -74,6 +74,7 @@ def test_result_that_was_cut_off_is_none(tmp_path):
 
 
 @pytest.mark.lab
+@pytest.mark.full("three runs of many seconds")
 def test_same_command_is_the_same_to_the_bit_on_a_busy_host_too():
     first = run("sh", "-c", BUSY)
     with host_load(3):

@@ -118,7 +118,7 @@ def qemu_of(parent: int, limit: float = 60) -> int:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_signal_leaves_no_qemu_behind(number):
     started = subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "sleep", "99"),
                                cwd=TOP, stderr=subprocess.PIPE, text=True)
@@ -143,6 +143,7 @@ def test_qemu_without_plugins_is_refused_in_one_line(tmp_path, said):
 
 
 @pytest.mark.lab
+@pytest.mark.full("two boots for a fault of QEMU")
 def test_qemu_that_crashes_before_the_command_is_started_again():
     with subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "echo", "there"),
                           cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
@@ -191,6 +192,7 @@ def test_standard_input_arrives_with_its_end(options):
 
 
 @pytest.mark.lab
+@pytest.mark.full("a boot; the tests beside it have less input")
 def test_much_input_and_its_end_last():
     text = "".join(f"{number}\n" for number in range(300000))
     done = subprocess.run(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "cat"), cwd=TOP, input=text,
@@ -252,6 +254,7 @@ def with_cache(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.lab
+@pytest.mark.full("a boot for a message")
 def test_root_file_system_that_cannot_be_mounted_is_reported(tmp_path):
     """A kernel without its modules has no driver for the host's files."""
     kernel = kernels.find(SERIES)

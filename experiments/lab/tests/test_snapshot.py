@@ -175,6 +175,7 @@ def test_a_machine_is_restored_with_the_users_folder_and_time(tmp_path):
 
 
 @pytest.mark.lab
+@pytest.mark.full("a whole boot for an option")
 def test_without_snapshots_none_is_made(tmp_path):
     env = own_cache(tmp_path)
     done = run(env, tmp_path, "cat", "/proc/cmdline", options=("--no-snapshot",))
@@ -195,6 +196,7 @@ def test_a_snapshot_that_is_broken_is_made_again(tmp_path):
 
 
 @pytest.mark.lab
+@pytest.mark.full("a boot for a line of text")
 def test_a_message_of_the_kernel_in_the_middle_of_what_is_waited_for(tmp_path, monkeypatch, capfd):
     text, broken = console.text, "numaplace l[    5.532918] hrtimer: interrupt took 22558214 ns\nab: waits"
     monkeypatch.setattr(console, "text", lambda path: text(path).replace(snapshot.WAITS, broken, 1))
@@ -216,6 +218,7 @@ taskset -c 1 devmem 0xfee00320 32 0x100ec # masks the timer's interrupt of CPU 1
 
 @pytest.mark.lab
 @pytest.mark.parametrize("snapshots", [True, False])
+@pytest.mark.full("four boots for a fault of QEMU")
 def test_a_start_that_lost_the_timer_of_a_cpu_is_made_again(tmp_path, monkeypatch, capfd, snapshots):
     well = initramfs.INIT.read_text(encoding="utf-8")
     ill = tmp_path / "init.sh"

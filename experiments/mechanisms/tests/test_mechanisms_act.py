@@ -6,6 +6,7 @@ import pytest
 
 from experiments.bench_lab import inside
 from experiments.bench_lab.mechanisms_inside import PAGES
+from experiments.lab.kernels import DEFAULT_SERIES
 from experiments.mechanisms.registry import KNOWN
 from experiments.mechanisms.tests.act_inside import NUMAD_MIB
 
@@ -44,7 +45,8 @@ ACTED = {
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("series", LEVELS)
+@pytest.mark.parametrize("series", [pytest.param(series, marks=[pytest.mark.full("a boot of another kernel")] * (series != DEFAULT_SERIES))
+                                    for series in LEVELS])
 def test_each_acts_and_leaves_nothing(series: str) -> None:
     found = measure("cxl-3n", series, *LEVELS[series])
     assert [one["level"] for one in found] == LEVELS[series]
@@ -52,6 +54,7 @@ def test_each_acts_and_leaves_nothing(series: str) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("a boot of kernel 7 with eight mechanisms; numad's is ended so in make check")
 def test_nothing_is_left_after_sigkill() -> None:
     levels = [level for level in LEVELS["7"] if not KNOWN[name(level)].starts]
     found = measure("cxl-3n", "7", "--killed", *levels)
@@ -60,6 +63,7 @@ def test_nothing_is_left_after_sigkill() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("what numad does, which is another project's program")
 def test_numad_binds_a_program_to_the_node_of_its_pages() -> None:
     found, = measure("demo-2s", "6.12", "numad-daemon:interval_s=1")
     assert found["cpus"] == [2, 3] and pages(found, 1) >= 0.99 * NUMAD_MIB * 256 and not found["left"], found

@@ -189,6 +189,7 @@ def test_of_one_that_ends_its_last_memory_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("a run in the lab")
 def test_where_the_node_has_no_room_for_all_what_was_moved_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.toml").write_text(HEAD + f"""

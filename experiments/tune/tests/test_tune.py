@@ -190,6 +190,7 @@ check = { pattern = '"right":true' }
 
 
 @pytest.mark.lab
+@pytest.mark.full("a run for each trial")
 def test_a_search_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.toml").write_text(TINY, encoding="utf-8")

@@ -175,6 +175,7 @@ def answer(*words: str | Path, placements: str = "start-interleave,start-bind:no
 
 
 @pytest.mark.lab
+@pytest.mark.full("two runs of many blocks in simulated time")
 def test_answers_of_the_lab() -> None:
     """Dependent loads of one thread, beside its memory as it is: half of that on the other node costs, a move of both to
     the other node does not. What stays in the caches does not react."""
@@ -193,6 +194,7 @@ def test_answers_of_the_lab() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("a run of many blocks in simulated time")
 def test_a_program_that_is_too_short_for_a_policy_has_a_verdict() -> None:
     """The placement of memory on the other node than the threads that are bound comes too late in 50 ms."""
     found = answer("--metric", r'"per_second":([0-9.e+]+)', "--", HERE.programs / "np-mem", "mix", "--size", "8M", "--seconds", "0.05",

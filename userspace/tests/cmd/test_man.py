@@ -2,6 +2,7 @@
 """The manual pages say what the program's own help says and more, and man and mandoc find no fault in them."""
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ PROGRAM = ROOT / "build" / "numaplace"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
+@functools.cache
 def text_of(*command: str | Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
@@ -39,6 +41,7 @@ def pages() -> dict[str, Path]:
     return {page.stem: page for page in (ROOT / "build" / "man").glob("*.1")}
 
 
+@functools.cache
 def rendered(page: Path) -> str:
     done = subprocess.run(["man", "--warnings", "-E", "ascii", "-P", "cat", "-l", page],
                           capture_output=True, text=True, check=True, env={"MANWIDTH": "300", "PATH": "/usr/bin:/bin"})

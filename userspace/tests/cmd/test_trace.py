@@ -26,8 +26,7 @@ def run(tool: Path, *words: str, **kwargs) -> subprocess.CompletedProcess[str]:
     return subprocess.run([tool, *words], capture_output=True, text=True, timeout=60, check=False, **kwargs)
 
 
-@pytest.mark.parametrize("program", ["build/numaplace", "build/asan/numaplace"])
-def test_list_is_what_the_headers_say(program: str) -> None:
+def test_list_is_what_the_headers_say(program: str = "build/asan/numaplace") -> None:
     building.build(program)
     listed = dict(line.split(maxsplit=1) for line in run(ROOT / program, "trace").stdout.splitlines())
     assert list(listed) == [path.stem for path in SCRIPTS] and len(listed) >= 6

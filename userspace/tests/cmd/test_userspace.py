@@ -31,7 +31,10 @@ def build(target: str) -> Path:
     return ROOT / target
 
 
-@pytest.mark.parametrize("binary", ["build/tests/test_userspace", "build/asan/test_userspace"])
+PLAIN = pytest.mark.full("the sanitized build runs the same")
+
+
+@pytest.mark.parametrize("binary", [pytest.param("build/tests/test_userspace", marks=PLAIN), "build/asan/test_userspace"])
 def test_units(binary: str) -> None:
     assert cunit.assertions(binary) > 500
 
@@ -48,7 +51,7 @@ def test_random_input(parser: str) -> None:
     assert inputs and int(inputs[1]) > 1000, run.stdout
 
 
-@pytest.fixture(scope="module", params=["build/numaplace", "build/asan/numaplace"])
+@pytest.fixture(scope="module", params=[pytest.param("build/numaplace", marks=PLAIN), "build/asan/numaplace"])
 def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program in a folder of its own, with programs beside it."""
     folder = tmp_path_factory.mktemp("tree") / "bin"

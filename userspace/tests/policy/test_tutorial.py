@@ -58,6 +58,7 @@ def test_the_text_alone_builds_a_policy(folder: Path) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("the text of a page; the policy itself is tested beside it")
 def test_the_text_alone_tries_it_in_the_lab(folder: Path) -> None:
     for command in commands()[:2]:
         sh(command, folder)

@@ -69,6 +69,7 @@ def test_a_local_table_passes_and_the_commands_status_goes_first(folder):
 
 
 @pytest.mark.lab
+@pytest.mark.full("two boots")
 def test_a_region_that_was_not_entered_and_the_commands_own_status(folder):
     done = run(folder, "--count", "--region", "other", "--", "./table")
     assert done.returncode == 2
@@ -77,6 +78,7 @@ def test_a_region_that_was_not_entered_and_the_commands_own_status(folder):
 
 
 @pytest.mark.lab
+@pytest.mark.full("a boot for a refusal of the kernel")
 def test_the_command_cannot_remove_what_tells_its_tasks(folder):
     done = run(folder, "--count", "--no-module", "--", "sh", "-c", "rmmod numaplace_lab || exit 9")
     assert done.returncode == 9
@@ -97,6 +99,7 @@ def test_a_cgroups_counts_are_its_tasks(folder):
 
 
 @pytest.mark.lab
+@pytest.mark.full("two boots")
 def test_exact_counts_are_the_same_to_the_last_one(folder):
     first, again = (run(folder, "--exact", "--count", "--json", f"j{i}", "--", "./table", "remote") for i in (1, 2))
     assert first.returncode == again.returncode == 0, first.stderr
@@ -105,6 +108,7 @@ def test_exact_counts_are_the_same_to_the_last_one(folder):
 
 
 @pytest.mark.lab
+@pytest.mark.full("two boots")
 def test_counts_of_threads_are_the_same_within_a_percent(folder):
     """Twice in one machine, one after the other."""
     (folder / "threads.sh").write_text("./table & ./table remote & ./table & wait\n", encoding="ascii")

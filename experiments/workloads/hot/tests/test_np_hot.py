@@ -117,6 +117,7 @@ def test_cold_memory_keeps_the_hot_one_in_slow_memory() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("eight runs")
 def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
     """Without it the hot part of each pattern stays in slow memory."""
     patterns = ["static --room 30", "static --zipf 1.1 --room 50", "moving --period 0.4 --room 40", "phases --period 0.4 --room 30 --hot 50"]

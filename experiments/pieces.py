@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Work that is kept under a digest of what it depends on, a line of JSON for each piece: it is not done again for the same."""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DIGITS = 12
+
+
+def git(top: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=top, capture_output=True, text=True, check=True).stdout
+
+
+def digest(top: Path, paths: Iterable[str]) -> str:
+    """Of the names and contents of the files that git knows below these paths, as they are in the tree, committed or not."""
+    names = git(top, "ls-files", "-z", "--", *paths).split("\0")
+    found = hashlib.sha256()
+    for name in sorted(name for name in names if name and (top / name).is_file()):
+        found.update(f"{name}\0".encode() + hashlib.sha256((top / name).read_bytes()).digest())
+    return found.hexdigest()[:DIGITS]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The records in a file; of each piece the last one counts."""
+    path: Path
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        return {record["piece"]: record for record in map(json.loads, lines)}
+
+    def write(self, record: dict[str, Any]) -> None:
+        """In place of what there was of the piece; the file is replaced whole."""
+        records = self.read() | {record["piece"]: record}
+        new = self.path.with_name(self.path.name + ".new")
+        new.write_text("".join(json.dumps(records[name]) + "\n" for name in sorted(records)), encoding="utf-8")
+        new.replace(self.path)
