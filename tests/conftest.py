@@ -19,8 +19,6 @@ from tests.guest import Part
 from tests.not_run import pytest_report_teststatus, pytest_terminal_summary  # noqa: F401
 from tests.parallel import order, pytest_xdist_make_scheduler  # noqa: F401
 
-pytest_plugins = ["tests.durations"]
-
 # Read by this run already; what it starts has its own options.
 os.environ.pop("PYTEST_ADDOPTS", None)
 # A background job of a shell ignores these two, and so would every program that a test starts.
@@ -41,6 +39,10 @@ def chosen() -> list[tuple[str, Part]]:
     wanted = os.environ.get("NUMAPLACE_KERNELS", "").split()
     series = kernels.known_series() if wanted == ["all"] else wanted
     return [(one, part) for one in series for part in (TOOLS, MODULE)] or list(DEFAULT)
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(durations, "durations")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -73,10 +75,14 @@ class Boot(pytest.Collector):
 
     def collect(self):
         items = [InnerTest.from_parent(self, name=test) for test in self.tests]
+        log = KernelLog.from_parent(self, name="kernel log has no fault")
         for item in items:
             for marker, words in self.tests[item.name].items():
-                item.add_marker(getattr(pytest.mark, marker)(*words))
-        return [*items, KernelLog.from_parent(self, name="kernel log has no fault")]
+                if marker != "quick" or self.series == kernels.DEFAULT_SERIES:
+                    item.add_marker(getattr(pytest.mark, marker)(*words))
+        if self.series == kernels.DEFAULT_SERIES and any("quick" in marked for marked in self.tests.values()):
+            log.add_marker(pytest.mark.quick)
+        return [*items, log]
 
     def outcome(self) -> guest.Run:
         """Boots on the first question, for the tests of this boot that were selected."""
@@ -105,6 +111,8 @@ class LabItem(pytest.Item):
 
 
 class InnerTest(LabItem):
+    boots = 0
+
     def runtest(self):
         run = self.parent.outcome()
         result = run.results.get(self.name)
@@ -120,6 +128,7 @@ class InnerTest(LabItem):
 
 class KernelLog(LabItem):
     """Its time is that of the whole boot."""
+    boots = 1
 
     def runtest(self):
         run = self.parent.outcome()

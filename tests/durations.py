@@ -2,7 +2,8 @@
 """pytest plugin: what each test cost, as a line of JSON in the file that NUMAPLACE_COSTS names.
 
 seconds: of the host, or of the lab machine for a test inside it. processor: seconds of the worker's process and of what it
-has started and waited for, from set-up to tear-down; all tests of a boot are its first one's.
+has started and waited for, from set-up to tear-down; of the tests that share a boot the first one has all. boots: whether it
+boots a machine, as its marker lab says.
 """
 
 import json
@@ -27,6 +28,7 @@ class Cost:
     outcome: str = "passed"
     seconds: float = 0
     processor: float = 0
+    boots: int = 0
 
     @property
     def part(self) -> str:
@@ -52,6 +54,7 @@ class Costs:
         cost = self.known.setdefault(report.nodeid, Cost(report.nodeid))
         cost.seconds += report.duration
         cost.processor += getattr(report, "processor", 0)
+        cost.boots = max(cost.boots, getattr(report, "boots", 0))
         if report.outcome != "passed" and cost.outcome != "failed":
             cost.outcome = report.outcome
 
@@ -66,6 +69,7 @@ def pytest_runtest_makereport(item, call):
     now = processor_seconds()
     report.processor = now - (item.stash.get(BEGAN, now) if call.when == "setup" else item.stash[SEEN])
     item.stash[SEEN] = now
+    report.boots = getattr(item, "boots", int(item.get_closest_marker("lab") is not None))
     return report
 
 
@@ -89,21 +93,21 @@ def read(path: Path) -> list[Cost]:
 
 def table(costs: list[Cost]) -> str:
     """By part, then the slowest tests."""
-    lines = ["processor    seconds  tests  part"]
-    for part, (processor, seconds, tests) in sorted(by_part(costs).items(), key=lambda item: -item[1][0]):
-        lines.append(f"{processor:7.1f} s  {seconds:7.1f} s  {tests:5}  {part}")
+    lines = ["processor    seconds  tests  boots  part"]
+    for part, (processor, seconds, boots, tests) in sorted(by_part(costs).items(), key=lambda item: -item[1][0]):
+        lines.append(f"{processor:7.1f} s  {seconds:7.1f} s  {tests:5}  {boots:5}  {part}")
     lines += ["", f"the {SLOWEST} slowest", "  seconds  processor  test"]
     slowest = sorted(costs, key=lambda cost: -cost.seconds)[:SLOWEST]
     return "\n".join([*lines, *(f"{c.seconds:7.1f} s  {c.processor:7.1f} s  {c.test}" for c in slowest), ""])
 
 
-def by_part(costs: list[Cost]) -> dict[str, tuple[float, float, int]]:
-    """Seconds of processor, seconds and number of tests."""
-    sums: dict[str, tuple[float, float, int]] = {}
+def by_part(costs: list[Cost]) -> dict[str, tuple[float, float, int, int]]:
+    """Seconds of processor, seconds, number of boots and of tests."""
+    parts: dict[str, list[Cost]] = {}
     for cost in costs:
-        processor, seconds, tests = sums.get(cost.part, (0.0, 0.0, 0))
-        sums[cost.part] = (processor + cost.processor, seconds + cost.seconds, tests + 1)
-    return sums
+        parts.setdefault(cost.part, []).append(cost)
+    return {part: (sum(c.processor for c in found), sum(c.seconds for c in found), sum(c.boots for c in found), len(found))
+            for part, found in parts.items()}
 
 
 def without_reason(items: list[pytest.Item], text: str) -> list[str]:

@@ -3,7 +3,7 @@
 
 import json
 
-MARKERS = ("full", "long")
+MARKERS = ("full", "long", "quick")
 
 
 def pytest_collection_finish(session):

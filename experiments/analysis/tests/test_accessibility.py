@@ -19,6 +19,7 @@ FAULTS = {
     "svg-img-alt": "document.querySelectorAll('svg.chart').forEach(s => { s.removeAttribute('aria-labelledby');"
                    " s.querySelectorAll('title').forEach(t => t.remove()); })",
 }
+pytestmark = pytest.mark.full("axe reads the page for each view; the other tests of pages open it once")
 
 
 @pytest.mark.parametrize("view", VIEWS)

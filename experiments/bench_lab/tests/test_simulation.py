@@ -12,13 +12,19 @@ from experiments.model_fit.__main__ import load
 from experiments.model_fit.native import TRIAD
 
 MACHINE = "demo-2s"
+LONGER = pytest.mark.full("minutes of simulated time in a second boot")
 pytestmark = [pytest.mark.lab, pytest.mark.timed_boot]
 
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
     return lab_run.measure(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
-                           "tool-counters", "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present", "unload")
+                           "tool-counters", "unload")
+
+
+@pytest.fixture(scope="module")
+def longer() -> list[dict]:
+    return lab_run.measure(MACHINE, "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
 
 
 def of(measured: list[dict], what: str) -> list[dict]:
@@ -127,9 +133,10 @@ def test_the_tool_tells_a_tasks_local_from_its_remote_memory(measured):
         assert task["mpki"] == pytest.approx(task["llc_misses"] / task["instructions"] * 1000)
 
 
-def test_both_ways_to_measure_find_the_penalty_of_a_chase(measured):
+@LONGER
+def test_both_ways_to_measure_find_the_penalty_of_a_chase(longer):
     remote = lab_run.latency_ns(MACHINE, 0, 1) / lab_run.latency_ns(MACHINE, 0, 0)
-    (runs,), (flip,) = of(measured, "penalty-runs"), of(measured, "penalty-flip")
+    (runs,), (flip,) = of(longer, "penalty-runs"), of(longer, "penalty-flip")
     assert runs["source"] == "two-runs" and flip["source"] == "flip"
     # A run also sets its memory up, by stores that overlap; a flip sees the chase alone.
     assert 1.15 < runs["penalty"] < remote * 1.05, runs
@@ -141,29 +148,33 @@ def test_both_ways_to_measure_find_the_penalty_of_a_chase(measured):
                    said in task["penalty"]["source"] for task in saved), saved
 
 
-def test_what_was_not_measured_to_its_end_changes_no_file(measured):
-    (line,) = of(measured, "penalty-not-saved")
+@LONGER
+def test_what_was_not_measured_to_its_end_changes_no_file(longer):
+    (line,) = of(longer, "penalty-not-saved")
     assert line["status"] == 1 and '"false" ended with status 1' in line["error"], line
     assert "two-runs" in line["measured"] and line["same"] and not line["left"], line
 
 
-def test_a_flip_that_is_stopped_leaves_the_task_its_cpus(measured):
-    interrupted, killed = of(measured, "penalty-killed")
+@LONGER
+def test_a_flip_that_is_stopped_leaves_the_task_its_cpus(longer):
+    interrupted, killed = of(longer, "penalty-killed")
     assert interrupted["same"] and killed["same"], "nothing was saved"
     assert interrupted["status"] == 1 and interrupted["left"] == [2] == interrupted["restored"]
     assert killed["status"] == -9 and killed["left"] != [2] and killed["restored"] == [2]
 
 
-def test_ps_knows_what_was_measured(measured):
-    (line,) = of(measured, "penalty-ps")
+@LONGER
+def test_ps_knows_what_was_measured(longer):
+    (line,) = of(longer, "penalty-ps")
     task = line["task"]
     assert task["penalty"]["source"] == "two-runs" and task["penalty"]["value"] > 1.15
     assert task["ipc"]["source"] == task["mpki"]["source"] == "counters" and task["mpki"]["value"] > 50
     assert task["node"] == 1 and task["cores"] == 1 and task["local_access"]["value"] > 0.9
 
 
-def test_the_daemon_counts_what_it_plans_for(measured):
-    (line,) = of(measured, "tool-daemon")
+@LONGER
+def test_the_daemon_counts_what_it_plans_for(longer):
+    (line,) = of(longer, "tool-daemon")
     away, home = line["seen"]
     assert (away["sampled_tasks"], away["placed_tasks"], home["placed_tasks"]) == (1, 0, 1), line
     assert home["sampled_tasks"] == 0, "what was counted away from its memory does not hold at home"
@@ -173,8 +184,9 @@ def test_the_daemon_counts_what_it_plans_for(measured):
     assert line["cpus"] == [2], "given back"
 
 
-def test_a_plan_that_makes_tasks_slower_is_taken_back(measured):
-    wrong, right, phases = of(measured, "verify")
+@LONGER
+def test_a_plan_that_makes_tasks_slower_is_taken_back(longer):
+    wrong, right, phases = of(longer, "verify")
     assert (wrong["status"], wrong["undone"], wrong["verified"]["taken_back"]) == (1, True, True), wrong
     assert wrong["verified"]["speed"] < 0.8 and wrong["pages"]["0"] == 0, wrong
     for line in (right, phases):
@@ -183,15 +195,17 @@ def test_a_plan_that_makes_tasks_slower_is_taken_back(measured):
     assert right["verified"]["speed"] > 1.1 and phases["verified"]["noise"] > 3 * right["verified"]["noise"], phases
 
 
-def test_a_daemons_move_on_trial_is_taken_back_and_not_repeated(measured):
-    (line,) = of(measured, "trial")
+@LONGER
+def test_a_daemons_move_on_trial_is_taken_back_and_not_repeated(longer):
+    (line,) = of(longer, "trial")
     assert line["seen"] == [True, True], line
     assert dict(line["trials"]) == {"kept": "0", "taken_back": "1"}, line
     assert line["log"].count("taken back: 1 tasks run at 0.") == 1 and line["pages"]["0"] == 0, line
 
 
-def test_a_plan_predicts_what_tasks_get_now(measured):
-    lines = of(measured, "present")
+@LONGER
+def test_a_plan_predicts_what_tasks_get_now(longer):
+    lines = of(longer, "present")
     assert {line["kind"] for line in lines} == {"stream", "chase"}
     for line in lines:
         assert abs(present.errors(line)[0]) < present.ALLOWED, line

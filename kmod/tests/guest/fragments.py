@@ -20,6 +20,8 @@ MPOL_BIND = 2
 MIN_FREE = Path("/proc/sys/vm/min_free_kbytes")
 COMPACT_LOCKED = Path("/proc/sys/vm/compact_unevictable_allowed")
 
+TRIES = 5
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -79,6 +81,15 @@ def punch(region: mmap.mmap):
     """Frees every other page."""
     for offset in range(0, len(region), 2 * mmap.PAGESIZE):
         region.madvise(MADV_DONTNEED_LOCKED, offset, mmap.PAGESIZE)
+
+
+def until_none_was_free(move, whole: dict[str, int]) -> dict[str, int]:
+    """What move() counts on a node without a free huge page. One may be free again before the job asks for it, since the kernel
+    makes some by itself; then all pages move whole, and it is asked again."""
+    for _ in range(TRIES):
+        if (found := move()) != whole:
+            break
+    return found
 
 
 @contextmanager

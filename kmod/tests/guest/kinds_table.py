@@ -163,9 +163,15 @@ def observe(kind: Kind, engine: str) -> dict[str, int]:
         return found
 
 
+def observe_surely(kind: Kind, engine: str) -> dict[str, int]:
+    if kind.make is not huge_to_fragments:
+        return observe(kind, engine)
+    return fragments.until_none_was_free(lambda: observe(kind, engine), {"moved": kind.pages})
+
+
 def outcome(kind: Kind, engine: str) -> str:
     try:
-        found = observe(kind, engine)
+        found = observe_surely(kind, engine)
     except NotHere:
         return "-"
     if len(found) == 1:

@@ -50,7 +50,12 @@ def metrics(record: dict) -> dict[str, float]:
     return {metric["name"]: metric["value"] for metric in record["metrics"]}
 
 
-@pytest.mark.parametrize("workload", START)
+def of(*few: str) -> list:
+    """Every workload; but for these few in make check-full."""
+    return [pytest.param(name, marks=[pytest.mark.full("a workload more of the same run")] * (name not in few)) for name in START]
+
+
+@pytest.mark.parametrize("workload", of("contention-0L2R", "redis-lists"))
 def test_none_leaves_pages_and_tasks_where_they_were(workload: str, tmp_path: Path) -> None:
     record = observe(workload, "none", tmp_path)
     values = metrics(record)
@@ -62,7 +67,7 @@ def test_none_leaves_pages_and_tasks_where_they_were(workload: str, tmp_path: Pa
         assert task["node_after"] == task["node_before"]
 
 
-@pytest.mark.parametrize("workload", START)
+@pytest.mark.parametrize("workload", of("contention-2L2R", "split", "redis-keys"))
 def test_maximum_local_brings_tasks_and_pages_together(workload: str, tmp_path: Path) -> None:
     record = observe(workload, "maximum-local", tmp_path)
     values = metrics(record)
@@ -182,7 +187,7 @@ def placements() -> str:
     return Path("/sys/kernel/debug/numaplace/placements").read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.full("two runs, as for SIGTERM"))])
 def test_a_killed_run_leaves_nothing_behind_and_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     first = run(tmp_path)
     try:

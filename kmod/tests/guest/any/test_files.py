@@ -18,6 +18,7 @@ MODES = {"version": 0o444, "place": 0o200, "placements": 0o400, "restore": 0o200
 WRITABLE = [name for name, mode in MODES.items() if mode & 0o200]
 READABLE = [name for name, mode in MODES.items() if mode & 0o400]
 MAP_32BIT = 0x40  # of mmap(2); Python has no name for it
+pytestmark = pytest.mark.quick
 
 
 def test_files_modes():

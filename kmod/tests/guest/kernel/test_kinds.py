@@ -14,6 +14,7 @@ MADV_FREE = 8
 MADV_GUARD_INSTALL = 102
 MLOCK_ONFAULT = 1
 PROT_NONE, PROT_WRITE = 0, 3
+pytestmark = pytest.mark.quick
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import mempolicy as mpol
 import pytest
 from driver import refusal, write
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def own_policy_back():

@@ -10,6 +10,7 @@ import pytest
 from tests import documents
 
 PAGES = [page for page in documents.pages() if any(b.kind == "lab" for b in documents.blocks(page))]
+pytestmark = pytest.mark.full("commands of pages, whose options make check knows")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -11,6 +11,7 @@ from tests import man_examples
 
 ROOT = Path(__file__).resolve().parents[4]
 PAGES = [page for command, page in man_examples.pages(ROOT / "build" / "man") if command not in man_examples.ELSEWHERE]
+pytestmark = pytest.mark.full("examples of pages, whose options make check knows")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -16,6 +16,7 @@ import pytest
 
 PROGRAM = Path(__file__).resolve().parents[5] / "build" / "np-steal"
 LIMIT = 60     # s, to see every worker
+pytestmark = pytest.mark.full("four programs by four runtimes; the host runs them too")
 
 
 @pytest.mark.parametrize("benchmark", ["cilksort", "heat", "transpose", "matmul"])

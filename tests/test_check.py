@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tiers of the tests: what a budget refuses, what needs a reason, and which pieces of make check-full are run again."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments import pieces
+from tests import check, full
+from tests.durations import Cost
+from tests.full import Piece
+
+TOP = Path(__file__).resolve().parents[1]
+COSTS = [Cost("a/tests/test_x.py::one", "passed", 12, 3, 1), Cost("a/tests/test_y.py::two", "passed", 1, 4),
+         Cost("tests/guest.toml::6.12-module::k/test_z.py::three", "failed", 20, 50)]
+
+
+@pytest.mark.parametrize(("processor", "boots", "told", "failed"), [
+    (7, 1, 0, 0), (6, 1, 1, 0), (3.4, 1, 1, 1), (7, 0, 0, 1), (3, 0, 1, 2),
+])
+def test_a_part_is_told_above_its_budget_and_fails_at_twice_that(processor, boots, told, failed):
+    budget = {"processor_seconds": {"a": processor, "boot 6.12-module": 50}, "boots": {"a": boots}}
+    assert tuple(map(len, check.over_budget(COSTS, budget))) == (told, failed)
+
+
+def test_a_part_without_a_budget_fails():
+    assert len(check.over_budget(COSTS, {"processor_seconds": {}, "boots": {"a": 1}})[1]) == 2
+
+
+def test_a_long_test_needs_a_reason(tmp_path):
+    """By the table of the last run, at collection."""
+    (tmp_path / "test_x.py").write_text("import pytest\ndef test_one(): pass\n@pytest.mark.long('it waits')\ndef test_two(): pass\n")
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\nfrom tests import durations\ndef pytest_collection_modifyitems(items):\n"
+        "    print(durations.without_reason(items, durations.table([durations.Cost(item.nodeid, 'passed', 11, 1) for item in items])))\n")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", tmp_path], capture_output=True, text=True,
+                          check=False, cwd=TOP)
+    assert done.stdout.count("took 11 s: mark it long or full") == 1 and "test_one took" in done.stdout, done.stdout
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch) -> pieces.Kept:
+    monkeypatch.setattr(full, "KEPT", pieces.Kept(tmp_path / "kept.jsonl"))
+    return full.KEPT
+
+
+def piece(outcome: str, times: int = 1) -> Piece:
+    """Whose one test has this outcome."""
+    line = f'{{"test": "t", "outcome": "{outcome}"}}'
+    return Piece("p", ("KERNELS",), ("sh", "-c", f"echo '{line}' >$NUMAPLACE_COSTS; test {outcome} = passed"), times=times)
+
+
+def test_a_piece_that_passed_is_not_run_again_until_its_inputs_change(kept):
+    assert full.run([piece("passed")], float("inf")) == 0
+    (record,) = kept.read().values()
+    assert (record["passed"], record["failed"]) == (1, [])
+    assert full.run([piece("failed")], float("inf")) == 0, "by its name and inputs it is done"
+    kept.write(record | {"inputs": "others"})
+    assert full.run([piece("failed")], float("inf")) == 1
+    assert kept.read()["p"]["failed"] == ["t"]
+    assert full.run([piece("passed")], float("inf")) == 0, "what failed is run again"
+
+
+def test_a_piece_is_run_as_often_as_it_says_and_goes_on(kept):
+    assert full.run([piece("passed", 3)], 0) == 0 and not kept.read(), "no time"
+    kept.write(full.run_once(piece("passed")) | {"times": 2})
+    assert piece("passed", 3).state(kept.read()["p"]) == "passed 2 of 3 times"
+    assert full.run([piece("failed", 3)], float("inf")) == 1
+    assert (kept.read()["p"]["times"], kept.read()["p"]["failed"]) == (3, ["t"]), "what failed once is named"
+
+
+def test_what_has_passed_for_these_inputs_is_left_out(kept, monkeypatch):
+    monkeypatch.delenv("SERIES", raising=False)
+    assert check.proved() == []
+    for one in full.proving():
+        kept.write({"piece": one.name, "inputs": one.digest, "failed": [], "status": 0, "times": 1, "commit": "c"})
+    assert "--deselect=tests/guest.toml::6.1-kernel" in check.proved() and len(check.proved()) == 4
+    kept.write(kept.read()["kernel 6.1"] | {"inputs": "others"})
+    assert len(check.proved()) == 3
+    monkeypatch.setenv("SERIES", "all")
+    assert check.proved() == []
+
+
+def test_a_digest_is_of_names_and_contents(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "a").write_text("1")
+    subprocess.run(["git", "-C", tmp_path, "add", "a"], check=True)
+    before = pieces.digest(tmp_path, ["."])
+    (tmp_path / "a").write_text("2")
+    assert pieces.digest(tmp_path, ["."]) != before, "before it is committed, too"
+    (tmp_path / "a").write_text("1")
+    assert pieces.digest(tmp_path, ["."]) == before != pieces.digest(tmp_path, ["b"])
