@@ -7,6 +7,11 @@ VENV  := .venv
 PY    := $(VENV)/bin/python
 VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/p' kmod/uapi/numaplace.h)
 
+# Looked for by the first recipe that compiles.
+ifeq ($(origin CC),default)
+CC = $(eval LACKS := $(shell setup/lacks))$(if $(LACKS),$(error $(LACKS)))$(eval CC := cc)cc
+endif
+
 include setup/setup.mk
 include kmod/kmod.mk
 include policies/policies.mk
