@@ -6,6 +6,7 @@ BUILD := build
 VENV  := .venv
 PY    := $(VENV)/bin/python
 VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/p' kmod/uapi/numaplace.h)
+DEMO_SERIES := $(shell sed -n 's/^DEMO_SERIES=\([^ ]*\).*/\1/p' setup/common.sh)
 
 # Looked for by the first recipe that compiles.
 ifeq ($(origin CC),default)
@@ -27,10 +28,10 @@ include setup/image.mk
 .PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-debian12 check-debian13 check-release check-unit \
 	check-lab check-kernels style clean help
 
-all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
+all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS that set-up has fetched
 
 demo: setup			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory tools $(addprefix $(BUILD)/modules/$(DEMO_SERIES)/,numaplace.ko numaplace_lab.ko)
 	$(BUILD)/numaplace experiment demo
 
 demo-as-readme:			## make demo, then whether it ended as README.md says
@@ -43,11 +44,11 @@ demo-debian13:			## the same in a bare Debian 13 root
 demo-debian12 demo-debian13: demo-debian%:
 	@setup/debian $* make demo-as-readme
 
-check: setup			## every test; what .ci/run calls
+check: setup-check		## every test; what .ci/run calls
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
 	TEST_WORKERS=$(TEST_WORKERS) $(PY) -m tests.check
 
-check-quick: setup		## within 5 minutes: the tests that boot no machine, and some of those inside the lab
+check-quick: setup-check		## within 5 minutes: the tests that boot no machine, and some of those inside the lab
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
 	$(PY) -m pytest $(PARALLEL) -m "not lab or quick"
 
@@ -56,11 +57,11 @@ check-debian13:			## the same in a bare Debian 13 root
 check-debian12 check-debian13: check-debian%:
 	@setup/debian $* make check-release
 
-check-release: setup		## what tells whether a release of Debian will do: set-up, build, the tests that need no boot, one timed boot
+check-release: setup-check		## what tells whether a release of Debian will do: set-up, build, the tests that need no boot, one timed boot
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest -m "not lab or timed_boot"
 
-style: setup			## the code and the documents: clang-format, checkpatch, sparse, ruff, shellcheck, codespell, words
+style: setup-check		## the code and the documents: clang-format, checkpatch, sparse, ruff, shellcheck, codespell, words
 	@$(MAKE) --no-print-directory $(STYLE_MODULES)
 	$(PY) -m pytest -q tests/test_style.py tests/test_words.py
 

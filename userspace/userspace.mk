@@ -69,7 +69,7 @@ FUZZ_TARGETS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/%)
 FUZZ_OBJ := $(US_LIB_SRC:%.c=$(BUILD)/fuzz/%.o) $(POLICIES_SRC:%.c=$(BUILD)/fuzz/%.o)
 
 .PHONY: fuzz
-fuzz: $(FUZZ_TARGETS)		## libFuzzer on every parser of the command line, FUZZ_SECONDS (60) each
+fuzz: setup-check $(FUZZ_TARGETS)	## libFuzzer on every parser of the command line, FUZZ_SECONDS (60) each
 	$(PY) userspace/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ_KEEP) $(FUZZ_NAMES)
 
 $(BUILD)/fuzz/libnumaplace.a: $(FUZZ_OBJ)
