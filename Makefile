@@ -6,6 +6,12 @@ BUILD := build
 VENV  := .venv
 PY    := $(VENV)/bin/python
 VERSION := $(shell sed -n 's/^.define NUMAPLACE_VERSION[^"]*"\(.*\)"/\1/p' kmod/uapi/numaplace.h)
+DEMO_SERIES := $(shell sed -n 's/^DEMO_SERIES=\([^ ]*\).*/\1/p' setup/common.sh)
+
+# Looked for by the first recipe that compiles.
+ifeq ($(origin CC),default)
+CC = $(eval LACKS := $(shell setup/lacks))$(if $(LACKS),$(error $(LACKS)))$(eval CC := cc)cc
+endif
 
 include setup/setup.mk
 include kmod/kmod.mk
@@ -19,13 +25,13 @@ include setup/install.mk
 include setup/package.mk
 include setup/image.mk
 
-.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-full check-full-age check-debian12 check-debian13 check-release check-unit \
-	check-lab style clean help
+.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-full check-full-age check-debian12 check-debian13 check-release \
+	style clean help
 
-all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS
+all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS that set-up has fetched
 
 demo: setup			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory tools $(addprefix $(BUILD)/modules/$(DEMO_SERIES)/,numaplace.ko numaplace_lab.ko)
 	$(BUILD)/numaplace experiment demo
 
 demo-as-readme:			## make demo, then whether it ended as README.md says
@@ -38,19 +44,19 @@ demo-debian13:			## the same in a bare Debian 13 root
 demo-debian12 demo-debian13: demo-debian%:
 	@setup/debian $* make demo-as-readme
 
-check: setup			## what .ci/run calls, 15 minutes; SERIES=all boots 6.1 and 7 also where nothing of theirs has changed
+check: setup-check			## what .ci/run calls, 15 minutes; SERIES=all boots 6.1 and 7 also where nothing of theirs has changed
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
 	TEST_WORKERS=$(TEST_WORKERS) SERIES=$(SERIES) $(PY) -m tests.check
 
-check-quick: setup		## within 3 minutes: the tests that boot no machine and take no longer than 10 s, and some inside the lab
+check-quick: setup-check		## within 3 minutes: the tests that boot no machine and take no longer than 10 s, and some inside the lab
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
 	TEST_WORKERS=$(TEST_WORKERS) $(PY) -m tests.check quick
 
-check-full: setup		## the rest, in pieces, each kept until its inputs change; MINUTES=25 begins none later, PIECE='kernel *' some
+check-full: setup-check		## the rest, in pieces, each kept until its inputs change; MINUTES=25 begins none later, PIECE='kernel *' some
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs
 	$(PY) -m tests.full run $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PIECE),'$(PIECE)')
 
-check-full-age: setup		## the pieces of check-full, and which are older than their inputs
+check-full-age: setup-check		## the pieces of check-full, and which are older than their inputs
 	@$(PY) -m tests.full age $(if $(PIECE),'$(PIECE)')
 
 check-debian12:			## in a bare Debian 12 root, as root: make check-release
@@ -58,11 +64,11 @@ check-debian13:			## the same in a bare Debian 13 root
 check-debian12 check-debian13: check-debian%:
 	@setup/debian $* make check-release
 
-check-release: setup		## what tells whether a release of Debian will do: set-up, build, the tests that need no boot, one timed boot
+check-release: setup-check		## what tells whether a release of Debian will do: set-up, build, the tests that need no boot, one timed boot
 	@$(MAKE) --no-print-directory all
 	$(PY) -m pytest -m "not lab or timed_boot"
 
-style: setup			## the code and the documents: clang-format, checkpatch, sparse, ruff, shellcheck, codespell, words
+style: setup-check		## the code and the documents: clang-format, checkpatch, sparse, ruff, shellcheck, codespell, words
 	@$(MAKE) --no-print-directory $(STYLE_MODULES)
 	$(PY) -m pytest -q tests/test_style.py tests/test_words.py
 

@@ -79,11 +79,12 @@ $(BUILD)/bench/clock: experiments/workloads/mem/clock.c $(EXP_OBJ)/emit.o
 BENCH_ROUNDS ?= 15
 
 .PHONY: bench-kernels
-bench-kernels: tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; BENCH_ROUNDS=15, 15 minutes
+bench-kernels: setup-check tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock	## np-mem beside likwid-bench and a plain triad, on this machine; BENCH_ROUNDS=15, 15 minutes
 	$(PY) -m experiments.workloads.mem.bench_kernels --rounds $(BENCH_ROUNDS)
 
 .PHONY: evidence
-evidence: tools modules			## every suite on its machines of the lab, in runs of minutes that go on where they stopped, then one page
+evidence: setup-check			## every suite on its machines of the lab, in runs of minutes that go on where they stopped, then one page
+	@$(MAKE) --no-print-directory tools modules
 	$(PY) -m experiments.evidence $(if $(TIME),--time $(TIME))
 
 .PHONY: bench-multichase
@@ -121,7 +122,7 @@ zoo: tools $(BUILD)/libmodel.so		## build/zoo/index.html: the machines of zoo/ b
 RUN ?= results/demo
 
 .PHONY: report-image
-report-image:			## Documentation/images/report.png, from the results of make demo or of RUN=FOLDER
+report-image: setup-check	## Documentation/images/report.png, from the results of make demo or of RUN=FOLDER
 	$(PY) -m experiments.analysis.exports.page_picture $(RUN) Documentation/images/report.png
 
 .PHONY: campaign-image
@@ -129,5 +130,5 @@ campaign-image:			## Documentation/images/campaign.png, the report of the campai
 	PICTURE=$(CURDIR)/Documentation/images/campaign.png $(MAKE) check-fleet
 
 .PHONY: check-worth
-check-worth: setup tools modules	## numaplace worth of 25 programs of the lab beside longer runs of each placement; hours, goes on where it was ended
+check-worth: setup-check tools modules	## numaplace worth of 25 programs of the lab beside longer runs of each placement; hours, goes on where it was ended
 	$(PY) -m experiments.worth.check $(if $(TIME),--time $(TIME))

@@ -9,7 +9,11 @@ KERNELDIR ?= /lib/modules/$(KERNELRELEASE)/build
 
 .PHONY: modules module kmod-tests dkms-install
 
-modules: $(KMOD_SERIES:%=$(BUILD)/modules/%/numaplace.ko) kmod-tests	## the module for every kernel series in KERNELS
+# Where there is none, the rule of the demo's says what fetches it. In `make setup-check modules` set-up has yet to run.
+FETCHED_SERIES := $(strip $(foreach series,$(KMOD_SERIES),$(if $(wildcard $(CACHE)/kernels/$(series)/release),$(series))))
+FETCHED_SERIES := $(if $(filter setup-check,$(MAKECMDGOALS)),$(KMOD_SERIES),$(or $(FETCHED_SERIES),$(DEMO_SERIES)))
+
+modules: $(FETCHED_SERIES:%=$(BUILD)/modules/%/numaplace.ko) kmod-tests	## the module for every kernel series in KERNELS that make setup (6.12) or setup-check (all) has fetched
 module: $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko		## the module for the running kernel
 kmod-tests: $(KMOD_TESTS)
 
@@ -42,14 +46,14 @@ $(BUILD)/tests/faults: kmod/tests/faults.c
 KERNEL ?= 6.1
 
 .PHONY: check-debug
-check-debug: setup		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7; FILE= one file of tests
+check-debug: setup-check		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7; FILE= one file of tests
 	@setup/debug-kernel $(KERNEL)
 	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
 	NUMAPLACE_KERNELS=debug-$(KERNEL) $(PY) -m pytest tests/guest.toml::debug-$(KERNEL)-module \
 		$(if $(FILE),-k "$(FILE) or (log and fault)")
 
 .PHONY: check-fuzz
-check-fuzz: setup		## the fuzzer of the module's files on that kernel, a boot for each seed, for MINUTES (25); KERNEL=6.1, 6.12 or 7
+check-fuzz: setup-check		## the fuzzer of the module's files on that kernel, a boot for each seed, for MINUTES (25); KERNEL=6.1, 6.12 or 7
 	@setup/debug-kernel $(KERNEL)
 	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
 	$(PY) kmod/tests/fuzz.py $(KERNEL) $(MINUTES)
@@ -58,14 +62,14 @@ check-fuzz: setup		## the fuzzer of the module's files on that kernel, a boot fo
 TORTURE_S ?= 600
 
 .PHONY: check-torture
-check-torture: setup		## tasks that come and go while they are placed, for TORTURE_S seconds (600); KERNEL=6.1, 6.12 or 7; ENGINE=Module, ToolByModule, ToolBySyscall alone
+check-torture: setup-check		## tasks that come and go while they are placed, for TORTURE_S seconds (600); KERNEL=6.1, 6.12 or 7; ENGINE=Module, ToolByModule, ToolBySyscall alone
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.lab run --machine demo-2s --functional --kernel $(KERNEL) --timeout $$((3 * ($(TORTURE_S) + 240) + 600)) -- \
 		env NUMAPLACE_TORTURE_S=$(TORTURE_S) .venv/bin/python -m pytest -q -s --disable-warnings -p no:cacheprovider \
 		'kmod/tests/guest/any/test_torture.py$(if $(ENGINE),::test_torture[$(ENGINE)])'
 
 .PHONY: kinds-of-pages
-kinds-of-pages: setup		## what becomes of each kind of page by module and system calls, as a table; every kernel series
+kinds-of-pages: setup-check		## what becomes of each kind of page by module and system calls, as a table; every kernel series
 	@$(MAKE) --no-print-directory all > /dev/null
 	@$(PY) kmod/tests/print_kinds.py
 

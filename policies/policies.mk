@@ -70,7 +70,7 @@ bench-policies-alone: $(BUILD)/tests/policy_speed $(BUILD)/tests/policy_quality
 bench-policies-machines: $(BUILD)/numaplace	## measured beside every other policy on every machine of the lab: 25 minutes
 	$(PY) policies/bench/machines.py
 
-bench-present: setup tools lab-simulation	## what plans predict of running tasks beside counters, in the simulated lab: 15 minutes
+bench-present: setup-check tools lab-simulation	## what plans predict of running tasks beside counters, in the simulated lab: 15 minutes
 	$(PY) -m experiments.bench_lab present
 
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)

@@ -5,7 +5,18 @@
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 CACHE=${XDG_CACHE_HOME:-${HOME:?HOME is not set, so there is no place for downloads: set XDG_CACHE_HOME}/.cache}/numaplace
 LOG=$CACHE/setup.log
+# shellcheck disable=SC2034
+DEMO_SERIES=6.12 # the kernel that make demo boots, as in experiments/lab/kernels.py
 PATH=$PATH:/usr/sbin:/sbin # a user's own may lack them: chroot, depmod
+
+# set_up_of SERIES: the target that fetches its kernel
+set_up_of() {
+	if [ "$1" = "$DEMO_SERIES" ]; then
+		echo setup
+	else
+		echo setup-check
+	fi
+}
 
 say() {
 	printf 'setup: %s\n' "$*"
@@ -22,11 +33,11 @@ die() {
 # The most likely cause that a log gives, with what to do about it.
 cause() {
 	if grep -q 'No space left on device' "$1"; then
-		echo "the disk is full ($(df -h --output=avail,target "$CACHE" | tail -n 1 | xargs) left): free some space and run make setup again"
+		echo "the disk is full ($(df -h --output=avail,target "$CACHE" | tail -n 1 | xargs) left): free some space and run this again"
 	elif grep -q 'CERTIFICATE_VERIFY_FAILED' "$1"; then
 		echo "the package index shows a certificate that is not trusted here: point PIP_CERT to the right authority's file"
 	elif grep -qE 'resolv|[Cc]onnect|unreachable|timed out|NewConnectionError' "$1"; then
-		echo "no network or the package source is down: run make setup again when it is reachable"
+		echo "no network or the package source is down: run this again when it is reachable"
 	else
 		{ grep -E '^(E|ERROR|error|dpkg|tar)[: ]' "$1" || tail -n 1 "$1"; } | tail -n 1 | cut -c 1-200
 	fi

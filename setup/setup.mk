@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 
-.PHONY: setup check-fleet check-prepare
+.PHONY: setup setup-check check-fleet check-prepare
 
-setup:				## installs what is missing, says what and why; under a second when nothing is
-	@setup/run
+setup:				## installs what make, make demo and the programs lack, one kernel too, and says why; under a second when nothing is missing
+	@setup/run demo
 
-# Built before tests run, not beside set-up: that may have to bring the compiler first.
-check-unit: setup		## the tests that need no machine of the lab
-	@$(MAKE) --no-print-directory all
-	$(PY) -m pytest -m "not lab"
+setup-check:			## the same and what make check and the other targets need, with every kernel in KERNELS
+	@setup/run check
 
-check-lab: setup		## the tests that boot machines
-	@$(MAKE) --no-print-directory all
-	$(PY) -m pytest -m lab
-
-check-fleet: setup		## a campaign over ssh and Slurm, as root: hosts are network namespaces, one goes down and comes back; 20 minutes
+check-fleet: setup-check		## a campaign over ssh and Slurm, as root: hosts are network namespaces, one goes down and comes back; 20 minutes
 	@$(MAKE) --no-print-directory all
 	@setup/check-fleet
 
-check-prepare: setup		## setup/ansible on a machine of the lab with a bare Debian, and taken back, as root; 20 minutes
+check-prepare: setup-check		## setup/ansible on a machine of the lab with a bare Debian, and taken back, as root; 20 minutes
 	@$(MAKE) --no-print-directory all
 	@setup/check-prepare

@@ -64,7 +64,7 @@ FUZZ_NAMES := $(filter-out start,$(patsubst userspace/fuzz/%.c,%,$(wildcard user
 FUZZ_TARGETS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/%)
 
 .PHONY: fuzz
-fuzz: $(FUZZ_TARGETS)		## libFuzzer on every parser of the command line, FUZZ_SECONDS (60) each
+fuzz: setup-check $(FUZZ_TARGETS)	## libFuzzer on every parser of the command line, FUZZ_SECONDS (60) each
 	$(PY) userspace/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ_KEEP) $(FUZZ_NAMES)
 
 test-programs: $(FUZZ_TARGETS) man library $(addprefix $(BUILD)/,asan/test_userspace asan/numaplace \

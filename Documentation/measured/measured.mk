@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 
 .PHONY: measured measured-age
-measured: setup all		## writes the files of Documentation/measured that are older than their code; hours, goes on where it was ended
+measured: setup-check		## writes the files of Documentation/measured that are older than their code; hours, goes on where it was ended
+	@$(MAKE) --no-print-directory all
 	@$(PY) Documentation/measured/measure.py
 
-measured/%: setup all		# one of them
+measured/%: setup-check		# one of them
+	@$(MAKE) --no-print-directory all
 	@$(PY) Documentation/measured/measure.py $*
 
-measured-age: setup		## lists the files of Documentation/measured that are older than their code
+measured-age: setup-check		## lists the files of Documentation/measured that are older than their code
 	@$(PY) Documentation/measured/measure.py --age
 
 measured: Documentation/images/numaplace.svg Documentation/images/lab-time.svg Documentation/images/lab.png

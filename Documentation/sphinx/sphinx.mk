@@ -3,7 +3,8 @@
 
 .PHONY: docs docs-tables
 
-docs: docs-tables		## the documents as HTML, in build/docs/index.html
+# A package's build has its own Python.
+docs: $(if $(filter $(VENV)/%,$(PY)),setup-check) docs-tables	## the documents as HTML, in build/docs/index.html
 	$(PY) -m sphinx -q -E -W --keep-going -b html -d $(BUILD)/doctrees -c Documentation/sphinx . $(BUILD)/docs
 
 docs-tables: tools

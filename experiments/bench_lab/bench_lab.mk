@@ -17,7 +17,8 @@ $(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/bench_lab/programs/%.c
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
 
 .PHONY: bench-lab lab-simulation tools
-bench-lab: setup lab-simulation	## the simulated lab beside the papers and its machine files, in tables; more than an hour
+bench-lab: setup-check		## the simulated lab beside the papers and its machine files, in tables; more than an hour
+	@$(MAKE) --no-print-directory lab-simulation
 	$(PY) -m experiments.bench_lab $(CLAIMS)
 
 lab-simulation tools: $(LAB_REPLAY) $(LAB_PROGRAMS)

@@ -100,7 +100,7 @@ def list_machines(as_json: bool) -> int:
 
 def set_up(args: argparse.Namespace) -> int:
     series = kernels.known_series() if args.kernel == "all" else [args.kernel]
-    tree = ["make", "-C", HERE.sources, "setup", "tools", "modules"]
+    tree = ["make", "-C", HERE.sources, kernels.set_up_of(args.kernel), "tools", "modules"]
     done = subprocess.run([HERE.sources / "setup/lab", HERE.modules, *series] if HERE.installed else tree, check=False)
     return done.returncode
 

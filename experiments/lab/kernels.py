@@ -51,6 +51,11 @@ def is_debug(series: str) -> bool:
     return series.startswith(DEBUG_PREFIX)
 
 
+def set_up_of(series: str) -> str:
+    """The target of make that fetches this kernel, or "all"."""
+    return "setup" if series == DEFAULT_SERIES else "setup-check"
+
+
 def find(series: str) -> Kernel:
     if series.removeprefix(DEBUG_PREFIX) not in known_series() and not series.startswith(OWN_PREFIX):
         raise LabError(USAGE, f"there is no kernel series '{series}': known are "
@@ -59,10 +64,10 @@ def find(series: str) -> Kernel:
     try:
         release = (kernel / "release").read_text(encoding="utf-8").strip()
     except OSError as error:
-        make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else "setup"
+        make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else set_up_of(series)
         remedy = HERE.remedy(f"run make {make}", f"run numaplace lab setup --kernel {series}")
         raise LabError(UNABLE, f"kernel {series} is not in {kernel}: {remedy}") from error
     image = kernel / "boot" / f"vmlinuz-{release}"
     if not image.exists():
-        raise LabError(UNABLE, f"{image} is missing: remove {kernel} and {HERE.remedy('run make setup')}")
+        raise LabError(UNABLE, f"{image} is missing: remove {kernel} and {HERE.remedy(f'run make {set_up_of(series)}')}")
     return Kernel(series, release, image)

@@ -38,6 +38,7 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 test-programs: $(BUILD)/tests/test_lab_plugin
 
 .PHONY: lab-simulation tools modules
-lab-simulation: $(BUILD)/lab/plugin.so $(BUILD)/lab/watch $(LAB_GUEST_KO)	## the simulated lab: QEMU's plugin, the guests' modules
+FETCHED_GUEST_KO := $(FETCHED_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
+lab-simulation: $(BUILD)/lab/plugin.so $(BUILD)/lab/watch $(FETCHED_GUEST_KO)	## the simulated lab: QEMU's plugin, the guests' modules
 tools: $(BUILD)/lab/plugin.so $(BUILD)/lab/watch
-modules: $(LAB_GUEST_KO)
+modules: $(FETCHED_GUEST_KO)

@@ -32,7 +32,7 @@ class SchedExt(Mechanism):
     def lacks(self, nodes):
         why = super().lacks(nodes) or missing(STATE) or missing_object(self.scheduler)
         if why or bpftool() is None:
-            return why or f"bpftool {OLDEST[0]}.{OLDEST[1]} or newer is not installed: run make setup, or apt-get install bpftool"
+            return why or f"bpftool {OLDEST[0]}.{OLDEST[1]} or newer is not installed: run make setup-check, or apt-get install bpftool"
         said = STATE.read_text(encoding="ascii").strip()
         return None if said == "disabled" else f"another scheduler of sched_ext is {said}: end it"
 
@@ -78,7 +78,7 @@ def version(program: str | Path) -> tuple[int, ...]:
 
 
 def missing_object(path: Path) -> str | None:
-    return None if path.exists() else f"there is no {path}: {'install clang and run make tools' if path == SchedExt.scheduler else 'compile it'}"
+    return None if path.exists() else f"there is no {path}: {'run make setup-check tools, or install clang and run make tools' if path == SchedExt.scheduler else 'compile it'}"
 
 
 def run(*words: str) -> None:

@@ -19,10 +19,10 @@ $(MIGRATION_PROGRAMS): $(BUILD)/np-%: $(EXP_OBJ)/migration/np_%.o $(MIGRATION_OB
 .PHONY: tools bench-migrate bench-batches
 tools: $(MIGRATION_PROGRAMS)
 
-bench-migrate: setup		## how fast pages move, by module and by system calls, in tables; BENCH_KERNEL=6.1|6.12|7; 15 minutes, longer for 6.1
+bench-migrate: setup-check		## how fast pages move, by module and by system calls, in tables; BENCH_KERNEL=6.1|6.12|7; 15 minutes, longer for 6.1
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.migration --kernel $(BENCH_KERNEL) --repeats $(BENCH_REPEATS) $(BENCH_CLOCK)
 
-bench-batches: setup		## what a batch of move_pages(2) costs its first page; BENCH_KERNEL=6.1|6.12|7
+bench-batches: setup-check		## what a batch of move_pages(2) costs its first page; BENCH_KERNEL=6.1|6.12|7
 	@$(MAKE) --no-print-directory all > /dev/null
 	$(PY) -m experiments.migration.batches --kernel $(BENCH_KERNEL) --repeats $(BENCH_REPEATS)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..errors import CannotError, UsageError
 from ..mechanisms import registry
 from ..mechanisms.mechanism import Parameter
+from ..places import HERE
 
 PACKAGE = "optuna==5.0.0"
 WIDE = 100  # times the low end: from there on orders of magnitude are drawn alike
@@ -26,7 +27,8 @@ class Tried:
 
 def check_package() -> None:
     if importlib.util.find_spec("optuna") is None:
-        raise CannotError(f"{sys.executable} has no package optuna, which searches: {sys.executable} -m pip install {PACKAGE}")
+        raise CannotError(f"{sys.executable} has no package optuna, which searches: "
+                          + HERE.remedy("run 'make setup-check'", f"{sys.executable} -m pip install {PACKAGE}"))
 
 
 def parameters_of(name: str) -> dict[str, Parameter]:

@@ -160,7 +160,7 @@ def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, mon
 
 
 def test_the_package_that_is_named_is_the_pinned_one() -> None:
-    pinned = (HERE.sources / "setup/requirements.txt").read_text(encoding="utf-8")
+    pinned = (HERE.sources / "setup/requirements-check.txt").read_text(encoding="utf-8")
     assert f"\n{search.PACKAGE}\n" in pinned and f'"{search.PACKAGE}"' in (HERE.sources / "pyproject.toml").read_text(encoding="utf-8")
 
 
