@@ -13,7 +13,7 @@ from .places import HERE
 README = HERE.code / "README.md"
 SHOWN = re.compile(r"^`make demo` ends like this.*?^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"(?<!\S)[+−-]?\d+(\.\d+)?(?!\S)")
-INTERVAL = re.compile(r"±( #)?(?= (# %|–))")
+INTERVAL = re.compile(r" ?±( #)?(?= |$)")
 REPORT = re.compile(r"\S*/results/demo/report\.html$")
 
 
@@ -25,14 +25,14 @@ def shown(readme: str) -> str:
 
 
 def kind(line: str) -> str:
-    """A line without its figures, widths and folders: these differ from run to run and from machine to machine."""
+    """A line without its figures, intervals, widths and folders: these differ from run to run and from machine to machine."""
     line = re.sub("─+", "─", REPORT.sub("report.html", line.rstrip()))
-    return INTERVAL.sub("±", " ".join(FIGURE.sub("#", line).split()))
+    return INTERVAL.sub("", " ".join(FIGURE.sub("#", line).split()))
 
 
 def kinds(text: str) -> list[str]:
     """A wide interval goes on in a line of its own, which is no other kind of result."""
-    return [found for found in map(kind, text.strip().splitlines()) if found != "#"]
+    return [found for found in map(kind, text.strip().splitlines()) if found not in ("", "#")]
 
 
 def difference(output: str, readme: str) -> str | None:

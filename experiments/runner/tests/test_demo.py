@@ -59,6 +59,8 @@ def test_words_and_lines_may_not_differ_from_those_of_the_readme() -> None:
 
 
 def test_an_interval_may_be_too_wide_for_its_column() -> None:
-    folded = END.replace(" ± 7037", " ±").replace("                    n-mass", " " * 64 + "204485\n                    n-mass", 1)
-    assert folded != END
-    assert ends_as(folded) is None
+    """Its figure goes on in the next line, alone or with the sign."""
+    for sign, figure in ((" ±", "5.3"), ("", "± 5.3")):
+        folded = re.sub(r" ± \d+( +–\n)", rf"{sign}\1{' ' * 64}{figure}\n", END, count=1)
+        assert folded != END
+        assert ends_as(folded) is None
