@@ -44,23 +44,22 @@ def processor_seconds() -> float:
 
 
 class Costs:
-    """Of the tests of a session, by the reports that a worker sends."""
+    """Of the tests of a session, by the reports that a worker sends; a line is written when a test has ended."""
 
     def __init__(self, path: Path):
         self.path = path
-        self.known: dict[str, Cost] = {}
+        self.running: dict[str, Cost] = {}
 
     def pytest_runtest_logreport(self, report):
-        cost = self.known.setdefault(report.nodeid, Cost(report.nodeid))
+        cost = self.running.setdefault(report.nodeid, Cost(report.nodeid))
         cost.seconds += report.duration
         cost.processor += getattr(report, "processor", 0)
         cost.boots = max(cost.boots, getattr(report, "boots", 0))
         if report.outcome != "passed" and cost.outcome != "failed":
             cost.outcome = report.outcome
-
-    def pytest_sessionfinish(self):
-        with self.path.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(cost)) + "\n" for cost in self.known.values())
+        if report.when == "teardown":
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(self.running.pop(report.nodeid))) + "\n")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results directories for the tests of the analysis, and one browser for all of them."""
+"""Results directories for the tests of the analysis, and a browser for each file: one that nobody asks burns a processor."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def timed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report.write(directory)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with chromium(tmp_path_factory.mktemp("profile")) as running:
         yield running

@@ -164,7 +164,7 @@ def observe(kind: Kind, engine: str) -> dict[str, int]:
 
 
 def observe_surely(kind: Kind, engine: str) -> dict[str, int]:
-    if kind.make is not huge_to_fragments:
+    if kind.make is not huge_to_fragments or getattr(kind, engine) == "moved":
         return observe(kind, engine)
     return fragments.until_none_was_free(lambda: observe(kind, engine), {"moved": kind.pages})
 

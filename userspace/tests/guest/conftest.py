@@ -36,7 +36,7 @@ def start_target() -> Iterator[Callable[..., Target]]:
         target.end()
 
 
-@pytest.fixture(params=["module", "syscall"])
+@pytest.fixture(params=["module", pytest.param("syscall", marks=pytest.mark.full("the same by system calls, which some tests of each command name"))])
 def engine(request: pytest.FixtureRequest) -> str:
     if request.param == "module":
         assert module_loaded(), "the lab did not load the module"

@@ -138,7 +138,7 @@ def test_n_mass_gives_up_locality_where_caches_are_uneven(tmp_path: Path) -> Non
     assert metrics(record)["pages_moved"] == 0
 
 
-@pytest.mark.parametrize("engine", ["module", "syscall"])
+@pytest.mark.parametrize("engine", [pytest.param("module", marks=pytest.mark.full("what the tests above have")), "syscall"])
 def test_either_engine(engine: str, tmp_path: Path) -> None:
     record = observe("cross", "maximum-local", tmp_path, engine)
     assert metrics(record)["locality_after"] >= 0.95

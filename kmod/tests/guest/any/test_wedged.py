@@ -140,6 +140,7 @@ sys.stdin.readline()
 LINGER = 15  # s
 
 
+@pytest.mark.full("a sleep of 15 s in the kernel")
 def test_wedged_by_what_comes_before_the_pause():
     """A thread that has begun to return to user mode and sleeps there: its job goes on, and only rmmod waits for it."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

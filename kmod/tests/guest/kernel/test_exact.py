@@ -147,6 +147,7 @@ def test_exact_now_is_shown(target):
         t.stop()
 
 
+@pytest.mark.long("the module waits 15 s for a task")
 def test_exact_a_stuck_task_blocks_nobody(target, stuck):
     """While a write waits for it, others place and restore; it is restored when it returns to user mode."""
     t = target("anon", 4)

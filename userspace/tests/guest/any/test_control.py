@@ -50,6 +50,7 @@ def test_ps_measures_the_cores_kept_busy(tool: Tool, start_target) -> None:
     assert [(task["cores"], task["node"]) for task in tasks] == [(2, 1), (1, 0)]
 
 
+@pytest.mark.parametrize("engine", ["module", "syscall"], indirect=True)
 def test_place_binds_every_thread_and_restore_gives_back(tool: Tool, start_target,
                                                          engine: str) -> None:
     target = start_target(cpus=1)
@@ -108,6 +109,7 @@ def test_threads_that_start_meanwhile_are_bound_too(tool: Tool, start_target,
     assert target.cpus() == {NODE_CPUS[1]}
 
 
+@pytest.mark.parametrize("engine", ["module", "syscall"], indirect=True)
 def test_migrate_moves_every_page_and_keeps_the_contents(tool: Tool, start_target,
                                                          engine: str) -> None:
     target = start_target(memory=1)

@@ -24,7 +24,7 @@ while True:
 """
 
 
-@pytest.fixture(params=["auto", "syscall"])
+@pytest.fixture(params=["auto", pytest.param("syscall", marks=pytest.mark.full("the same by system calls"))])
 def auto(request: pytest.FixtureRequest, module: None) -> str:
     """What a user has: the module with plain system calls for huge pages, or those alone."""
     return request.param
@@ -83,6 +83,7 @@ def test_plan_prints_a_table(tool: Tool, start_target) -> None:
     assert predicted.startswith("predicted by the contention model (derived from distances): throughput 0.")
 
 
+@pytest.mark.parametrize("engine", ["module", "syscall"], indirect=True)
 def test_maximum_local_applied_again_and_restored(tool: Tool, start_target, engine: str) -> None:
     targets, known = three(start_target)
     for target in targets:
@@ -364,6 +365,7 @@ def outlives(run: Run) -> None:
         run.process.wait(timeout=120)
 
 
+@pytest.mark.parametrize("auto", ["auto", "syscall"], indirect=True)
 def test_run_restores_what_outlives_the_program(tool: Tool, auto: str) -> None:
     outlives(Run("--engine", auto, "--quiet", command=[
         "sh", "-c", '"$0" -IS -c "$1" & read line; exit 7', sys.executable, BUSY]))

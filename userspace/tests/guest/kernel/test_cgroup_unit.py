@@ -83,6 +83,7 @@ def test_its_settings_are_set_and_put_back(shop: Shop) -> None:
     wait_until(lambda: shop.file("cpuset.cpus") == "0-2")
 
 
+@pytest.mark.full("a start of the unit more")
 def test_also_when_it_was_started_again(shop: Shop) -> None:
     shop.answer("place", "--unit", "shop", "-N", 1)
     assert shop.ctl("restart", "shop").returncode == 0
