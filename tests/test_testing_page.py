@@ -17,7 +17,7 @@ def where(file: Path, function: str) -> str:
     if not found:
         return "is not there"
     marks, guest = found[1], "/guest/" in str(file)
-    full = re.search(r"^@pytest\.mark\.full\(", marks, re.MULTILINE) or ELSEWHERE.search(text)
+    full = re.search(r"^@pytest\.mark\.full\(", marks, re.MULTILINE) or "\npytestmark = pytest.mark.full(" in text or ELSEWHERE.search(text)
     lab = re.search(r"^(@|pytestmark = .*)pytest\.mark\.lab\b", text if "pytestmark" in text else marks, re.MULTILINE)
     every = "/guest/kernel/" in str(file) or guest and full or "known_series" in marks
     return f"{'full' if full else 'check'} {'all' if every else '6.12' if guest or lab else 'host'}"
