@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,18 +67,6 @@ def inner_tests() -> dict[str, dict[str, list[str]]]:
     return {line["test"]: line["markers"] for line in lines}
 
 
-def shortest(selected: list[str], known: Iterable[str]) -> list[str]:
-    """The same tests by folder or file where all of one are selected: pytest looks up every name on its own,
-    which takes minutes inside the lab."""
-    left, names = set(known) - set(selected), []
-    for test in selected:
-        file = test.partition("::")[0]
-        wholes = [whole for whole in (str(Path(file).parent), file)
-                  if not any(other.startswith((f"{whole}/", f"{whole}::")) for other in left)]
-        names.append(wholes[0] if wholes else test)
-    return list(dict.fromkeys(names))
-
-
 def bound(place: Path, command: list[str]) -> list[str]:
     """The command in the tree at another place, below a folder that only its owner may enter and on a path with blanks, as a
     clone may lie."""
@@ -106,6 +93,8 @@ class Run:
         report.parent.mkdir(exist_ok=True)
         report.unlink(missing_ok=True)
         console.unlink(missing_ok=True)
+        chosen = report.with_suffix(".tests")
+        chosen.write_text("\n".join(tests), encoding="utf-8")
         self.results, self.running = {}, None
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="closed folder ") as closed:
@@ -126,8 +115,9 @@ class Run:
         return [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--functional",
                 "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(BUILD / report.replace(".jsonl", ".console")), "--",
                 "env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
+                f"NUMAPLACE_TESTS=/run/tests/reports/{report.replace('.jsonl', '.tests')}",
                 "sh", "-ec", IN_MEMORY, str(top / BUILD.name), ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider",
-                "-p", "no:xdist", *tests]
+                "-p", "no:xdist", *sorted({test.partition("::")[0] for test in tests})]
 
     def read(self, report: Path):
         for line in report.read_text(encoding="utf-8").splitlines():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How the tests inside the lab are chosen, their faults found, and counted what did not run."""
 
+import os
 import subprocess
 import sys
 
@@ -9,19 +10,13 @@ import pytest
 from experiments.lab import console
 from tests import guest
 
-KNOWN = ["a/guest/test_x.py::one", "a/guest/test_x.py::two", "a/guest/test_y.py::one[1::2]",
-         "ab/guest/test_x.py::one"]
-
-
-@pytest.mark.parametrize("selected, expected", [
-    (KNOWN, ["a/guest", "ab/guest"]),
-    (KNOWN[:3], ["a/guest"]),
-    (KNOWN[:2], ["a/guest/test_x.py"]),
-    (KNOWN[1:], ["a/guest/test_x.py::two", "a/guest/test_y.py", "ab/guest"]),
-    ([], []),
-])
-def test_guest_tests_go_by_the_largest_whole(selected, expected):
-    assert guest.shortest(selected, KNOWN) == expected
+def test_guest_runs_the_tests_that_are_listed(tmp_path):
+    (tmp_path / "test_x.py").write_text("def test_one(): pass\ndef test_two(): pass\n")
+    (tmp_path / "listed").write_text("test_x.py::test_two\n")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "tests.guest_report", "-p", "no:cacheprovider", "-v", f"--rootdir={tmp_path}",
+                           tmp_path], capture_output=True, text=True, check=False, cwd=guest.TOP,
+                          env=os.environ | {"NUMAPLACE_TESTS": str(tmp_path / "listed")})
+    assert "test_two PASSED" in done.stdout and "test_one" not in done.stdout, done.stdout
 
 
 def test_guest_reports_a_fault_with_what_follows():

@@ -40,6 +40,9 @@ FIGURES = {"contention": 4, "cross": 1, "split": 2, "numa-stream": 4, "cachetest
 OPEN = "document.querySelectorAll('details').forEach(d => d.open = true)"
 
 
+pytestmark = pytest.mark.long("the pages of all papers are drawn first")
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parent = tmp_path_factory.mktemp("all")
@@ -63,6 +66,7 @@ def test_opens_without_problems(browser: Browser, folder: Path, width: int, dark
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("page", ["report.html", "cachetest/report.html"])
+@pytest.mark.full("axe reads each page for each view")
 def test_chapters_break_no_rule_of_axe(browser: Browser, folder: Path, page: str, view: str) -> None:
     """All chapters on the page of many runs, and one on that of its own run."""
     assert violations_of(browser, folder / page, view) == []

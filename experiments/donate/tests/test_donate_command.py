@@ -88,6 +88,7 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
                                                  "name another FILE.json\n")
 
 
+@pytest.mark.full("half a minute of measurements")
 def test_this_machine_is_measured_stopped_and_resumed(tmp_path: Path) -> None:
     folder, file = tmp_path / "run", tmp_path / "box.json"
     words = [TOOL, "donate", "--yes", "--out", folder, "--budget", "1m", file]

@@ -347,15 +347,17 @@ def test_words_that_contradict_each_other(capsys, words: list[str], said: str) -
 def test_all_suites_run_in_the_lab_and_what_fails_is_named(tmp_path: Path, monkeypatch, capsys) -> None:
     """A kernel that the lab does not have: every run is refused, in its own words, or for a program that is not installed."""
     monkeypatch.chdir(tmp_path)
-    without_memtier(monkeypatch)
+    few = ["cross"]
+    monkeypatch.setattr(suites, "names", lambda: few)
     assert main(["run", "--all", "--quick", "--lab", "--kernel", "5.4", "--out", "all"]) == 1
     said = capsys.readouterr()
-    runs = sum(len(suites.load(name).machines) for name in suites.names() if name != "redis-memtier")
+    runs = sum(len(suites.load(name).machines) for name in few)
+    assert runs > 1
     assert re.search(rf"^{runs} runs, [1-9]\d* at a time$", said.out, re.MULTILINE)
     assert said.out.count(": 0 observations in ") == said.out.count("    ! ") == runs
     whys = re.findall(r"^    ! (.*)", said.out, re.MULTILINE)
     assert all("5.4" in why or "is not installed: apt-get install" in why for why in whys) and f"{runs} of {runs} runs did not end well" in said.err
-    assert (tmp_path / "all" / "contention-ls3a-2s" / "run.log").exists()
+    assert (tmp_path / "all" / "cross-ls3a-2s" / "run.log").exists()
 
 
 def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkeypatch, capsys) -> None:
