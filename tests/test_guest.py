@@ -10,6 +10,7 @@ import pytest
 from experiments.lab import console
 from tests import guest
 
+
 def test_guest_runs_the_tests_that_are_listed(tmp_path):
     (tmp_path / "test_x.py").write_text("def test_one(): pass\ndef test_two(): pass\n")
     (tmp_path / "listed").write_text("test_x.py::test_two\n")
