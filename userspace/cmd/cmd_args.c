@@ -35,7 +35,8 @@ int np_common_parse(int key, const char *arg, struct np_common *c)
 	case NP_KEY_RATE:
 		e = np_arg_rate(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &rate);
 		/* Less than one is not "no limit". */
-		c->throttle.rate_mib = (unsigned int)rate + (rate > 0 && rate < 1);
+		if (!e)
+			c->throttle.rate_mib = (unsigned int)rate + (rate > 0 && rate < 1);
 		return e;
 	case NP_KEY_CGROUP:
 		c->cgroup = arg;
