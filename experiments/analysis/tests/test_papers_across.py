@@ -16,6 +16,8 @@ from experiments.analysis.tests import factorial
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo
 
+pytestmark = pytest.mark.full("a paper more; test_papers_luo has the same judge")
+
 
 def run(folder: Path, cells: list[factorial.Cell], machine: str, presents: str, platform: str = "real") -> Results:
     found = factorial.records(folder.name, cells, noise=1e-4, platform=platform)

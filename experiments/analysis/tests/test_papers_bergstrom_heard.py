@@ -15,6 +15,8 @@ from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED
 from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
 
+pytestmark = pytest.mark.full("a paper more; test_papers_luo has the same judge")
+
 THREADS = (1, 2, 4, 8, 16, 24, 32, 40, 48)
 AWARE = dict(zip(THREADS, (1.7, 3.4, 6.9, 13.8, 27.2, 39.8, 49.4, 53.8, 55.4)))  # GB/s, AMD
 UNAWARE = dict(zip(THREADS, (1.6, 3.3, 6.6, 13.2, 26.0, 35.5, 39.9, 41.3, 39.0)))

@@ -16,6 +16,8 @@ from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, PREDICTED, 
 from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
 
+pytestmark = pytest.mark.full("a paper more; test_papers_luo has the same judge")
+
 NAMES = {key: name for name, (_, key) in prabhanjan.TABLES.items()}
 
 
