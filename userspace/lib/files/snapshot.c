@@ -20,7 +20,9 @@ static json_t *task_json(const struct np_machine *m, const struct np_tasks *t, s
 
 	json_object_set_new(j, "start", json_integer((json_int_t)t->start[i]));
 	json_object_set_new(j, "cpus", np_json_list(t->cpus[i]));
-	json_object_set_new(j, "file_pages", np_json_pages(m, t->file_pages + i * m->n_nodes));
+	json_object_set_new(j, "file_pages",
+			    np_json_pages(m,
+					  t->file_pages ? t->file_pages + i * m->n_nodes : NULL));
 	if (t->sampled && t->sampled[i] > 0)
 		json_object_set_new(j, "pages_error", json_real(t->sampled[i]));
 	json_object_set_new(j, "not_counted_because", why_json(t, i));
