@@ -34,8 +34,11 @@ def is_removed(path: Path) -> bool:
 
 @contextmanager
 def group(name: str = "numaplace-test", **settings: str):
-    """A group below the root; settings are its files with _ for the first dot: cpuset_cpus="0-1"."""
-    (ROOT / "cgroup.subtree_control").write_text("+cpuset +memory", encoding="ascii")
+    """A group below the root; settings are its files with _ for the first dot: cpuset_cpus="0-1". Controllers are as before
+    at the end."""
+    control = ROOT / "cgroup.subtree_control"
+    before = control.read_text(encoding="ascii").split()
+    control.write_text("+cpuset +memory", encoding="ascii")
     made = Group(ROOT / name)
     made.path.mkdir()
     try:
@@ -45,3 +48,5 @@ def group(name: str = "numaplace-test", **settings: str):
     finally:
         made.set("cgroup.kill", "1")
         assert driver.eventually(lambda: is_removed(made.path), 60)
+        for name in {"cpuset", "memory"} - set(before):
+            control.write_text(f"-{name}", encoding="ascii")
