@@ -97,8 +97,8 @@ def test_commands_print_what_the_page_shows(built: None, tmp_path: Path, page: P
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.full("boots for a page")] * (page.stem != "first-experiment"))
-                                  for page in pages_with("boot")], ids=names)
+@pytest.mark.full("boots for each page")
+@pytest.mark.parametrize("page", pages_with("boot"), ids=names)
 def test_commands_that_boot_the_lab(built: None, tmp_path: Path, page: Path) -> None:
     run_page(page, {"", "boot"}, tmp_path, 1800)
 

@@ -23,11 +23,13 @@ MACHINES = {
 }
 FILES = {"locked_down": "kmod/tests/one_node.toml", "signed_only": "kmod/tests/one_node.toml", "leaving_memory": "demo-2s"}
 # Debian's kernels clear what they allocate, and so hide what is not initialised.
+SOONER = ("odd_nodes", "leaving_memory", "one_node")  # in make check
 ALSO = {"leaving_memory": ["kmod/tests/guest/any/test_trace.py::test_trace_policy_without_nodes"]}
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.long("a boot of a machine of its own")
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full("a boot more")] * (name not in SOONER)) for name in MACHINES])
 def test_module_on(name):
     machine = FILES.get(name, f"kmod/tests/{name}.toml")
     module = TOP / "build" / "modules" / kernels.DEFAULT_SERIES / "numaplace.ko"
