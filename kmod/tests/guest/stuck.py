@@ -22,23 +22,25 @@ def sleep():
         start()
 for _ in range(int(sys.argv[2])):
     start()
-libc, actions, words = ctypes.CDLL(None), ctypes.create_string_buffer(256), (ctypes.c_char_p * 2)(b"true", None)
+words = [word.encode() for word in sys.argv[4:]]
+libc, actions = ctypes.CDLL(None), ctypes.create_string_buffer(256)
+argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
 libc.posix_spawn_file_actions_init(actions)
 libc.posix_spawn_file_actions_addopen(actions, 0, sys.argv[1].encode(), os.O_RDONLY, 0)
 print("ready", flush=True)
 sys.stdin.readline()
-libc.posix_spawn(ctypes.create_string_buffer(8), b"/bin/true", actions, None, words, None)
+libc.posix_spawn(ctypes.create_string_buffer(8), words[0], actions, None, argv, None)
 print("on", flush=True)
 sys.stdin.readline()
 """
 
 
 class Stuck:
-    def __init__(self, folder: Path, threads: int = 0):
+    def __init__(self, folder: Path, threads: int = 0, program: tuple[str, ...] = ("/bin/true",)):
         self.fifo = folder / "fifo"
         os.mkfifo(self.fifo)
         theirs, self.ours = os.pipe()
-        self.process = subprocess.Popen([sys.executable, "-c", STUCK, str(self.fifo), str(threads), str(theirs)],
+        self.process = subprocess.Popen([sys.executable, "-c", STUCK, str(self.fifo), str(threads), str(theirs), *program],
                                         pass_fds=[theirs], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         os.close(theirs)
         self.pid = self.process.pid

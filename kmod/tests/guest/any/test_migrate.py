@@ -4,6 +4,7 @@
 import ctypes
 import mmap
 import os
+import re
 from pathlib import Path
 
 import driver
@@ -11,6 +12,7 @@ import fragments
 import pagemap
 import pytest
 from driver import counts, migrate
+from stuck import Stuck
 
 PAGES = 2048
 HUGE_PAGE = 2 << 20
@@ -360,6 +362,23 @@ def test_migrate_target_execs_meanwhile(target):
     assert driver.wait_job(number)["state"] == "failed"
     assert t.where() == {"0": 16384}
     assert t.is_whole()
+
+
+def test_migrate_ends_with_the_program_whose_memory_another_has(tmp_path):
+    """A child of vfork(2) has its parent's memory until it executes a program: from then on the pages are not its own."""
+    parent = Stuck(tmp_path, program=("/bin/sleep", "5"))
+    try:
+        parent.wait_for_child()
+        child = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().strip()
+        anonymous = "".join(line for line in Path(f"/proc/{child}/numa_maps").read_text().splitlines() if "file=" not in line)
+        to = min(0, 1, key=lambda node: sum(map(int, re.findall(rf" N{node}=(\d+)", anonymous))))
+        number = driver.start_job(f"pid={child} from=any to={to} rate_mib=1")
+        assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+        parent.go_on()
+        ended = driver.wait_job(number)
+    finally:
+        parent.end()
+    assert ended["state"] == "failed" and os.strerror(int(ended["error"])) == "No such process"
 
 
 def test_jobs_keeps_a_bounded_number(target):
