@@ -11,6 +11,7 @@ from tests import building, cunit
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.long("the sanitized suites, with 300 random machines a property")
 def test_policies() -> None:
     assert cunit.assertions("build/asan/test_policies") > 100_000
 

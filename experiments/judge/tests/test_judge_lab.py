@@ -44,6 +44,7 @@ def test_a_planted_regression_is_named() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("boots in simulated time")
 def test_a_set_up_that_fails_is_said() -> None:
     done = judge("--force", setup="cat /no-such-file")
     assert (done.returncode, done.stdout) == (1, "")

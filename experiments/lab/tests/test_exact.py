@@ -87,6 +87,7 @@ def test_same_command_is_the_same_to_the_bit_on_a_busy_host_too():
 
 
 @pytest.mark.lab
+@pytest.mark.long("a whole boot")
 def test_output_and_status_are_the_command_s_and_idle_time_is_skipped():
     done = run("sh", "-c", "sleep 5000; cut -d. -f1 /proc/uptime; ls /sys/kernel/debug/numaplace; echo err >&2; exit 3")
     seconds, *control = done.stdout.splitlines()

@@ -62,6 +62,7 @@ def own(tmp_path) -> tuple[str, ...]:
 
 
 @pytest.mark.lab
+@pytest.mark.full("builds modules, and a whole boot")
 def test_it_runs_with_modules_that_are_built_for_it(own):
     try:
         done = run(*own, "--set", "dram.latency_ns=300",

@@ -73,6 +73,7 @@ def test_without_a_terminal_it_is_wrong_usage():
 
 
 @pytest.mark.lab
+@pytest.mark.long("a boot, and what a user types")
 def test_terminal_of_the_guest_is_as_the_users():
     with Typist(shell="/no/such/shell") as user:
         user.wait_for("# ")

@@ -155,6 +155,7 @@ ABOUT = ("sh", "-c", "date +%s; pwd; cat given; echo made >made; grep -o numapla
 
 
 @pytest.mark.lab
+@pytest.mark.long("a whole boot")
 def test_a_machine_is_restored_with_the_users_folder_and_time(tmp_path):
     env = own_cache(tmp_path)
     snapshots = kept(env, tmp_path)
@@ -185,6 +186,7 @@ def test_without_snapshots_none_is_made(tmp_path):
 
 
 @pytest.mark.lab
+@pytest.mark.full("two whole boots")
 def test_a_snapshot_that_is_broken_is_made_again(tmp_path):
     env = own_cache(tmp_path)
     os.truncate(kept(env, tmp_path) / "state", 100_000)

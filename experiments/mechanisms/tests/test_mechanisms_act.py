@@ -6,7 +6,6 @@ import pytest
 
 from experiments.bench_lab import inside
 from experiments.bench_lab.mechanisms_inside import PAGES
-from experiments.lab.kernels import DEFAULT_SERIES
 from experiments.mechanisms.registry import KNOWN
 from experiments.mechanisms.tests.act_inside import NUMAD_MIB
 
@@ -45,8 +44,8 @@ ACTED = {
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("series", [pytest.param(series, marks=[pytest.mark.full("a boot of another kernel")] * (series != DEFAULT_SERIES))
-                                    for series in LEVELS])
+@pytest.mark.full("a boot, and seconds for each mechanism")
+@pytest.mark.parametrize("series", LEVELS)
 def test_each_acts_and_leaves_nothing(series: str) -> None:
     found = measure("cxl-3n", series, *LEVELS[series])
     assert [one["level"] for one in found] == LEVELS[series]
@@ -70,6 +69,7 @@ def test_numad_binds_a_program_to_the_node_of_its_pages() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.long("takes more than 10 s: boots, and numad's interval")
 def test_numad_ends_after_sigkill() -> None:
     """It changes settings of the machine at its start."""
     killed, = measure("demo-2s", "6.12", "--killed", "numad-daemon:interval_s=1")

@@ -274,6 +274,7 @@ def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.long("a boot, and eight programs")
 def test_programs_begin_on_the_node_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And may run on all. The kernel starts each program where it likes."""
     monkeypatch.chdir(tmp_path)

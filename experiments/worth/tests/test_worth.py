@@ -203,6 +203,7 @@ def test_a_program_that_is_too_short_for_a_policy_has_a_verdict() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("a run of many blocks in simulated time")
 def test_processes_that_run_are_put_back() -> None:
     """A program on node 0 whose memory is on node 1: either moves to the other, half way is less. Between two placements its
     memory is where it was, and at the end it still runs."""

@@ -188,6 +188,7 @@ def placements() -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.full("two runs, as for SIGTERM"))])
+@pytest.mark.long("two runs")
 def test_a_killed_run_leaves_nothing_behind_and_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     first = run(tmp_path)
     try:

@@ -108,6 +108,7 @@ def test_phases_are_of_two_processes_of_which_one_sleeps() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.long("a boot, and four programs")
 def test_cold_memory_keeps_the_hot_one_in_slow_memory() -> None:
     """And is given back: the last program finds fast memory free. What the kernel frees after the ballast has taken all is fast,
     and in one of three programs it frees little."""
@@ -132,6 +133,7 @@ def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.full("a boot more")
 def test_a_ballast_is_held_for_another_program() -> None:
     hold = "build/np-hot ballast --size 64M --room 50 >/tmp/held & until grep -q ready /tmp/held; do kill -0 $!; sleep 0.1; done"
     held, free = inside.run("cxl-3n", "sh", "-ec", f"{hold}; {(work := 'build/np-hot static --hot 100 --size 64M --seconds 0.1')}; "

@@ -94,6 +94,7 @@ def taken_back(t) -> int:
     return sum(int(re.search(r"^numa_pages_migrated\s*:\s*(\d+)", text, re.MULTILINE)[1]) for text in texts)
 
 
+@pytest.mark.long("jobs until it has acted")
 def test_disturbed_by_numa_balancing(target):
     """The kernel takes pages back to where their threads run, while jobs take them away."""
     t = target("anon", 64, threads=2)
@@ -114,6 +115,7 @@ def test_disturbed_by_numa_balancing(target):
     assert t.is_whole()
 
 
+@pytest.mark.long("jobs until both have acted")
 def test_disturbed_by_compaction_and_khugepaged(target):
     with settings(khugepaged="0"):
         t = target("thp", 1024)

@@ -196,6 +196,7 @@ def placed_sleepers(words: str):
 
 
 @pytest.mark.parametrize("how", ["restore", pytest.param("unload", marks=pytest.mark.full("the same wait by another way"))])
+@pytest.mark.long("hundreds of processes")
 def test_race_of_many_forks_with_one_restore(how):
     """A child that is forked while other tasks are restored is restored as well, and the wait for it ends."""
     words = "cpus=2-3 mem=caller inherit=1"
@@ -239,6 +240,7 @@ def test_race_with_mappings(target):
     assert t.is_whole()
 
 
+@pytest.mark.long("two hundred programs")
 def test_race_with_exec():
     """Programs that execute others while their pages move: old pages or none, and no harm to the new program."""
     shell = subprocess.Popen(["sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done"])
