@@ -31,6 +31,7 @@ def copy_sources(to: Path):
         copy(TOP / name, to / name)
 
 
+@pytest.mark.long("builds the module")
 def test_dkms_builds_for_a_kernel_that_does_not_run(tmp_path):
     """From read-only sources, and into places of this test's own."""
     kernel = kernels.find("6.12")
@@ -165,6 +166,7 @@ def test_builds_without_transparent_huge_pages(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long("builds the module")
 def test_build_in_a_path_with_blanks(tmp_path):
     """Kernels' own makefiles do not take one: it is built in the cache."""
     place = tmp_path / "with blanks"

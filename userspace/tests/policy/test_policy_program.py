@@ -111,6 +111,7 @@ def test_what_cannot_be_started(tmp_path: Path, text: str | None, mode: int, why
 
 
 @pytest.mark.parametrize("words", [["10"], ["10000ms"]])
+@pytest.mark.long("waits for ten seconds")
 def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, words: list[str]) -> None:
     line = fault(tmp_path, "sleep 600 & echo $! > other; echo $$ > own; echo '{\"decisions\": []}'; wait",
                  "--policy-timeout", *words)
