@@ -197,7 +197,8 @@ def test_exact_a_later_restore_of_a_new_thread_holds(stuck):
     stuck.wait_for_child()
     before = set(driver.tids_of(stuck.pid))
     first = Write("place", f"pid={stuck.pid} cpus=2 mem=caller")
-    assert driver.eventually(lambda: placement(stuck.pid).get("cpus") == "2")
+    # All four: a thread that one without a record starts has none until the write goes on.
+    assert driver.eventually(lambda: [one["cpus"] for one in driver.records("placements")] == ["2"] * 4)
     stuck.start_thread()
     assert driver.eventually(lambda: len(driver.records("placements")) == 5)
     new, = set(driver.tids_of(stuck.pid)) - before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -51,7 +52,7 @@ def systemd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """With the controllers of the root cgroup, which is that of its cgroup namespace."""
     units = tmp_path_factory.mktemp("units")
     (units / "shop.service").write_text(UNIT)
-    own = Path("/proc/self/cgroup").read_text().strip().removeprefix("0::/")
+    own = re.search(r"^0::/(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)[1]
     controllers, there = (ROOT / "cgroup.subtree_control").read_text().split(), set(ROOT.glob("*/"))
     (ROOT / "cgroup.procs").write_text(str(os.getpid()))
     started = Shop(units)
