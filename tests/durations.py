@@ -3,7 +3,7 @@
 
 seconds: of the host, or of the lab machine for a test inside it. processor: seconds of the worker's process and of what it
 has started and waited for, from set-up to tear-down; of the tests that share a boot the first one has all. boots: whether it
-boots a machine, as its marker lab says.
+boots a machine, as its marker lab says; those of the timed boot share one.
 """
 
 import json
@@ -68,7 +68,7 @@ def pytest_runtest_makereport(item, call):
     now = processor_seconds()
     report.processor = now - (item.stash.get(BEGAN, now) if call.when == "setup" else item.stash[SEEN])
     item.stash[SEEN] = now
-    report.boots = getattr(item, "boots", int(item.get_closest_marker("lab") is not None))
+    report.boots = getattr(item, "boots", int(any(item.iter_markers("lab")) and not any(item.iter_markers("timed_boot"))))
     return report
 
 
