@@ -19,7 +19,7 @@ from tests.durations import Cost
 TOP = Path(__file__).resolve().parents[1]
 BUDGET = TOP / "tests/budget.toml"
 FAILS_AT = 2  # times a part's budget
-QUICK = "quick or not (lab or full or long)"
+QUICK = ["-m", "quick or not (lab or full or long)", "--ignore=experiments/analysis"]
 
 
 def phases(workers: str) -> dict[str, list[str]]:
@@ -75,7 +75,7 @@ def report(costs: list[Cost]) -> list[str]:
 def main(arguments: list[str]) -> int:
     quick, more = arguments[:1] == ["quick"], arguments[arguments[:1] == ["quick"]:]
     workers = os.environ.get("TEST_WORKERS", "2")
-    chosen = {"quick": ["-n", workers, "--no-loadscope-reorder", "-m", QUICK]} if quick else phases(workers)
+    chosen = {"quick": ["-n", workers, "--no-loadscope-reorder", *QUICK]} if quick else phases(workers)
     costs, statuses = [], []
     for name, options in chosen.items():
         status, found = run(name, [*options, *more])
