@@ -76,6 +76,7 @@ class Boot(pytest.Collector):
     def collect(self):
         items = [InnerTest.from_parent(self, name=test) for test in self.tests]
         log = KernelLog.from_parent(self, name="kernel log has no fault")
+        log.add_marker(pytest.mark.long("its time is that of the boot"))
         for item in items:
             for marker, words in self.tests[item.name].items():
                 if marker != "quick" or self.series == kernels.DEFAULT_SERIES:

@@ -36,6 +36,7 @@ def built() -> None:
     building.build("tools")
 
 
+@pytest.mark.long("Sphinx reads every page")
 def test_make_docs_has_no_warning(built: None) -> None:
     done = subprocess.run(["make", "-s", "docs"], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")

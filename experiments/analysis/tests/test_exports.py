@@ -62,6 +62,7 @@ def test_pyperf_reads_and_compares(run: Path, tmp_path: Path) -> None:
     assert len(last.get_values()) == 3
 
 
+@pytest.mark.long("draws every figure")
 def test_figures_as_png_and_pdf(run: Path) -> None:
     """As large as the drawing, in twice its pixels; a PDF of one page."""
     assert main(["export", str(run), "--figures", "png"]) == 0

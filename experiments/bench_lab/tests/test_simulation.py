@@ -13,7 +13,7 @@ from experiments.model_fit.native import TRIAD
 
 MACHINE = "demo-2s"
 LONGER = pytest.mark.full("minutes of simulated time in a second boot")
-pytestmark = [pytest.mark.lab, pytest.mark.timed_boot]
+pytestmark = [pytest.mark.lab, pytest.mark.timed_boot, pytest.mark.long("a boot in simulated time")]
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ def test_output_and_status_are_the_command_s_and_idle_time_is_skipped():
 
 
 @pytest.mark.lab
+@pytest.mark.long("a whole boot")
 def test_kernel_that_dies_is_shown_by_its_last_lines():
     done = run("sh", "-c", "echo c >/proc/sysrq-trigger")
     assert done.returncode == 125

@@ -294,6 +294,7 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
 
 
 @pytest.mark.lab
+@pytest.mark.long("a boot and a run")
 def test_a_suite_places_it_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.toml").write_text(SERVER)

@@ -43,6 +43,7 @@ def test_wrong_usage_is_one_line_before_the_boot(folder, arguments, message):
 
 
 @pytest.mark.lab
+@pytest.mark.long("a whole boot")
 def test_a_table_on_the_wrong_node_is_found_by_name(folder):
     done = run(folder, "--count", "--region", "scan", "--fail-if", "remote_share > 10%", "--json", "j", "--junit", "x", "--annotate",
                "--", "./table", "remote")
@@ -61,6 +62,7 @@ def test_a_table_on_the_wrong_node_is_found_by_name(folder):
 
 
 @pytest.mark.lab
+@pytest.mark.long("a whole boot")
 def test_a_local_table_passes_and_the_commands_status_goes_first(folder):
     done = run(folder, "--count", "--region", "scan", "--fail-if", "remote_share > 10%", "--fail-if", "loads > 9", "--", "./table")
     assert done.returncode == 4
@@ -86,6 +88,7 @@ def test_the_command_cannot_remove_what_tells_its_tasks(folder):
 
 
 @pytest.mark.lab
+@pytest.mark.long("a whole boot")
 def test_a_cgroups_counts_are_its_tasks(folder):
     """Of the two runs one is in the cgroup that the command makes."""
     group = "/sys/fs/cgroup/numaplace-lab/mine"

@@ -164,6 +164,7 @@ def cgroups(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", root], check=True)
 
 
+@pytest.mark.long("intervals of the daemon")
 def test_a_task_that_goes_to_and_fro_is_left_alone(tool: Tool, start_target, start_daemon,
                                                    module: None) -> None:
     """Its memory is moved away under it each time that it has come to it."""
@@ -316,6 +317,7 @@ def events(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
+@pytest.mark.long("intervals of the daemon")
 def test_events_for_programs(tool: Tool, start_target, start_daemon, tmp_path: Path) -> None:
     """Events of waiting, moves, ping-pongs and restores; after a SIGHUP in a file of its own."""
     target, path = start_target(cpus=0, memory=0), tmp_path / "events"
