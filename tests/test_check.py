@@ -83,6 +83,13 @@ def test_what_has_passed_for_these_inputs_is_left_out(kept, monkeypatch):
     assert check.proved() == []
 
 
+def test_a_record_ages_no_piece():
+    kept = str(full.KEPT.path.relative_to(TOP))
+    every = (*full.proving(), *full.on_host(), *full.in_the_lab(), *full.of_other_targets())
+    known = pieces.git(TOP, "ls-files", "--", *{path for one in every for path in one.inputs}).splitlines()
+    assert "Documentation/testing.md" in known and kept not in known
+
+
 def test_a_digest_is_of_names_and_contents(tmp_path):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / "a").write_text("1")
