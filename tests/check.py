@@ -48,6 +48,14 @@ def run(name: str, options: list[str]) -> tuple[int, list[Cost]]:
     return status, durations.read(path)
 
 
+def without_reason() -> list[str]:
+    """Tests that took long in the last run of this tree and do not say why: what pytest refuses at collection."""
+    if not durations.TABLE.exists():
+        return []
+    done = subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-q"], cwd=TOP, capture_output=True, text=True, check=False)
+    return [line for line in done.stderr.splitlines() if line.endswith("with its reason")]
+
+
 def over_budget(costs: list[Cost], budget: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
     """Parts above their budget, in words; those that fail the check."""
     told, failed = [], []
@@ -76,6 +84,9 @@ def main(arguments: list[str]) -> int:
     quick, more = arguments[:1] == ["quick"], arguments[arguments[:1] == ["quick"]:]
     workers = os.environ.get("TEST_WORKERS", "2")
     chosen = {"quick": ["-n", workers, "--no-loadscope-reorder", *QUICK]} if quick else phases(workers)
+    if refused := without_reason():
+        print("\n".join([*refused, f"0 passed, {len(refused)} failed, 0 skipped"]))
+        return 1
     costs, statuses = [], []
     for name, options in chosen.items():
         status, found = run(name, [*options, *more])

@@ -48,7 +48,8 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     order(config, items)
     text = durations.TABLE.read_text(encoding="utf-8") if durations.TABLE.exists() else ""
-    if found := durations.without_reason(items, text):
+    found = durations.without_reason(items, text)
+    if found and not hasattr(config, "workerinput"):  # a worker of pytest -n cannot say why it ends
         raise pytest.UsageError("\n".join(found))
 
 

@@ -64,6 +64,7 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
 
 
 @pytest.mark.lab
+@pytest.mark.long("a boot, and its plugin")
 def test_misses_of_a_chase_are_on_its_cpu_and_its_node(tmp_path):
     file = tmp_path / "line"
     done = run_in("numactl", "-C", "2", "-m", "0", "build/lab/programs/chase", "16", "0.02",
