@@ -71,6 +71,11 @@ def test_a_piece_is_run_as_often_as_it_says_and_goes_on(kept):
     assert (kept.read()["p"]["times"], kept.read()["p"]["failed"]) == (3, ["t"]), "what failed once is named"
 
 
+def test_a_piece_of_which_nothing_passed_proves_nothing(kept):
+    none = Piece("p", ("KERNELS",), (*full.PYTEST, "--version"))
+    assert full.run([none], float("inf")) == 1 and none.state(kept.read()["p"]) == "failed"
+
+
 def test_what_has_passed_for_these_inputs_is_left_out(kept, monkeypatch):
     monkeypatch.delenv("SERIES", raising=False)
     assert check.proved() == []
