@@ -94,7 +94,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="goes on until every mean's 95 %% interval is no wider, each way")
     one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
     one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
-    one.add_argument("--policies", metavar="NAME[:O=V,..],..", type=split_policies,
+    one.add_argument("--placements", "--policies", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
                      help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
     one.add_argument("--tuned", metavar="FILE", type=Path,
                      help="of 'tune': adds its levels, and the same mechanisms at their defaults")

@@ -9,17 +9,18 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, NotPutBackError, UsageError
-from ..mechanisms import activity
-from . import locality
+from ..mechanisms import activity, registry
+from . import locality, pilot
 from .host import calibration, mappings, state
 from .host.guard import Guard, numa_balancing
 from .host.host_nodes import Node
-from .host.tool import Numaplace
+from .host.tool import Numaplace, policy_of
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite
@@ -31,6 +32,7 @@ ENOUGH = 0.95  # share of the pages that must be where they were asked to be
 # Of its part, that each of several nodes must have: a small task's stack and heap are pages too, and
 # on one of them. np-mem has counted the pages of its arrays exactly before it says that it is ready.
 EVEN = 0.8
+WATCHED, WATCHED_IN_LAB = 0.5, 0.02  # s, where the suite does not say it
 # Exceptions from a process that ended too early or from a malformed answer.
 SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError, subprocess.SubprocessError)
 
@@ -42,6 +44,7 @@ class Observer:
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
         self.guard = guard
         self.left_behind: NotPutBackError | None = None  # after the observation whose changes could not be undone
+        self.pilots: dict[str, pilot.Pilot] = {}  # by workload
         self.platform = platform or numaplace.ps([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
@@ -49,7 +52,7 @@ class Observer:
         record = self._record(trial)
         begin = time.monotonic()
         self.saved_cpus: dict[int, set[int]] = {}
-        running = KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
+        running = self._workload(trial)
         self.switched = Switched(trial.policy, self.nodes, self.guard)
         try:
             with self.guard.scope() if self.guard else nullcontext():
@@ -64,6 +67,9 @@ class Observer:
         drop_infinite(record)
         record["seconds"] = round(time.monotonic() - begin, 3)
         return record
+
+    def _workload(self, trial: Trial) -> RunningWorkload:
+        return KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
 
     def _carry_out(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
         try:
@@ -93,6 +99,8 @@ class Observer:
 
     def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
         timed = Stopwatch(record["steps"]).step
+        with timed("pilot"):
+            self._pilot(trial, running, record)
         with timed("start"):
             self.switched.start(running)
             running.start()
@@ -100,7 +108,7 @@ class Observer:
             before = self._ps(running, record)
         self._check_start(trial, running, before, record)
         self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
-        with timed("apply"), running.working(self.suite.sample) as sample:
+        with timed("apply"), running.working(self.turn if running.works else self.suite.sample) as sample:
             self._apply(trial, running, sample, record)
         with timed("ps_applied"):
             applied = self._ps(running, record)
@@ -114,6 +122,30 @@ class Observer:
         self._check_end(after, applied if running.as_found else None, record)
         self._fill(running, before, after, measured, record)
 
+    @property
+    def turn(self) -> float:
+        """Seconds that working tasks are watched and counted before they are placed."""
+        return self.suite.sample or (WATCHED if self.platform == "real" else WATCHED_IN_LAB)
+
+    def _pilot(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
+        """Its inputs and its work, measured at the first observation of the workload in this boot."""
+        levels = tuple(level for level in registry.only_policies(self.suite.policies) if policy_of(level) != pilot.BASELINE)
+        if not running.works or not levels:
+            return
+        name = trial.workload.name
+        if name not in self.pilots:
+            self.pilots[name] = pilot.carry_out(trial, levels, self._workload, self.numaplace, self.turn, self.platform != "lab-functional")
+        running.work = record["work"] = self.pilots[name].work
+
+    def _inputs(self, running: RunningWorkload, known: knowledge.Knowledge) -> dict[str, pilot.Input]:
+        """Where times mean nothing, what the suite declares is all that there is."""
+        found = self.pilots.get(running.trial.workload.name)
+        if known.knows == "nothing" or found is None:
+            return {}
+        if known.knows == "declared" or self.platform == "lab-functional":
+            return pilot.declared(running.tasks)
+        return found.inputs
+
     def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: dict[str, Any]) -> None:
         begin = time.monotonic()
         if self.switched.mechanism:
@@ -121,9 +153,10 @@ class Observer:
         else:
             self.switched.watch(running)
             known = knowledge.of_level(trial.policy)
-            sample = 0 if known.knows == "nothing" else sample
+            sample, inputs = 0 if known.knows == "nothing" else sample, self._inputs(running, known)
+            record["inputs"] = {role: asdict(found) for role, found in inputs.items()}
             with calibration.links_wrong(self.numaplace, known, self.scratch):
-                record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running, known), sample)
+                record["apply"] = self.numaplace.apply(trial.policy, running.pids, pilot.arguments(running, inputs), sample)
         end = time.monotonic()
         if not self.switched.mechanism:  # of which nobody has measured what a move takes
             record["cost"] = cost(record["apply"], end - begin, sample)
@@ -147,7 +180,7 @@ class Observer:
             if locality.share_of_each(seen, memory) < (ENOUGH if len(memory) == 1 else EVEN):
                 record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
                                        f"{seen['pages']}: fell back to another node")
-            if seen["node"] != self.nodes[task.runs_on].id:
+            if seen["node"] != self.nodes[task.runs_on].id and not running.on_every_node:
                 record["marks"].append(f"{task.role}: was to run on node "
                                        f"{self.nodes[task.runs_on].id}, runs on CPUs {seen['cpus']}")
 
@@ -181,9 +214,13 @@ class Observer:
         record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
                            for task, b, a in zip(running.tasks, before, after)]
         record["metrics"] = measured.metrics
+        if measured.series:
+            record["series"] = measured.series
+        if running.work:
+            self._fill_work(running, record)
         for name, tasks in (("locality_before", before), ("locality_after", after)):
             value = locality.overall(tasks)
-            if value is None and running.as_found:
+            if value is None and (running.as_found or running.on_every_node):
                 continue
             if value is None:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
@@ -191,6 +228,12 @@ class Observer:
                 record["metrics"].append(metric(name, "fraction", value))
         moved = activity.moved(record["kernel"]) if running.as_found or self.switched.mechanism else pages_moved(record["apply"])
         record["metrics"].append(metric("pages_moved", "pages", moved))
+
+    def _fill_work(self, running: RunningWorkload, record: dict[str, Any]) -> None:
+        record["metrics"].append(metric("time_to_solution", "s", running.solved))
+        begin, end = record["apply_at"]
+        if running.solved < end - begin and policy_of(record["policy"]) != pilot.BASELINE:
+            record["marks"].append(f"the work was over after {running.solved:.3f} s, before the placement was at {end - begin:.3f} s")
 
     def _undo(self, running: RunningWorkload, record: dict[str, Any]) -> None:
         """Restores what apply did, looks whether it worked, and ends the processes."""
@@ -260,14 +303,6 @@ def drop_infinite(record: dict[str, Any]) -> None:
     if wrong:
         record["marks"].append(f"no number: {', '.join(m['name'] for m in wrong)}")
         record["metrics"] = [m for m in record["metrics"] if m not in wrong]
-
-
-def assume(running: RunningWorkload, known: knowledge.Knowledge) -> list[str]:
-    """The inputs that the suite declares for its tasks, as arguments of --assume."""
-    if known.knows != "declared":
-        return []
-    return [f"pid={pid},penalty={task.penalty:g},mpki={task.mpki:g}"
-            for pid, task in zip(running.pids, running.tasks) if not running.as_found]
 
 
 def placed(applied: dict[str, Any], pages: bool = False) -> list[int]:

@@ -20,7 +20,7 @@ from .host import calibration, host_nodes, state
 from .host.guard import NUMA_BALANCING, Guard
 from .host.host_nodes import in_lab
 from .host.interrupts import stop_signals
-from .host.tool import Numaplace, policy_of
+from .host.tool import Numaplace
 from .observe import Observer
 from .observe_static import StaticObserver
 from .records import manifest, results
@@ -74,17 +74,12 @@ def planned(request: Request, lab: str | None) -> Request:
     return request
 
 
-def is_static(suite: Suite) -> bool:
-    """Whether its tasks stay where the design starts them."""
-    return bool(suite.design) and set(map(policy_of, suite.policies)) == {"none"}
-
-
 def check(suite: Suite, numaplace: Numaplace) -> None:
     """What the suite starts and needs, before the first process starts."""
     check_programs(suite)
     nodes = host_nodes.nodes()
     switched.check(suite, nodes)
-    placed = [] if is_static(suite) else registry.only_policies(suite.policies)
+    placed = [] if schedule.is_static(suite) else registry.only_policies(suite.policies)
     if placed and not host_nodes.remote_memory(nodes):
         raise CannotError(f"placement {placed[0]}: this machine has one node with memory, so that nothing can be placed: run it in the lab "
                           "with --lab")
@@ -136,7 +131,7 @@ def run(request: Request, report: Report) -> int:
         records = results.read(request.out)
         request, model = _model(request, numaplace, platform, records, guard.scratch)
         _manifest(request, numaplace, platform, model, records)
-        make = StaticObserver if is_static(request.suite) else Observer
+        make = StaticObserver if schedule.is_static(request.suite) else Observer
         observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform, guard)
         writer = results.Writer(request.out)
         try:

@@ -27,7 +27,8 @@ def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
         groups: dict[tuple, dict[str, Any]] = {}
         for o in observations:
             for decision in o.apply.get("decisions") or []:
-                _add(groups, decision, _role(o, decision), o.repeat)
+                role = _role(o, decision)
+                _add(groups, decision | {"told": (o.raw.get("inputs") or {}).get(role)}, role, o.repeat)
         told = [_tell(group, len(observations)) for group in groups.values()]
         options = next((_options(o.apply) for o in observations), "")
         found.append(
@@ -99,13 +100,14 @@ def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
 
 
 def _known(decision: dict[str, Any]) -> str:
-    """The inputs of the policy for the task, with their sources."""
-    found = []
+    """The inputs of the policy for the task, with their sources: what the plan calls declared is what the runner told it."""
+    found, told = [], decision.get("told") or {}
     for key, name in (("penalty", "penalty"), ("mpki", "MPKI")):
         estimate = decision.get(key)
         if isinstance(estimate, dict) and isinstance(estimate.get("value"), (int, float)):
-            found.append(f"{name} {estimate['value']:g} {estimate.get('source') or ''}".strip())
-    return ", ".join(found)
+            source = estimate.get("source") or ""
+            found.append(f"{name} {estimate['value']:.3g} {told.get('source', source) if source == 'declared' else source}".strip())
+    return ", ".join([*found, *([told["source"]] if str(told.get("source")).startswith("not measured") else [])])
 
 
 def _merge(told: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -89,6 +89,11 @@ class Numaplace:
         return self._json("apply", "--override", "--policy", policy_of(policy), "--engine", self.engine, *options,
                           *self._with_model(), "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
+    def measure_penalty(self, pid: int, phase: float) -> tuple[float, float | None]:
+        """Of a working task, and its misses per 1000 instructions; it runs away from its memory for two phases of so many seconds."""
+        found, = self._json("measure-penalty", "--flip", str(pid), "--sample", f"{round(phase * 1000)}ms", "--json")["tasks"]
+        return found["penalty"], found["mpki"]
+
     def restore(self, pids: list[int], pages: bool = False) -> str | None:
         """With the pages where they were before, if asked. None, or why it did not work."""
         done = self._run("restore", *["--pages"] * pages, *map(str, pids))

@@ -18,6 +18,7 @@ from ..host.distance import far_pair, far_shift, with_cpus
 from ..host.host_nodes import Node
 from ..host.topology import ordered
 from . import relative
+from .schedule import is_static
 from .suite import ALONE, MEMORY_ONLY, Suite, Task, Workload, check
 
 Levels = Mapping[str, list[Any]]
@@ -34,6 +35,8 @@ def expand(suite: Suite, nodes: list[Node]) -> Suite:
         return with_workloads(suite, far_apart(listed, nodes) if suite.nodes == 2 else listed, nodes)
     design = DESIGNS[suite.design]
     check_levels(suite, design)
+    if design.fixed and not is_static(suite):
+        raise UsageError(f"suite {suite.name}: has no placement: {design.fixed}: leave --placements out")
     made = design.make(suite.levels, nodes)
     workloads = tuple(w for w in (made if design.all_nodes else far_apart(made, nodes)) if fits(w, nodes))
     if not workloads:
@@ -203,7 +206,7 @@ def memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 def beside(on: int) -> tuple[Task, ...]:
     """A server with its memory there, its client beside it."""
-    return (Task("server", HOME, (on,), penalty=1.2, mpki=8), Task("client", HOME, (HOME,), penalty=1.05, mpki=2))
+    return (Task("server", HOME, (on,)), Task("client", HOME, (HOME,)))
 
 
 def redis_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
@@ -315,11 +318,12 @@ def core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[
 
 
 class Design:
-    """lacks: why its suites have no `spread`, no memory-only or no size relative to the machine."""
+    """lacks: why its suites have no `spread`, no memory-only or no size relative to the machine. fixed: why they have no
+    placement."""
 
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
-                 may: tuple[str, ...] = (), all_nodes: bool = False, lacks: dict[str, str] | None = None) -> None:
-        self.make, self.all_nodes, self.lacks = make, all_nodes, lacks or {}
+                 may: tuple[str, ...] = (), all_nodes: bool = False, lacks: dict[str, str] | None = None, fixed: str = "") -> None:
+        self.make, self.all_nodes, self.lacks, self.fixed = make, all_nodes, lacks or {}, fixed
         spread = () if "spread" in self.lacks else ("spread",)
         self.factors = dict.fromkeys(needed, True) | dict.fromkeys((*may, *spread), False)
 
@@ -331,6 +335,7 @@ LISTED = {"spread": "tasks may use every CPU of their node, as a policy finds th
 NO_CROSS = {MEMORY_ONLY: "a node without CPUs has no threads that could use the other's memory"}
 CACHES = {MEMORY_ONLY: "the lines are in caches; their memory is on the node of one of the two cores",
           "spread": "which cores are beside each other is its question"}
+PAIR = "it measures CPUs and memory of nodes that it names, which a placement would change"
 # Of single suites, beside what their design lacks.
 SUITE_LACKS = {
     "redis-tokens": {"size": "its keys are the words of a text, whose number its length does not give"},
@@ -345,9 +350,9 @@ DESIGNS = {
     "split": Design(split, "local", "remote", may=("workers", "memory")),
     "numa-stream": Design(numa_stream, "operation", "access", "memory", "threads", all_nodes=True),
     "cachetest": Design(cachetest, "pattern", "alpha", "size_kb", "memory", lacks=ONE_THREAD),
-    "latency-matrix": Design(latency_matrix, "chains", all_nodes=True, lacks=ONE_THREAD),
-    "loaded-latency": Design(loaded_latency, "memory", "mix", "load", "delay", all_nodes=True),
-    "core-to-core": Design(core_to_core, "apart", "state", "home", all_nodes=True, lacks=CACHES),
+    "latency-matrix": Design(latency_matrix, "chains", all_nodes=True, lacks=ONE_THREAD, fixed=PAIR),
+    "loaded-latency": Design(loaded_latency, "memory", "mix", "load", "delay", all_nodes=True, fixed=PAIR),
+    "core-to-core": Design(core_to_core, "apart", "state", "home", all_nodes=True, lacks=CACHES, fixed=PAIR),
     "memory-times": Design(memory_times, "experiment", "case", "memory", lacks=ONE_THREAD),
     "redis-times": Design(redis_times, "experiment", "size", "pipeline", "memory", lacks=SERVER),
     "redis-benchmark": Design(foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory", may=("case",),

@@ -30,7 +30,7 @@ from . import schedule
 from .suite import Suite, Workload
 
 FILL = 500e6   # bytes/s that a program fills and checks at, one thread in random order
-PASS = 10e9    # bytes/s of a node's memory in a work of so many passes, assumed
+WORK_SECONDS = 0.5  # s, of a fixed work, which is three times a placement, assumed
 PROCESS = 0.5  # s to start, look at and end the processes of an observation
 LEAD = 0.3     # s until the workers of an observation begin together
 UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
@@ -73,8 +73,7 @@ def computed(workload: Workload, suite: Suite) -> float | None:
     if workload.kind not in TIMED or options.get("operation") in WORK:
         return None
     fill = sum(footprint.of(workload, suite).values()) / FILL
-    work = options.get("passes", 0) * max(footprint.of(workload, suite).values()) / PASS
-    return PROCESS + LEAD + options.get("warm", 0.0) + options["seconds"] + suite.sample + fill + work
+    return PROCESS + LEAD + options.get("warm", 0.0) + options["seconds"] + suite.sample + fill + (0 if schedule.is_static(suite) else WORK_SECONDS)
 
 
 def within(suite: Suite, seconds: float, lab: str | None) -> Suite:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a policy is told, which is a level as others are: NAME#knows=measured#links=-20.
+"""What a policy is told, which is a level as others are: NAME#knows=declared#links=-20.
 
-    knows=declared   what the suite declares of its tasks, and what is counted of them (default)
-    knows=measured   what is counted alone
-    knows=nothing    neither
+    knows=measured   the penalty and MPKI that were measured of each task before, and what is counted of them (default)
+    knows=declared   what the suite declares of its tasks, and what is counted of them
+    knows=nothing    nothing of both
     links=PERCENT    by which the plan's contention model has the bandwidths between nodes wrong (default 0)
 
 Another word, as in none#2, makes a level of its own of the same policy.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from ...errors import UsageError
 
-KNOWS = ("declared", "measured", "nothing")
+KNOWS = ("measured", "declared", "nothing")
 MOST = 90  # percent
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 LINK = re.compile(r"^\[\[model\.link\]\]$.*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)

@@ -29,6 +29,11 @@ class Trial:
         return (self.workload.name, self.policy, self.repeat, self.warmup)
 
 
+def is_static(suite: Suite) -> bool:
+    """Whether its tasks stay where the design starts them."""
+    return bool(suite.design) and {level.partition("#")[0] for level in suite.policies} == {"none"}
+
+
 def make(suite: Suite) -> list[Trial]:
     """Warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
 

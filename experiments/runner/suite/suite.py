@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "suites"
 
 # Parameters of each kind of workload and the type that a value must have.
 PARAMETERS: dict[str, dict[str, type]] = {
-    "triad": {"size": str, "kernel": str, "seconds": float, "passes": int},
+    "triad": {"size": str, "kernel": str, "seconds": float, "warm": float},
     "redis": {"elements": int, "max_length": int, "load_pipeline": int, "pipeline": int},
     "memory": {"size": str, "kernel": str, "seconds": float, "warm": float, "pages": str},
     "loaded": {"size": str, "load_size": str, "seconds": float, "warm": float, "pages": str},
@@ -49,8 +49,8 @@ class Task:
     role: str
     runs_on: int
     memory_on: tuple[int, ...]
-    penalty: float = 1.0
-    mpki: float = 0.0
+    penalty: float | None = None  # as the suite declares them, for levels that ask for that
+    mpki: float | None = None
     threads: int = 1
     group: str = ""  # its bandwidth is also given as bandwidth_GROUP
 
@@ -204,8 +204,8 @@ def _task(table: Mapping[str, Any]) -> Task:
     nodes = tuple(where) if isinstance(where, list) else (_get(table, "memory_on", int),)
     if not nodes or list(nodes) != sorted(set(nodes)):
         raise UsageError(f"'memory_on' is a node, an ascending list of nodes or '{MEMORY_ONLY}'")
-    return Task(_get(table, "role", str), _get(table, "runs_on", int), nodes,
-                _get(table, "penalty", float), _get(table, "mpki", float))
+    declared = {key: _get(table, key, float) for key in ("penalty", "mpki") if key in table}
+    return Task(_get(table, "role", str), _get(table, "runs_on", int), nodes, **declared)
 
 
 def _levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -26,7 +26,7 @@ def links(text: str) -> list[float]:
 
 @pytest.mark.parametrize("level, wanted", [
     ("measured", Knowledge()), ("none#2", Knowledge()), ("n-mass:pages=stay#knows=nothing", Knowledge("nothing")),
-    ("measured#knows=measured#links=-20#2", Knowledge("measured", -20)), ("measured#links=+12.5", Knowledge("declared", 12.5))])
+    ("measured#knows=declared#links=-20#2", Knowledge("declared", -20)), ("measured#links=+12.5", Knowledge("measured", 12.5))])
 def test_a_level_says_what_its_policy_is_told(level: str, wanted: Knowledge) -> None:
     assert knowledge.of_level(level) == wanted
 

@@ -15,9 +15,9 @@ from experiments.runner.host.tool import Numaplace
 from experiments.runner.observe import Observer, page_sample
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
-from experiments.runner.workloads.mem import Triad
+from experiments.runner.workloads.mem import Memory
 
-SMALL = {"triad": {"size": "4M", "kernel": "auto", "seconds": 0.2, "passes": 2}}
+SMALL = {"triad": {"size": "4M", "kernel": "auto", "seconds": 0.2, "warm": 0.0}}
 MOVED = {"decisions": [{"pid": 1, "result": {"migrate": {"moved": 6}}}, {"pid": 2, "result": None}]}
 
 
@@ -28,7 +28,7 @@ def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
     workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
     trial = schedule.Trial(workload, "none", 0, 0, False)
     observer, record = Observer(suite, [node, node], Numaplace(), tmp_path), {"apply": None}
-    running = Triad(trial, suite, [node, node], tmp_path)
+    running = Memory(trial, suite, [node, node], tmp_path)
     try:
         running.start()
         seen = observer._ps(running, record)

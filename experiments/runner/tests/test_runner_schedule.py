@@ -88,7 +88,7 @@ def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
     ('role = "local-1"', 'role = "local-0"', "different roles"),
     ('role = "server"', 'role = "sever"', "its roles are server and client"),
     ("repeats = 3", 'repeats = "3"', "'repeats' is missing or not a int"),
-    ("penalty = 1.5, ", "", "'penalty' is missing"),
+    ("penalty = 1.5, ", "penalty = 'high', ", "'penalty' is missing or not a float"),
     ("load_pipeline = 256", "load_pipelin = 256", "redis.load_pipelin is not one of"),
     ("seconds = 0.02", "", "triad.seconds is missing"),
     ("redis = { elements = 500 }", "redis = { element = 500 }", "redis.element is not one of"),

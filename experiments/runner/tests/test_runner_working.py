@@ -8,35 +8,37 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from experiments.runner.host import host_nodes
 from experiments.runner.host.host_nodes import Node
 from experiments.runner.suite import designs, schedule
 from experiments.runner.suite import suite as suites
-from experiments.runner.workloads.mem import Triad
+from experiments.runner.workloads.mem import Memory
 
-SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01, "passes": 10000}}
+WORK = 10000 * (256 << 10) // 8  # operations
+SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01, "warm": 0.0}}
 
 
-def triad(tmp_path: Path, name: str = "contention-1L1R") -> Triad:
+def triad(tmp_path: Path, name: str = "contention-1L1R") -> Memory:
     suite = suites.load("policy-matrix")
     suite = replace(suite, parameters=suite.parameters | SMALL)
-    cpus = tuple(sorted(os.sched_getaffinity(0)))
-    distances = {0: 10}
-    here = [Node(0, cpus, distances, 1 << 20, 1 << 20)] * 2 + [Node(0, (), distances, 1 << 20, 1 << 20)]
+    here = host_nodes.nodes()[:1] * 2 + [Node(0, (), {0: 10}, 1 << 20, 1 << 20)]
     workload = next(w for w in designs.expand(suite, here).workloads if w.name == name)
-    return Triad(schedule.Trial(workload, "none", 0, 0, False), suite, here, tmp_path)
+    running = Memory(schedule.Trial(workload, "none", 0, 0, False), suite, here, tmp_path)
+    running.work = WORK
+    return running
 
 
-def threads(running: Triad) -> list[list[str]]:
+def threads(running: Memory) -> list[list[str]]:
     """What /proc says of each, from its state on."""
     return [path.read_text().rpartition(")")[2].split()
             for pid in running.pids for path in Path(f"/proc/{pid}/task").glob("*/stat")]
 
 
-def ticks(running: Triad) -> int:
+def ticks(running: Memory) -> int:
     return sum(int(word) for thread in threads(running) for word in thread[11:13])
 
 
-def ticks_at_rest(running: Triad) -> int:
+def ticks_at_rest(running: Memory) -> int:
     """Once all sleep: a task that has just answered still runs for some steps."""
     deadline = time.monotonic() + 60
     while any(thread[0] != "S" for thread in threads(running)):
@@ -79,7 +81,7 @@ def test_a_work_has_one_time_that_what_is_done_meanwhile_is_a_part_of(tmp_path: 
             time.sleep(one + 2)  # far longer than the work on a busy host
         assert running.solved < one + 2, "tasks go on in turns, which are no part of the work"
         found = running.measure().metrics
-        assert found[0]["name"] == "bandwidth" and found[-1] == {"name": "time_to_solution", "unit": "s", "value": running.solved}
+        assert found[0]["name"] == "bandwidth"
         assert running.verify() == "ok"
     finally:
         running.stop()
@@ -95,7 +97,7 @@ def test_the_work_is_the_same_in_every_observation(tmp_path: Path) -> None:
         program.send = lambda text: (said.append(text), send(text))[1]
         with running.working(0):
             pass
-        assert said[0] == f"work {10000 * (256 << 10) // 8}"
+        assert said[0] == f"work {WORK}"
         assert not said[1:] or said[1].startswith("run ")
     finally:
         running.stop()
@@ -109,6 +111,6 @@ def test_a_task_whose_memory_is_on_a_node_without_cpus_starts_on_its_own(tmp_pat
         with running.working(0):
             pass
         assert running.measure().metrics[0]["value"] > 0 and running.verify() == "ok"
-        assert {os.sched_getaffinity(pid) == os.sched_getaffinity(0) for pid in running.pids} == {True}
+        assert all(os.sched_getaffinity(pid) <= os.sched_getaffinity(0) for pid in running.pids)
     finally:
         running.stop()

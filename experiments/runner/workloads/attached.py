@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import CannotError, ExperimentError
@@ -23,6 +25,7 @@ class Attached(RunningWorkload):
 
     as_found = True
     runs_already = True
+    works = False
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         super().__init__(trial, suite, nodes, scratch)
@@ -75,6 +78,11 @@ class Attached(RunningWorkload):
             raise CannotError(f"instructions of pid {unknown['pid'] if unknown else self.pids[0]} cannot be counted: {why}: give a "
                               "count of the program's by --url and --metric")
         return sum(task["ipc"]["value"] * task["cycles"]["value"] for task in tasks)
+
+    @contextmanager
+    def working(self, turn: float) -> Iterator[float]:
+        """They do what they do, and are not watched: no policy of theirs needs it."""
+        yield 0.0
 
     def verify(self) -> str:
         return "ok" if len(self.alive()) == len(self.pids) else "a process ended meanwhile"

@@ -40,6 +40,7 @@ class Command(RunningWorkload):
     """One program that ends, or a server and a client that ends."""
 
     as_found = True
+    works = False
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         super().__init__(trial, suite, nodes, scratch)

@@ -13,14 +13,14 @@ from ..suite.suite import Suite
 from .attached import Attached
 from .command import Command
 from .latency import Handover, Loaded
-from .mem import Memory, Triad
+from .mem import Memory
 from .memtier import RedisMemtier
 from .redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
 from .stealing import Stealing
 from .workload import RunningWorkload
 
 KINDS: dict[str, type[RunningWorkload]] = {
-    "triad": Triad, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
+    "triad": Memory, "memory": Memory, "redis": Redis, "redis-times": RedisTimes,
     "redis-benchmark": RedisBenchmark, "redis-memtier": RedisMemtier, "stealing": Stealing,
     "loaded": Loaded, "handover": Handover, "command": Command, "running": Attached,
 }

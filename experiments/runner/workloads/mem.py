@@ -19,13 +19,11 @@ from ..host.host_nodes import Node, format_list
 from ..host.process import Program
 from ..host.tool import Numaplace
 from ..host.topology import SPREADS, ordered
-from ..kinds import footprint
 from ..suite.schedule import Trial
 from ..suite.suite import Suite, Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
-WORD = 8  # bytes of an element of a triad
-TURN = 0.02  # s, of a task whose work is over before the others'
+TURN = 0.02  # s, of a task whose work is over, where nothing is watched
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
 STREAM = ("copy", "scale", "sum", "triad")
@@ -33,20 +31,25 @@ OPTIONS = ("size", "pages", "stride", "group", "chains", "pattern", "alpha", "ac
 
 
 class Memory(RunningWorkload):
-    """A process for each task, a CPU for each thread; its pages are where its kernel was told."""
+    """A process for each task, a CPU for each thread; its pages are where its kernel was told.
+
+    In a run with placements a process has the same CPUs, but its threads are not bound to one each, so that a placement may
+    take it elsewhere; it is placed while it does a fixed work, whose end is timed.
+    """
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
         super().__init__(trial, suite, nodes, scratch)
-        self.operation = self.options.get("operation", "")
+        self.operation = self.options.get("operation", "triad")
         spread = self.options.get("spread", SPREADS[0])
         self.free = {k: list(ordered(node.places, spread)) for k, node in enumerate(nodes)}
+        self.turns: dict[int, dict[str, Any]] = {}  # the last of each process, by its number
 
     def start(self) -> None:
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
         for task in self.tasks:
             cpus = self.cpus[task.role]
             self.run(task, [HERE.programs / "np-mem", self.kernel_of(task), *self.words(task),
-                            "--cpus", format_list(cpus), *self.pinning()], cpus=self.loaded_on(cpus))
+                            "--cpus", format_list(cpus), *([] if self.placed else ["--pin"])], cpus=self.loaded_on(cpus))
         self.said = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
 
     def kernel_of(self, task: Task) -> str:
@@ -58,11 +61,9 @@ class Memory(RunningWorkload):
         return tuple(taken)
 
     def loaded_on(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Where the program starts, before it goes to its own CPUs."""
-        return cpus
-
-    def pinning(self) -> list[str]:
-        return ["--pin"]
+        """Where the program starts, before it goes to its own CPUs: one that is placed on the node of its memory, so that what
+        the loader touches is there too."""
+        return None if self.placed else cpus
 
     def words(self, task: Task) -> list[str]:
         """The options that this kernel has, and where its memory is to be."""
@@ -74,26 +75,37 @@ class Memory(RunningWorkload):
         return [*words, "--seed", str(self.seed), "--threads", str(task.threads), "--mem", format_list(nodes)]
 
     @contextmanager
-    def working(self, seconds: float) -> Iterator[float]:
-        """All tasks work, in turns of so many seconds, until what is done meanwhile is done."""
-        if not seconds:
-            yield 0.0
-            return
+    def working(self, turn: float) -> Iterator[float]:
+        """The clock starts, the work, and what is done meanwhile. A task whose work is over goes on in turns, so that
+        the others' work and what is counted stay what they are until the placement is there too."""
         over = threading.Event()
-        with ThreadPoolExecutor(1) as pool:
-            turns = pool.submit(self.work_until, over, seconds)
+        with ThreadPoolExecutor(len(self.programs)) as pool:
+            begin = time.monotonic()
+            left = Countdown(len(self.programs), over)
+            tasks = [pool.submit(self._solve, program, turn, left) for program in self.programs.values()]
             try:
-                yield seconds
+                yield turn
             finally:
-                over.set()
-            turns.result()
+                left.one()
+            self.solved = max(task.result() for task in tasks) - begin
 
-    def work_until(self, over: threading.Event, seconds: float) -> None:
-        while not over.is_set():
-            for program in self.programs.values():
-                program.send(f"run {seconds}")
-            for program in self.programs.values():
-                program.receive("result", seconds + WORK_LIMIT)
+    def _solve(self, program: Program, turn: float, left: Countdown) -> float:
+        """When the work was done, by the clock that the programs have too. Without a work, turns are timed alone."""
+        finished = 0.0
+        try:
+            if self.work:
+                program.send(f"work {self.work}")
+                finished = program.receive("result", WORK_LIMIT)["finished"]
+        finally:
+            left.one()
+        while not left.over.is_set():
+            program.send(f"run {turn or TURN}")
+            self.turns[program.pid] = program.receive("result", turn + WORK_LIMIT)
+        return finished
+
+    def rate(self) -> float:
+        """Operations per second of the fastest task in its last turn."""
+        return max(r["operations"] / (r["finished"] - r["started"]) for r in self.turns.values())
 
     def measure(self) -> Measured:
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
@@ -177,61 +189,3 @@ class Countdown:
             self.left -= 1
             if not self.left:
                 self.over.set()
-
-
-class Triad(Memory):
-    """Free to be placed: threads may use all CPUs of their node, and the arrays' policy is taken away. It is placed
-    while it does a work of so many passes over its arrays, whose end is timed."""
-
-    def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
-        RunningWorkload.__init__(self, trial, suite, nodes, scratch)
-        self.operation = "triad"
-
-    def take_cpus(self, task: Task) -> tuple[int, ...]:
-        return self.nodes[task.runs_on].cpus
-
-    def loaded_on(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
-        """On the node of its memory, so that what the loader touches is there too."""
-        return None
-
-    def pinning(self) -> list[str]:
-        return []
-
-    @contextmanager
-    def working(self, seconds: float) -> Iterator[float]:
-        """The clock starts, the work, and what is done meanwhile. A task whose work is over goes on in turns, so that
-        the others' work and what is counted stay what they are until the placement is there too."""
-        operations = self.options["passes"] * (footprint.bytes_of(self.options["size"]) // WORD)
-        over = threading.Event()
-        with ThreadPoolExecutor(len(self.programs)) as pool:
-            begin = time.monotonic()
-            left = Countdown(len(self.programs), over)
-            tasks = [pool.submit(self._solve, program, operations, seconds or TURN, left) for program in self.programs.values()]
-            try:
-                yield seconds
-            finally:
-                left.one()
-            self.solved = max(task.result() for task in tasks) - begin
-
-    def _solve(self, program: Program, operations: int, turn: float, left: Countdown) -> float:
-        """When the work was done, by the clock that the programs have too."""
-        try:
-            program.send(f"work {operations}")
-            finished = program.receive("result", WORK_LIMIT)["finished"]
-        finally:
-            left.one()
-        while not left.over.is_set():
-            program.send(f"run {turn}")
-            program.receive("result", turn + WORK_LIMIT)
-        return finished
-
-    def measure(self) -> Measured:
-        found = super().measure()
-        found.metrics.append(metric("time_to_solution", "s", self.solved))
-        return found
-
-    def bandwidths(self) -> list[dict[str, Any]]:
-        return super().bandwidths()[:2]
-
-    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        return RunningWorkload.read_tasks(self, numaplace)

@@ -19,7 +19,8 @@ class RedisMemtier(ForeignClient):
 
     def measure(self) -> Measured:
         o = self.options
-        self._run("--ratio", "1:0", "--key-pattern", "S:S", "--clients", "1", "--requests", str(o["keys"]))
+        self.begin()
+        self._fill()
         found = self._run("--ratio", o["ratio"], "--key-pattern", "R:R", "--clients", str(o["clients"]),
                           "--requests", str(o["requests"]), "--pipeline", str(o["pipeline"]))
         try:
@@ -31,6 +32,13 @@ class RedisMemtier(ForeignClient):
         except KeyError as error:
             raise ExperimentError(f"{PROGRAM}: its JSON has no {error}; take version 2") from None
         return Measured(metrics, [], {"server": {kind: totals_of(found[kind]) for kind in ("Sets", "Gets", "Totals")}})
+
+    def work_once(self) -> None:
+        self._fill()
+
+    def _fill(self) -> None:
+        keys = str(self.options["keys"])
+        self._run("--ratio", "1:0", "--key-pattern", "S:S", "--clients", "1", "--requests", keys)
 
     def _run(self, *words: str) -> dict[str, Any]:
         """Of its JSON, what it says of the whole run."""

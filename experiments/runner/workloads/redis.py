@@ -21,6 +21,7 @@ from ...places import HERE
 from ..host.counters import Counting
 from ..host.process import set_cpus
 from ..host.tool import last_line
+from ..host.topology import SPREADS, ordered
 from ..kinds.footprint import STRUCTURES
 from ..suite.suite import Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
@@ -39,23 +40,36 @@ class Redis(RunningWorkload):
 
     Their memory policy is the one of a deployment that pinned memory to the wrong node: preferred
     on the first node, for what is allocated later too, until a placement policy changes it. Both
-    allocators keep what they have freed, so that few pages are new after loading.
+    allocators keep what they have freed, so that few pages are new after loading. Each has a CPU of its own until it is
+    placed: what is counted there is its own.
     """
 
     def start(self) -> None:
-        server, client = self.tasks
-        path = self.start_server(server, None)
         structure = self.trial.workload.name.removeprefix("redis-")
         elements = self.options["elements"] * (STRUCTURES if structure == "keys" else 1)
+        self.start_loaded(structure, elements, self.options["load_pipeline"])
+
+    def start_loaded(self, structure: str, elements: int, pipeline: int) -> None:
+        """Server and client, which have once been through all that is measured: both heaps grow to their full size on the
+        node of their memory, not where they run."""
+        server, client = self.tasks
+        path = self.start_server(server, None)
         self.run(client, self._client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
-        self.loaded = self._phase("load", self.options["load_pipeline"])
-        # Once through all that is measured: both heaps grow to their full size here, not over there.
-        self._phase("update", self.options["load_pipeline"])
+        self.loaded = self._phase("load", pipeline)
+        self._phase("update", pipeline)
+        self.send_to_own_cpus()
+
+    def send_to_own_cpus(self) -> None:
+        free = {k: list(ordered(node.places, SPREADS[0])) for k, node in enumerate(self.nodes)}
         for task in self.tasks:
-            set_cpus(self.programs[task.role].pid, self.nodes[task.runs_on].cpus)
+            cpus = free[task.runs_on]
+            set_cpus(self.programs[task.role].pid, [cpus.pop(0)] if len(cpus) > 1 else self.nodes[task.runs_on].cpus)
+
+    def work_once(self) -> None:
+        self._phase("update", self.options["pipeline"])
 
     def start_server(self, task: Task, cpus: tuple[int, ...] | None) -> Path:
-        path = self.scratch / "redis.sock"
+        self.path = path = self.scratch / "redis.sock"
         path.unlink(missing_ok=True)
         self.log = self.scratch / "redis.log"
         self.run(task, [redis_server(), "--port", "0", "--unixsocket", path, "--save", "",
@@ -92,6 +106,14 @@ class Redis(RunningWorkload):
         self.programs["client"].send(f"{name} {pipeline}")
         return self.programs["client"].receive("result", WORK_LIMIT)
 
+    def ask(self, command: str) -> str:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.connect(str(self.path))
+            server.sendall(command.encode() + b"\r\n")
+            with server.makefile("rb") as answer:
+                first = answer.readline()
+                return (first[1:] if first[:1] in (b":", b"+") else answer.read(int(first[1:]))).decode()
+
     def measure(self) -> Measured:
         updated = self._phase("update", self.options["pipeline"])
         marks = [f"{updated['errors']} commands failed"] if updated["errors"] else []
@@ -111,9 +133,12 @@ class Redis(RunningWorkload):
 
 
 class RedisTimes(Redis):
-    """As the papers time it: fill, then go over all; the server's memory stays where it was put."""
+    """As the papers time it: fill, then go over all; the server's memory stays where it was put, or is placed before."""
 
     def start(self) -> None:
+        if self.placed:
+            self.start_loaded(self.options["structure"], self.options["elements"], self.options["pipeline"])
+            return
         server, client = self.tasks
         on = {task.role: self.nodes[task.runs_on].cpus for task in self.tasks}
         path = self.start_server(server, on["server"])
@@ -122,6 +147,8 @@ class RedisTimes(Redis):
 
     def measure(self) -> Measured:
         pipeline, cpus = self.options["pipeline"], self.nodes[self.tasks[0].runs_on].cpus
+        if self.placed:
+            self.ask("FLUSHALL SYNC")  # the heap stays where it is
         with Counting(cpus, self.options["interval"]) as counting:
             load, update = self._phase("load", pipeline), self._phase("update", pipeline)
         seconds = load["seconds"] + update["seconds"]
@@ -134,11 +161,21 @@ class RedisTimes(Redis):
 
 
 class ForeignClient(Redis):
-    """redis-server, which a program of others loads; what it asked for is counted by the server."""
+    """redis-server, which a program of others loads; what it asked for is counted by the server. The client stays on the
+    node that the server started on, also where a placement takes the server elsewhere."""
 
     def start(self) -> None:
         server, = self.tasks
-        self.path = self.start_server(server, self.nodes[server.runs_on].cpus)
+        self.start_server(server, self.nodes[server.runs_on].cpus)
+        if self.placed:
+            self.work_once()
+            self.send_to_own_cpus()
+
+    def begin(self) -> None:
+        """What is measured begins with an empty server, whose heap stays where it is."""
+        if self.placed:
+            self.ask("FLUSHALL SYNC")
+        self.ask("CONFIG RESETSTAT")
 
     def call(self, *words: str | Path) -> str:
         """The output of the client, which runs beside the server."""
@@ -151,14 +188,6 @@ class ForeignClient(Redis):
         if done.returncode:
             raise ExperimentError(f"{name}: {last_line(done.stderr) or last_line(done.stdout)}")
         return done.stdout
-
-    def ask(self, command: str) -> str:
-        with socket.socket(socket.AF_UNIX) as server:
-            server.connect(str(self.path))
-            server.sendall(command.encode() + b"\r\n")
-            with server.makefile("rb") as answer:
-                first = answer.readline()
-                return (first[1:] if first[:1] in (b":", b"+") else answer.read(int(first[1:]))).decode()
 
     def calls(self) -> dict[str, tuple[int, int]]:
         return command_calls(self.ask("INFO commandstats"))
@@ -175,13 +204,16 @@ class RedisBenchmark(ForeignClient):
         o = self.options
         groups = [(tests, self._enough(tests, requests)) for tests, requests in
                   ((o["tests"], o["requests"]), (o["range_tests"], o["range_requests"])) if tests]
-        self.ask("CONFIG RESETSTAT")
+        self.begin()
         self.asked = {row["test"]: (row, asked) for tests, requests in groups for row, asked in self._timed(tests, requests)}
         rows = [row | {"requests": requests} for row, requests in self.asked.values()]
         metrics = [metric(command_name(row["test"]), "ops/s", float(row["rps"])) for row in rows]
         metrics += [metric(f"{command_name(row['test'])}_{name}", "us", 1000 * float(row[column]))
                     for row in rows for name, column in LATENCIES.items() if column in row]
         return Measured(metrics, [], {"server": {"rows": rows}})
+
+    def work_once(self) -> None:
+        self._rows(self.options["tests"], self.options["requests"])
 
     def _timed(self, tests: str, requests: int) -> list[tuple[dict[str, str], int]]:
         """With the requests of each; more of them where a pilot that the host held up asked for too few to be timed."""

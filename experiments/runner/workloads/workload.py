@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +16,7 @@ from ...errors import ExperimentError
 from ..host.host_nodes import Node
 from ..host.process import Program
 from ..host.tool import Numaplace
-from ..suite.schedule import Trial
+from ..suite.schedule import Trial, is_static
 from ..suite.suite import Suite, Task
 
 START_LIMIT = 120  # s, for a program to be ready; generous, the lab is slow
@@ -40,6 +43,7 @@ class RunningWorkload:
     on_every_node = False  # whether its threads are
     as_found = False       # whether its tasks are where the kernel has put them, with inputs that nobody declares
     runs_already = False   # whether its processes are the user's: their pages go back where they were
+    works = True           # whether `working` has its tasks do something
     before_exec: Callable[[], None] = staticmethod(lambda: None)  # of a mechanism, in each program's process
     bound = False          # whether a mechanism has chosen the programs' CPUs by that
 
@@ -49,6 +53,10 @@ class RunningWorkload:
         self.seed = suite.seed + trial.repeat
         self.trial, self.nodes, self.scratch = trial, nodes, scratch
         self.programs: dict[str, Program] = {}
+        self.placed = not is_static(suite)
+        self.work = 0      # of the fixed work during which it is placed: operations of each task, or so many times `work_once`
+        self.solved = 0.0  # s, that the work took
+        self._rate = 0.0
 
     def start(self) -> None:
         raise NotImplementedError
@@ -56,10 +64,37 @@ class RunningWorkload:
     def measure(self) -> Measured:
         raise NotImplementedError
 
+    def work_once(self) -> None:
+        """A part of the work that `working` repeats."""
+        raise NotImplementedError
+
     @contextmanager
-    def working(self, seconds: float) -> Iterator[float]:
-        """Yields for how long the tasks can be watched at work: these wait, and nothing can be counted."""
-        yield 0.0
+    def working(self, turn: float) -> Iterator[float]:
+        """The tasks do the fixed work, and go on until what is done meanwhile is done. Yields for how many seconds they can be
+        watched at work."""
+        over = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            begin = time.monotonic()
+            done = pool.submit(self._work_until, over)
+            try:
+                yield turn
+            finally:
+                over.set()
+            self.solved = done.result() - begin
+
+    def _work_until(self, over: threading.Event) -> float:
+        for _ in range(self.work):
+            self.work_once()
+        finished = time.monotonic()
+        while not over.is_set():
+            begin = time.monotonic()
+            self.work_once()
+            self._rate = 1 / (time.monotonic() - begin)
+        return finished
+
+    def rate(self) -> float:
+        """Of the work, per second, as it was done last without a fixed one."""
+        return self._rate
 
     def verify(self) -> str:
         raise NotImplementedError

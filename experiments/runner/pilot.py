@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is measured of a workload once a boot, before its first placement: its tasks' inputs, and how much work it takes.
+
+A policy is told the penalty and the MPKI of each task, as `numaplace measure-penalty --flip` has them of the task working
+alone with its memory on its own node. The fixed work, during which a placement acts, takes three times what a placement
+takes, at the speed that the workload has as it starts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..errors import CannotError, ExperimentError
+from .host.calibration import links_wrong
+from .host.tool import Numaplace, policy_of
+from .suite import knowledge
+from .suite.schedule import Trial
+from .suite.suite import Task, Workload
+from .workloads.workload import RunningWorkload
+
+BASELINE = "none"
+TIMES = 3              # that the work takes as long as a placement
+STEP = 10 ** 0.1       # between two amounts of work: boots whose placements take about as long have the same
+FLIP = 0.02  # s, of each of a flip's four phases
+TURN = 0.25  # s: between two turns a task waits, and what its CPU counts then is others' work
+Start = Callable[[Trial], RunningWorkload]
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a policy is told of a task; source says where it comes from, or why nothing is known. A penalty below 1 is one
+    that the measurement does not tell from none."""
+
+    penalty: float | None
+    mpki: float | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Pilot:
+    inputs: dict[str, Input]  # by role
+    work: int                 # as RunningWorkload.work
+    apply_s: float            # s, of the placement that it was measured with
+
+
+def carry_out(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
+    """levels: the suite's placements. timed: whether times mean anything here."""
+    placing = [level for level in levels if policy_of(level) != BASELINE]
+    wanted = {knowledge.of_level(level).knows for level in placing}
+    inputs = measure_inputs(trial, start, numaplace) if timed and "measured" in wanted else {}
+    running = start(replace(trial, policy=placing[0]))
+    try:
+        running.start()
+        begin = time.monotonic()
+        with running.working(turn) as sample:
+            numaplace.apply(placing[0], running.pids, arguments(running, inputs), sample)
+            seconds = time.monotonic() - begin
+        work = amount(TIMES * seconds * running.rate())
+        numaplace.restore(running.pids)
+    finally:
+        running.stop()
+    return Pilot(inputs, work, seconds)
+
+
+def amount(least: float) -> int:
+    """The next step of a geometric series, one at least."""
+    return max(1, math.ceil(STEP ** math.ceil(math.log(max(least, 1), STEP))))
+
+
+def measure_inputs(trial: Trial, start: Start, numaplace: Numaplace) -> dict[str, Input]:
+    """Tasks that differ in nothing but their place have the same."""
+    found: dict[tuple[str, int], Input] = {}
+    for task in trial.workload.tasks:
+        kind = kind_of(task, trial.workload)
+        if kind not in found:
+            found[kind] = measure_input(trial, task, start, numaplace)
+    return {task.role: found[kind_of(task, trial.workload)] for task in trial.workload.tasks}
+
+
+def kind_of(task: Task, workload: Workload) -> tuple[str, int]:
+    return "" if workload.kind in ALONE else task.role, task.threads
+
+
+# Kinds whose tasks are processes of one program that need none of the others.
+ALONE = ("memory", "triad")
+
+
+def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) -> Input:
+    """The task with its memory on the node that it runs on, the others beside it where it needs them."""
+    needed = (task,) if trial.workload.kind in ALONE else trial.workload.tasks
+    tasks = tuple(replace(one, memory_on=(one.runs_on,)) for one in needed)
+    running = start(replace(trial, workload=replace(trial.workload, tasks=tasks)))
+    try:
+        running.start()
+        with running.working(TURN):
+            pid = next(pid for pid, one in zip(running.pids, tasks, strict=True) if one.role == task.role)
+            penalty, mpki = numaplace.measure_penalty(pid, FLIP)
+        return Input(max(1.0, penalty), mpki, "measured alone, local and remote, before the placement")
+    except (CannotError, ExperimentError) as error:
+        return Input(None, None, f"not measured: {error}")
+    finally:
+        running.stop()
+
+
+def arguments(running: RunningWorkload, inputs: dict[str, Input]) -> list[str]:
+    """Of --assume."""
+    known = [(pid, inputs[task.role]) for pid, task in zip(running.pids, running.tasks, strict=True) if task.role in inputs]
+    return [f"pid={pid}" + "".join(f",{name}={value:g}" for name, value in (("penalty", found.penalty), ("mpki", found.mpki)))
+            for pid, found in known if None not in (found.penalty, found.mpki)]
+
+
+def declared(tasks: tuple[Task, ...]) -> dict[str, Input]:
+    return {task.role: Input(task.penalty, task.mpki, "declared by the suite") for task in tasks
+            if None not in (task.penalty, task.mpki)}
