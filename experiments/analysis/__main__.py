@@ -22,7 +22,7 @@ from .runs.results import ResultsError
 
 
 def report(args: argparse.Namespace) -> None:
-    from .pages import memory_figures, pdf, report, report_all, summary, text_table
+    from .pages import memory_figures, pdf, placement_table, report, report_all, summary, text_table
     from .runs.results import read
 
     runs = report_all.runs(args.directory)
@@ -35,9 +35,8 @@ def report(args: argparse.Namespace) -> None:
         page, chapters = report.make(args.directory)
         written = [summary.write(args.directory, chapters), page]
         results = read(args.directory)
-        if report.placed_by_policies(results):
-            text_table.show(args.directory)
-            text_table.show_regret(results)
+        placement_table.show(results)
+        text_table.show_regret(results)
         for section in memory_figures.sections(results):
             print(memory_figures.as_text(section), end="\n\n")
         if chapters:

@@ -104,9 +104,9 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one.add_argument("--boots", type=int, metavar="N",
                      help="in the lab: shares the repeats out over N boots, each with every combination, or of a multiple of the repeats "
-                          "with some workloads (1, or what the suite says)")
+                          "with some workloads (one a repeat, or what the suite says)")
     one.add_argument("--jobs", type=int, metavar="N",
-                     help="in the lab: so many of the boots side by side (1; of a suite's own boots one a processor)")
+                     help="in the lab: so many of the boots side by side (one a processor; of --boots 1)")
     one.add_argument("--share", type=int, nargs=2, metavar=("BOOT", "BOOTS"), help=argparse.SUPPRESS)  # what the host tells the guest
     one.add_argument("--budget", metavar="TIME", type=estimate.budget,
                      help="as many repeats as fit, as in 8h or 1h30min; none begins later")
@@ -180,9 +180,10 @@ def request_of(args: argparse.Namespace) -> Request:
 
 
 def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
-    """And how many of them run side by side. A functional machine uses several processors itself."""
-    own = args.lab is not None and args.boots is None and args.repeat_until_ci is None
-    boots = shares.fitting(suite, suite.boots) if own else 1 if args.boots is None else args.boots
+    """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
+    known before how many there will be. A functional machine uses several processors itself."""
+    own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
+    boots = shares.fitting(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
     usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
     jobs = usual if args.jobs is None else args.jobs
     if not 1 <= jobs <= max(1, boots):
@@ -294,8 +295,6 @@ def command_run(args: argparse.Namespace) -> int:
     if args.all:
         return command_run_all(args)
     request = request_of(args)
-    if not in_lab():
-        print(power_of(request.suite.repeats), flush=True)
     if args.lab is not None:
         from . import run_in_lab
         name = lab_machine(args, request.suite)
@@ -312,22 +311,41 @@ def command_run(args: argparse.Namespace) -> int:
     return 0
 
 
-def power_of(repeats: int) -> str:
-    from ..analysis.stats import power
-    try:
-        return power.statement(repeats)
-    except ImportError as error:
-        return f"power: not known, {error.name} is not installed: run 'make setup'"
-
-
 def decided(suite: suites.Suite, machine: str) -> list[str]:
     """Which of the papers' statements the run can decide, before it begins."""
     try:
         from ..analysis.papers import advance
-    except ImportError:  # power_of() has said it
+    except ImportError:
         return []
     checks = advance.decides(suite, machine)
     return [f"{advance.head(suite, machine, checks)}; numaplace experiment list --decides names them\n"] if checks else []
+
+
+def command_run_and_tell(args: argparse.Namespace) -> int:
+    """What was measured is told also where something was not."""
+    try:
+        status = command_run(args)
+    except (UsageError, CannotError):
+        raise
+    except ExperimentError:
+        tell_results(args)
+        raise
+    tell_results(args)
+    return status
+
+
+def tell_results(args: argparse.Namespace) -> None:
+    if args.all or in_lab():
+        return
+    try:
+        from ..analysis.pages import placement_table
+        from ..analysis.runs.results import read
+    except ImportError as error:
+        print(f"the table of the results needs {error.name}: run 'make setup'")
+        return
+    out = args.out or Path("results") / suites.load(args.suite).name
+    if results.reached(out):
+        placement_table.show(read(out))
 
 
 def command_tune(args: argparse.Namespace) -> int:
@@ -381,7 +399,7 @@ def command_analysis(args: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
-    commands = {"list": command_list, "run": command_run, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
+    commands = {"list": command_list, "run": command_run_and_tell, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
                 "mechanisms": command_mechanisms,
                 "report": command_analysis, "compare": command_analysis, "export": command_analysis,
                 "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}

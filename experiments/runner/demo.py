@@ -79,11 +79,10 @@ def run(words: list[str], experiment: Callable[[list[str]], int]) -> int:
 
 
 def show() -> None:
-    from ..analysis.pages import report, summary, text_table
+    from ..analysis.pages import report, summary
 
     summary.write(OUT)
     page = report.write(OUT)
-    text_table.show(OUT)
     print(f"\nThe report, with a figure for every workload: {page.resolve()}")
 
 

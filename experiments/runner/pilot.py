@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import CannotError, ExperimentError
-from .host.calibration import links_wrong
 from .host.tool import Numaplace, policy_of
 from .suite import knowledge
 from .suite.schedule import Trial

@@ -9,7 +9,7 @@ from typing import Any
 from .. import papers
 from ..papers.chapter import NO_POLICY
 from ..policies import agreement, matrix
-from ..policies.speedup import Speedup
+from ..policies.decision import Decision
 from ..runs.results import Results, ResultsError, read
 from . import report, summary
 from .summary import notes, write_text
@@ -83,8 +83,8 @@ def _agreement(suite: agreement.Suite) -> dict[str, Any]:
     }
 
 
-def _speedup(found: Speedup | None) -> tuple[str, str]:
-    return (agreement.verdict(found), f"{matrix.times(found.value)}, {matrix.limits(found)}") if found else ("not measured", "")
+def _speedup(found: Decision | None) -> tuple[str, str]:
+    return (agreement.verdict(found), f"{matrix.times(found.value)}, {found.limits()}") if found else ("not measured", "")
 
 
 def _part(results: Results, chapters: list[papers.Chapter], name: str) -> dict[str, Any]:

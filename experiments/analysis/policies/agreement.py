@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..runs.results import Results, natural, policy_rank, text_of
-from .speedup import Speedup, speedups, told
+from .decision import FASTER, OPEN, SLOWER, Decision
+from .speedup import decide, told
 
-FASTER, SLOWER, OPEN = "faster", "slower", "not decided"
 HOLDS, DIFFERS, NOT_ALL, NONE = "holds on all", "differs", "not shown on all", "not shown on any"
 
 
@@ -28,7 +28,7 @@ class Conclusion:
 
     workload: str
     policy: str
-    found: tuple[Speedup | None, ...]  # in the order of the places
+    found: tuple[Decision | None, ...]  # in the order of the places
 
     @property
     def verdicts(self) -> list[str]:
@@ -57,7 +57,7 @@ class Suite:
         return [one for one in self.conclusions if one.agreement == agreement]
 
 
-def verdict(found: Speedup) -> str:
+def verdict(found: Decision) -> str:
     if not found.significant:
         return OPEN
     return FASTER if found.value > 1 else SLOWER
@@ -82,7 +82,7 @@ def kernel(results: Results) -> str:
 
 
 def _suite(name: str, places: Sequence[Place]) -> Suite:
-    found = [speedups(place.results) for place in places]
+    found = [decide(place.results) for place in places]
     keys = sorted({key for one in found for key in one}, key=lambda key: (natural(key[0]), policy_rank(key[1])))
     made = [Conclusion(*key, tuple(one.get(key) for one in found)) for key in keys]
     return Suite(name, tuple(places), tuple(one for one in made if len(one.verdicts) > 1))

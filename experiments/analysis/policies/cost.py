@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The migration's price: the measured time of a work with it in it, and how long a task must run until it has paid."""
+"""The migration's price: how long a task must run until it has paid."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 
 from ..runs.results import Results
-from ..stats.intervals import Interval, Ratio, ratio, t_interval
-from .speedup import BASELINE, Speedup, speedups
+from ..stats.intervals import Interval, t_interval
+from .decision import Decision
+from .speedup import decide
 
-SOLUTION = "time_to_solution"  # metric: seconds of a work that is the same under every policy, from before its placement
 NEVER = math.inf
 
 
@@ -19,7 +19,7 @@ class Cost:
     """Of one workload under one policy. Seconds are those in which pages moved: starting the program, reading and
     planning are none of a placement's price, as the baseline's tasks would have waited for them too."""
 
-    speedup: Speedup
+    speedup: Decision
     seconds: Interval
     bytes: float
 
@@ -42,29 +42,13 @@ def paid(seconds: float, speedup: float) -> float:
 
 def costs(results: Results) -> dict[tuple[str, str], Cost | None]:
     """By workload and policy; None where the run did not record it, as older runs do not."""
-    return {key: _cost(results, speedup) for key, speedup in speedups(results).items()}
+    return {key: _cost(results, speedup) for key, speedup in decide(results).items()}
 
 
-def _cost(results: Results, speedup: Speedup) -> Cost | None:
+def _cost(results: Results, speedup: Decision) -> Cost | None:
     found = [o.raw["cost"] for o in results.select_independent(speedup.workload, speedup.policy)
              if isinstance(o.raw.get("cost"), dict)]
     if not found:
         return None
     seconds = t_interval([float(c["move_s"]) for c in found])
     return Cost(speedup, seconds, sum(float(c["moved_bytes"]) for c in found) / len(found))
-
-
-@dataclass(frozen=True)
-class Solution:
-    """Measured times of the work; faster is the baseline's over the policy's, with Fieller's limits."""
-
-    ours: Interval
-    base: Interval
-    faster: Ratio
-
-
-def solution(results: Results, workload: str, policy: str) -> Solution | None:
-    """None where the tasks do no fixed work, as in older runs."""
-    ours, base = ([v for o in results.select_independent(workload, p) if (v := o.value(SOLUTION)) is not None]
-                  for p in (policy, BASELINE))
-    return Solution(t_interval(ours), t_interval(base), ratio(base, ours)) if ours and base else None

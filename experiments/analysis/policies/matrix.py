@@ -11,7 +11,8 @@ from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Interval, Ratio, t_interval
 from . import cost
-from .speedup import BASELINE, Speedup, leaders, response, speedups, told, totals
+from .decision import LEGEND, Decision, text_of_blocks, text_of_least
+from .speedup import BASELINE, SOLUTION, decide, decide_solutions, leaders, response, told, totals
 
 FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
 MIB = 1 << 20
@@ -21,11 +22,13 @@ UNBOUNDED = "unbounded"
 def matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
     """Without speed-ups where times mean nothing: then locality stands first."""
     timed = told(results)
-    found = speedups(results) if timed else {}
+    found, solved = (decide(results), decide_solutions(results)) if timed else ({}, {})
     rows = [{"workload": w, "slug": slugs[w], "response": _response(results, w) if timed else "",
-             "cells": [_cell(results, w, p, found.get((w, p)), timed) for p in results.policies]}
+             "cells": [_cell(results, w, p, found.get((w, p)), timed, solved.get((w, p))) for p in results.policies]}
             for w in results.workloads]
-    return {"policies": results.policies, "rows": rows, "timed": timed, "tests": len(found),
+    decisions = list(found.values())
+    return {"policies": results.policies, "rows": rows, "timed": timed, "tests": len(found), "legend": LEGEND,
+            "of": text_of_blocks(decisions), "least": text_of_least(decisions),
             "totals": total_cells(results) if timed else [], "leaders": leaders_text(results) if timed else ""}
 
 
@@ -34,58 +37,60 @@ def _response(results: Results, workload: str) -> str:
     return f"{text_format.label(metric[0])}, {metric[1]}" if metric else ""
 
 
-def _cell(results: Results, workload: str, policy: str, speedup: Speedup | None, timed: bool) -> dict[str, Any]:
+def _cell(results: Results, workload: str, policy: str, speedup: Decision | None, timed: bool,
+          solution: Decision | None) -> dict[str, Any]:
     before, after, moved = (_mean(results, workload, policy, m)
                             for m in ("locality_before", "locality_after", "pages_moved"))
     if not results.select(workload, policy):
         marked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
         return {"head": text_format.DASH, "told": [f"{marked} marked" if marked else "not measured"],
-                "hue": "node0", "shade": 0, "significant": False, "limits": "", "why": ""}
+                "hue": "node0", "shade": 0, "mark": "", "limits": "", "why": ""}
     moves = f"{text_format.count(moved)} moved"
     if not timed:
         told = [f"was {text_format.fraction(before)},", moves]
-        return {"head": text_format.fraction(after), "told": told, "hue": "node0", "significant": False, "limits": "", "why": "",
+        return {"head": text_format.fraction(after), "told": told, "hue": "node0", "mark": "", "limits": "", "why": "",
                 "shade": 0 if after is None else round(0.06 + 0.44 * after, 3)}
     locality = f"locality {text_format.fraction(before)} → {text_format.fraction(after)},"
     between, why = _bounds(speedup) if speedup else ("", "")
+    with_move = [f"with the move in it: {solution.text()};"] if solution else []
     return _look(speedup) | {"head": _head(results, workload, policy, speedup), "limits": between, "why": why,
-                             "told": [locality, moves]}
+                             "told": [*with_move, locality, moves]}
 
 
-def _head(results: Results, workload: str, policy: str, speedup: Speedup | None) -> str:
+def _head(results: Results, workload: str, policy: str, speedup: Decision | None) -> str:
     """The baseline shows what the others are compared with."""
     metric = response(results, workload)
     if speedup:
-        return times(speedup.value)
+        return f"{speedup.ratio}×"
     mean = _mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
     return text_format.number(mean)
 
 
-def _look(speedup: Speedup | None) -> dict[str, Any]:
-    if not speedup:
-        return {"hue": "node0", "shade": 0, "significant": False}
+def _look(speedup: Decision | None) -> dict[str, Any]:
+    """What is not decided has no colour."""
+    if not speedup or not speedup.significant:
+        return {"hue": "node0", "shade": 0, "mark": speedup.mark if speedup else ""}
     far = min(1.0, abs(math.log(speedup.value)) / FULL_SHADE)
-    return {"hue": "node2" if speedup.value >= 1 else "node4", "shade": round(0.45 * far, 3),
-            "significant": speedup.significant}
+    return {"hue": "node2" if speedup.value >= 1 else "node4", "shade": round(0.45 * far, 3), "mark": speedup.mark}
 
 
 def times(value: float) -> str:
     return f"{value:.2f}×" if value < 9.995 else f"{text_format.number(value)}×"
 
 
-def _bounds(found: Speedup) -> tuple[str, str]:
+def _bounds(found: Decision) -> tuple[str, str]:
     """The interval of a speed-up, and why nothing bounds it: a negative limit is that of no speed-up."""
     if found.blocks < 2:
-        return limits(found), ""
+        return "no interval", ""
     if found.low is None or found.high is None:
         return UNBOUNDED, "The mean that divides is not different from 0 at 95 %: nothing bounds their ratio."
     if found.low <= 0:
         return UNBOUNDED, ("The mean that is divided is not different from 0 at 95 %: nothing bounds the slow-down. "
-                           f"Fieller's limits: {limits(found)}.")
-    return limits(found), ""
+                           f"Fieller's limits: {limits(Ratio(found.value, found.low, found.high))}.")
+    return found.limits(), ""
 
 
-def limits(found: Speedup | Ratio) -> str:
+def limits(found: Ratio) -> str:
     if found.low is None or found.high is None:
         return "no interval"
     return f"{text_format.number(found.low)} to {text_format.number(found.high)}".replace("-", "−")
@@ -125,12 +130,12 @@ def price(results: Results) -> dict[str, Any] | None:
     """One row for each workload and policy but the baseline; None where times mean nothing."""
     if not told(results):
         return None
-    rows = [_price(workload, policy, found, cost.solution(results, workload, policy))
-            for (workload, policy), found in cost.costs(results).items()]
+    solved = decide_solutions(results)
+    rows = [_price(results, *key, found, solved.get(key)) for key, found in cost.costs(results).items()]
     return {"rows": rows, "recorded": any(row["recorded"] for row in rows)}
 
 
-def _price(workload: str, policy: str, found: cost.Cost | None, solution: cost.Solution | None) -> dict[str, Any]:
+def _price(results: Results, workload: str, policy: str, found: cost.Cost | None, solution: Decision | None) -> dict[str, Any]:
     row: dict[str, Any] = {"workload": workload, "policy": policy, "recorded": found is not None}
     if found is None:
         return row
@@ -141,8 +146,8 @@ def _price(workload: str, policy: str, found: cost.Cost | None, solution: cost.S
         "moved": (text_format.number(found.bytes / MIB), found.bytes),
         "even": (duration(even), "" if even == cost.NEVER else even),
         "even_limits": "" if None in ends else " to ".join(map(duration, ends)),
-        "solution": [_measured(solution.ours), _measured(solution.base),
-                     (times(solution.faster.value), solution.faster.value, limits(solution.faster))]
+        "solution": [*(_measured(t_interval(figures.values(results, workload, p, SOLUTION))) for p in (policy, BASELINE)),
+                     (f"{times(solution.value)} {solution.mark}", solution.value, solution.limits())]
         if solution else [("not measured", "", ""), (text_format.DASH, "", ""), (text_format.DASH, "", "")],
     }
 

@@ -12,22 +12,23 @@ import sys
 
 from ...claims import UNDECIDED, Outcome, verdicts
 from ..runs.results import Results, ResultsError, read
-from .speedup import Speedup, speedups
+from .decision import Decision
+from .speedup import decide
 
 LEAST = 0.02
 RATE = "promote_rate_limit_mbps="
-Found = dict[tuple[str, int, int], Speedup]  # by distribution, percent of the fast tier, MB/s
+Found = dict[tuple[str, int, int], Decision]  # by distribution, percent of the fast tier, MB/s
 
 
 def cells(results: Results) -> Found:
     found = {}
-    for (workload, policy), one in speedups(results).items():
+    for (workload, policy), one in decide(results).items():
         distribution, _, percent = workload.partition("-")
         found[distribution, int(percent), int(policy.partition(RATE)[2])] = one
     return dict(sorted(found.items()))
 
 
-def word(one: Speedup) -> str:
+def word(one: Decision) -> str:
     if one.low is None or one.high is None:
         return "?"
     if abs(one.value - 1) >= LEAST and not one.low <= 1 <= one.high:
@@ -45,7 +46,7 @@ def table(found: Found, distribution: str) -> list[str]:
     return [head, *rows]
 
 
-def text(one: Speedup | None) -> str:
+def text(one: Decision | None) -> str:
     if one is None:
         return "not measured"
     ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
@@ -69,13 +70,13 @@ def predicted(found: Found) -> Outcome:
     return outcome
 
 
-def all_of(outcome: Outcome, what: str, cells_of: list[Speedup | None], wanted: str) -> None:
+def all_of(outcome: Outcome, what: str, cells_of: list[Decision | None], wanted: str) -> None:
     words = [word(one) if one else "not measured" for one in cells_of]
     open_ = any(one in ("undecided", "?", "not measured") for one in words)
     outcome.check(what, 0, ", ".join(words), wanted, UNDECIDED if open_ else all(one == wanted for one in words))
 
 
-def never(outcome: Outcome, what: str, cells_of: list[Speedup | None], unwanted: str) -> None:
+def never(outcome: Outcome, what: str, cells_of: list[Decision | None], unwanted: str) -> None:
     words = [word(one) if one else "not measured" for one in cells_of]
     open_ = unwanted not in words and any(one in ("undecided", "?", "not measured") for one in words)
     outcome.check(what, 0, ", ".join(words), f"not {unwanted}", UNDECIDED if open_ else unwanted not in words)

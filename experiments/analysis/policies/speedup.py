@@ -14,28 +14,10 @@ from typing import TypeVar
 from ..runs.results import Results, higher_is_better
 from ..stats.intervals import LEVEL, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
 from . import placed
+from .decision import Decision, smallest_found
 
 BASELINE = "none"
-ALPHA = 0.05
-
-
-@dataclass(frozen=True)
-class Speedup:
-    """Above 1 is faster. low and high are the limits of this one ratio alone."""
-
-    workload: str
-    policy: str
-    value: float
-    low: float | None
-    high: float | None
-    blocks: int = 2  # of the side that has fewer
-    p_holm: float | None = None  # of the blocks, adjusted over all speed-ups of the run
-
-    @property
-    def significant(self) -> bool:
-        """By the blocks, and on every machine that the lab's may be."""
-        clear = self.low is not None and self.high is not None and not self.low <= 1 <= self.high
-        return clear and self.p_holm is not None and self.p_holm < ALPHA
+SOLUTION = "time_to_solution"  # metric: seconds of a work that is the same under every policy, from before its placement
 
 
 @dataclass(frozen=True)
@@ -82,23 +64,31 @@ class Speeds:
         return 1 if higher_is_better(self.metric[workload][1]) else -1
 
 
-def runs_of(results: Results) -> list[Speeds]:
+def runs_of(results: Results, metric: dict[str, tuple[str, str]] | None = None) -> list[Speeds]:
     """Of the run, and of it as each other machine that the lab's may be would have given it."""
     first, *others = placed.runs(results)
-    found = Speeds(first)
+    found = Speeds(first, metric)
     return [found, *(Speeds(r, found.metric) for r in others)]
 
 
-def speedups(results: Results, machines: bool = True) -> dict[tuple[str, str], Speedup]:
-    """By workload and policy; the baseline itself is not among them. In the lab the limits are those on every machine
-    that the lab's may be, or of the runs alone."""
-    found, *others = [_speedups(s) for s in (runs_of(results) if machines else [Speeds(results)])]
-    limits = {key: hull(s, [o[key] for o in others]) for key, s in found.items()}
-    ps = dict(zip(found, holm([s.p_holm for s in found.values()]), strict=True))
-    return {key: replace(s, p_holm=ps[key]) for key, s in limits.items()}
+def decide(results: Results) -> dict[tuple[str, str], Decision]:
+    """By workload and policy, while it runs: the baseline itself is not among them."""
+    return _decide(runs_of(results))
 
 
-Limited = TypeVar("Limited", Ratio, Speedup)
+def decide_solutions(results: Results) -> dict[tuple[str, str], Decision]:
+    """The same of the work with its placement in it; of the workloads that have one."""
+    metric = {w: (SOLUTION, "s") for w in results.workloads if any(o.value(SOLUTION) is not None for o in results.select(w))}
+    return _decide(runs_of(results, metric)) if metric else {}
+
+
+def _decide(runs: Sequence[Speeds]) -> dict[tuple[str, str], Decision]:
+    found, *others = map(_of_run, runs)
+    ps = dict(zip(found, holm([one.p_holm for one in found.values()]), strict=True))
+    return {key: replace(hull(one, [other[key] for other in others]), p_holm=ps[key], runs=one.by_runs) for key, one in found.items()}
+
+
+Limited = TypeVar("Limited", Ratio, Decision)
 
 
 def hull(found: Limited, others: Sequence[Limited]) -> Limited:
@@ -109,14 +99,18 @@ def hull(found: Limited, others: Sequence[Limited]) -> Limited:
     return replace(found, low=min(low for low, _ in ends), high=max(high for _, high in ends))
 
 
-def _speedups(speeds: Speeds) -> dict[tuple[str, str], Speedup]:
+def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
     """p_holm is not adjusted yet."""
+    cells = [(w, p) for w, p in product(speeds.workloads, speeds.policies) if speeds.of(w, p)]
     found = {}
-    for workload, policy in product(speeds.workloads, speeds.policies):
+    for workload, policy in cells:
         ours, base = speeds.of(workload, policy), speeds.of(workload, BASELINE)
-        if ours:
-            times, p = compared(speeds, workload, policy, BASELINE)
-            found[workload, policy] = Speedup(workload, policy, times.value, times.low, times.high, min(len(ours), len(base)), p)
+        times, p = compared(speeds, workload, policy, BASELINE)
+        both = sorted(ours.keys() & base.keys())
+        least = smallest_found([ours[k] for k in both], [base[k] for k in both], len(cells))
+        blocks = min(len(ours), len(base))
+        found[workload, policy] = Decision(workload, policy, times.value, times.low, times.high, blocks, p,
+                                           boots=blocks if min(ours) < 0 else 0, least=least)
     return found
 
 

@@ -73,9 +73,6 @@ blocks <- lm(yield ~ N * P + block, npk)
 say("npk_residual", deviance(blocks), df.residual(blocks))
 say("npk_NP", anova(lm(yield ~ N + P + block, npk), blocks)$F[2])
 
-# Power of the two-sample t test: n a group, the difference in standard deviations that is found with 80 %.
-for (n in c(3, 5, 10, 20, 30)) say("power_delta", power.t.test(n = n, power = 0.8, strict = TRUE, tol = 1e-10)$delta)
-for (d in c(0.5, 1, 2)) say("power_n", power.t.test(delta = d, power = 0.8, strict = TRUE, tol = 1e-10)$n)
 
 # Order of the observations: Ljung and Box at lag 1, and the rank correlation with time (lh: 48 values in time).
 say("ljung_box", Box.test(lh, 1, "Ljung-Box")$statistic, Box.test(lh, 1, "Ljung-Box")$p.value)
@@ -134,7 +131,6 @@ say("break_even", even(moving$estimate, s[1]), even(moving$conf.int[1], s[3]))
 
 # Times of a work, of independent runs: Student's intervals, and Fieller's of their ratio with Welch's degrees of freedom.
 v <- c(var(al) / 9, (mean(al) / mean(ah))^2 * var(ah) / 9)
-say("solution", mean(ah), t.test(ah)$conf.int, mean(al), t.test(al)$conf.int, turns(inverse(0, sum(v)^2 / sum(v^2 / 8)), mean(al) / mean(ah)))
 
 # Boots: the means of warpbreaks' levels of tension, and Student's interval of them.
 boots <- tapply(warpbreaks$breaks, warpbreaks$tension, mean)

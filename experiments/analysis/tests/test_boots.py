@@ -12,7 +12,7 @@ import pytest
 from experiments.analysis.figures import figures
 from experiments.analysis.pages import summary
 from experiments.analysis.papers.cells import Cells
-from experiments.analysis.policies.speedup import speedups
+from experiments.analysis.policies.speedup import decide
 from experiments.analysis.runs.boots import boot_means
 from experiments.analysis.runs.results import Results, read
 from experiments.analysis.stats import frames
@@ -62,7 +62,7 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says(tmp_path: Path) -
     found, naive = 0, 0
     for seed in range(200):
         results = run(tmp_path, records(seed) + records(seed, factor=1.2, policy="n-mass"))
-        times = speedups(results)["cross", "n-mass"]
+        times = decide(results)["cross", "n-mass"]
         found += times.low <= 1.2 <= times.high
         plain = ratio(*([o.value("bandwidth") for o in results.select("cross", policy)] for policy in ("n-mass", "none")))
         naive += plain.low <= 1.2 <= plain.high

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.analysis.policies import cost, matrix, placed, speedup
+from experiments.analysis.policies import cost, decision, matrix, placed, speedup
 from experiments.analysis.runs import results as reader
 from experiments.analysis.stats.intervals import Interval, ratio
 from experiments.analysis.tests import synthetic
@@ -38,7 +38,7 @@ def test_speedups_by_hand(tmp_path: Path) -> None:
             lines.append(line)
     results = read(tmp_path, lines)
     assert speedup.response(results, "redis-lists") == ("seconds", "s")
-    found = speedup.speedups(results)
+    found = speedup.decide(results)
     assert found["cross", "n-mass"].value == pytest.approx(1.5)
     assert found["redis-lists", "n-mass"].value == pytest.approx(2.0)
     # Fieller of blocks: va = vb = covariance = 1/3, a = 15, b = 10, 2 degrees of freedom.
@@ -57,7 +57,7 @@ def test_without_common_blocks_the_means_are_independent(tmp_path: Path) -> None
     lines = records({("cross", "none"): [9.0, 10.0, 11.0, 10.0], ("cross", "n-mass"): [14.0, 15.0, 16.0]})
     for line in lines:
         line["repeat"] += 10 * (line["policy"] == "n-mass")
-    found = speedup.speedups(read(tmp_path, lines))["cross", "n-mass"]
+    found = speedup.decide(read(tmp_path, lines))["cross", "n-mass"]
     expected = ratio([14.0, 15.0, 16.0], [9.0, 10.0, 11.0, 10.0])
     assert (found.low, found.high) == (expected.low, expected.high)
 
@@ -91,10 +91,10 @@ def test_in_the_lab_a_speed_up_holds_on_every_machine_of_the_model(tmp_path: Pat
     """By where pages and tasks were: all remote under none, all local under n-mass, on demo-2s with other links too."""
     lines = records({("cross", "none"): [10.0, 10.01, 9.99], ("cross", "n-mass"): [10.2, 10.21, 10.19]}, platform="lab-timed")
     results = reader.read(synthetic.write(tmp_path, lines, synthetic.TIMED))
-    found = speedup.speedups(results)["cross", "n-mass"]
+    found = speedup.decide(results)["cross", "n-mass"]
     assert found.low < 0.95 and found.high > 1.05 and not found.significant
     monkeypatch.setattr(placed, "runs", lambda results: [results])
-    alone = speedup.speedups(results)["cross", "n-mass"]
+    alone = speedup.decide(results)["cross", "n-mass"]
     assert 1.01 < alone.low and alone.significant and alone.value == found.value
 
 
@@ -116,7 +116,7 @@ def test_the_first_three_depend_on_the_machine_s_numbers(tmp_path: Path, monkeyp
 def test_a_block_that_one_of_both_lacks_is_left_out(tmp_path: Path) -> None:
     """A repeat is marked, in which the baseline was twice as fast."""
     lines = records({("cross", "none"): [10.0, 10.2, 10.1, 20.0], ("cross", "n-mass"): [11.0, 11.2, 11.1]})
-    found = speedup.speedups(read(tmp_path, lines))["cross", "n-mass"]
+    found = speedup.decide(read(tmp_path, lines))["cross", "n-mass"]
     assert found.value == pytest.approx(1.1, abs=0.01) and found.high < 1.2 and found.blocks == 3
 
 
@@ -140,12 +140,12 @@ def test_chance_is_adjusted_for(tmp_path: Path) -> None:
     values = {(w, "none"): [10.0, 10.2, 9.8, 10.1] for w in synthetic.WORKLOADS if w != "redis-lists"}
     values |= {(w, p): [10.2, 10.0, 10.1, 9.8] for w, _ in list(values) for p in ("maximum-local", "n-mass")}
     values["cross", "n-mass"] = [10.1, 10.4, 9.9, 10.4]
-    found = speedup.speedups(read(tmp_path, records(values)))["cross", "n-mass"]
+    found = speedup.decide(read(tmp_path, records(values)))["cross", "n-mass"]
     assert found.low > 1 and not found.significant
 
 
 def priced(value: float, low: float, high: float, seconds: Interval) -> cost.Cost:
-    return cost.Cost(speedup.Speedup("w", "p", value, low, high), seconds, 0.0)
+    return cost.Cost(decision.Decision("w", "p", value, low, high), seconds, 0.0)
 
 
 def test_break_even_by_hand() -> None:
@@ -181,12 +181,11 @@ def test_the_time_of_the_work_is_measured(tmp_path: Path) -> None:
     """10 s under none, 8 s with the policy: 1.25 times as fast, migration and all. Runs without such a work say so."""
     price = {"apply_s": 1.5, "watched_s": 0.5, "move_s": 0.25, "moved_bytes": 4096}
     lines = records({("cross", "none"): [10.0, 10.1], ("cross", "n-mass"): [20.0, 20.1]}, cost=price)
-    assert cost.solution(read(tmp_path / "old", lines), "cross", "n-mass") is None
+    assert speedup.decide_solutions(read(tmp_path / "old", lines)) == {}
     assert matrix.price(read(tmp_path / "old", lines))["rows"][0]["solution"][0][0] == "not measured"
     for line, seconds in zip(lines, (9.0, 11.0, 7.9, 8.1), strict=True):
         line["metrics"].append({"name": "time_to_solution", "unit": "s", "value": seconds})
-    found = cost.solution(read(tmp_path / "new", lines), "cross", "n-mass")
-    assert (found.ours.mean, found.base.mean, found.faster.value) == pytest.approx((8.0, 10.0, 1.25))
+    assert speedup.decide_solutions(read(tmp_path / "new", lines))["cross", "n-mass"].value == pytest.approx(1.25)
     row = matrix.price(read(tmp_path / "new", lines))["rows"][0]
     assert [value for _, value, _ in row["solution"]] == pytest.approx([8.0, 10.0, 1.25])
     assert row["speedup"][1] == pytest.approx(2.0, rel=0.01), "by the bandwidth, after the placement"

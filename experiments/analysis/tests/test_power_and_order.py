@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What repeats find before a run, and what the order of a run shows after it; R's values are in test_reference_r.py."""
+"""What the order of a run shows after it; R's values are in test_reference_r.py."""
 
 from __future__ import annotations
 
@@ -10,32 +10,9 @@ import pytest
 
 from experiments.analysis.pages import summary
 from experiments.analysis.runs.results import Results, read
-from experiments.analysis.stats import aa, power, run_order
-from experiments.analysis.stats.intervals import welch
+from experiments.analysis.stats import aa, run_order
 from experiments.analysis.tests import synthetic
 from experiments.runner import cli
-
-
-def test_what_the_statement_promises_is_found_four_times_in_five() -> None:
-    """Ten repeats and a difference of just the size that is said to be found."""
-    draw, size = random.Random(2), power.detectable(10)
-    found = sum(welch([draw.gauss(0, 1) for _ in range(10)], [draw.gauss(size, 1) for _ in range(10)]).p < 0.05
-                for _ in range(1000))
-    assert 760 < found < 840
-
-
-def test_the_statement_says_both_ways() -> None:
-    said = power.statement(10, 2)
-    assert "10 repeats find, with 80%, 0.66 % where repeats differ by 0.5 %, 1.3 % where repeats differ by 1 %" in said
-    assert said.endswith("3 / 6 / 37 find 2 %")
-    assert power.detectable(1) is None and "1 repeat finds no difference" in power.statement(1)
-
-
-def test_a_run_begins_with_its_power(tmp_path: Path, capsys) -> None:
-    suite = tmp_path / "small.toml"
-    suite.write_text(SUITE)
-    assert cli.main(["run", str(suite), "--out", str(tmp_path / "out"), "--repeats", "3"]) == 0
-    assert capsys.readouterr().out.startswith("power: 3 repeats find, with 80%, ")
 
 
 def test_a_run_that_ends_before_it_is_precise_names_the_cells(tmp_path: Path, capsys) -> None:
@@ -43,7 +20,7 @@ def test_a_run_that_ends_before_it_is_precise_names_the_cells(tmp_path: Path, ca
     suite.write_text(SUITE)
     assert cli.main(["run", str(suite), "--out", str(out), "--repeat-until-ci", "0.000001%", "--max-repeats", "3"]) == 0
     told = "the precision of 1e-06 % was not reached in 1 cells: uniform-64K-local / none"
-    assert capsys.readouterr().out.splitlines()[-1] == f"small: {told}"
+    assert f"small: {told}" in capsys.readouterr().out.splitlines()
     assert told in summary.notes(read(out))
 
 

@@ -30,7 +30,7 @@ from experiments.analysis.runs.boots import boot_means
 from experiments.analysis.runs.results import Results
 from experiments.analysis.runs.results import read as read_run
 from experiments.analysis.samples import steady
-from experiments.analysis.stats import intervals, linear_model, power, run_order
+from experiments.analysis.stats import intervals, linear_model, run_order
 from experiments.analysis.stats.intervals import (
     Difference,
     Ratio,
@@ -147,11 +147,6 @@ def test_blocks() -> None:
     same("npk_NP", table["N × P"].f)
 
 
-def test_power() -> None:
-    same("power_delta", *(power.detectable(n) for n in (3, 5, 10, 20, 30)), rel=1e-5)
-    same("power_n", *(power.needed(d) for d in (0.5, 1, 2)), rel=1e-5)
-
-
 def test_run_order() -> None:
     found = run_order.of(LH)
     same("ljung_box", found.box, found.dependence_p)
@@ -186,12 +181,13 @@ def speeds(tmp_path: Path) -> Results:
         for k, value in enumerate(found)]
     for line in lines:
         if line["metrics"][0]["name"] == "seconds":  # the work's own time
-            line["metrics"].append(line["metrics"][0] | {"name": cost.SOLUTION})
+            line["metrics"].append(line["metrics"][0] | {"name": speedup.SOLUTION})
     return read_run(synthetic.write(tmp_path, lines, synthetic.TIMED | {"platform": "real"}))
 
 
 def test_speedups(speeds: Results) -> None:
-    found = speedup.speedups(speeds)
+    assert speedup.decide_solutions(speeds) == {}, "the same function of another metric, which these have not"
+    found = speedup.decide(speeds)
     more, less = found["cross", "n-mass"], found["redis-lists", "n-mass"]
     same("fieller_paired", *ends(more))
     same("speedup_less", *ends(less))
@@ -205,12 +201,6 @@ def test_the_price_of_moving(speeds: Results) -> None:
     same("cost", found.seconds.mean, found.seconds.low, found.seconds.high, found.bytes)
     same("break_even", *found.break_even[:2])
     assert found.break_even[2] > found.break_even[0]
-
-
-def test_time_to_solution(speeds: Results) -> None:
-    found = cost.solution(speeds, "redis-lists", "n-mass")
-    times = [value for i in (found.ours, found.base) for value in (i.mean, i.low, i.high)]
-    same("solution", *times, *ends(found.faster))
 
 
 def test_boots() -> None:

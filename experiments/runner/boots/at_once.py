@@ -116,6 +116,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _with_boots(told: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    if not other:  # a boot that failed before its run began
+        return told
     known = {boot["boot_id"] for boot in told.get("boots", [])}
     more = [boot for boot in other.get("boots", []) if boot["boot_id"] not in known]
     return (told or other) | {"boots": told.get("boots", []) + more}

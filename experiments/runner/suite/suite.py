@@ -76,7 +76,7 @@ class Suite:
     takes: str
     needs: tuple[str, ...]     # programs that Debian does not have: --all leaves the suite out without them
     repeats: int
-    boots: int                 # of the lab, that the repeats are shared out over unless the user says how many
+    boots: int                 # of the lab, that the repeats are shared out over unless the user says how many; 0: one a repeat
     warmups: int
     seed: int
     sample: float              # s, that working tasks are watched and counted before they are placed
@@ -122,7 +122,7 @@ def parse(text: str, folder: Path = FOLDER) -> Suite:
         name=_get(data, "name", str), text=text, question=_get(data, "question", str),
         paper=_get(data, "paper", str), presents=tuple(data.get("presents", [])), machines=tuple(_get(data, "machines", list)),
         takes=_get(data, "takes", str), needs=tuple(data.get("needs", [])),
-        repeats=_get(data, "repeats", int), boots=_get({"boots": 1} | data, "boots", int), warmups=_get(data, "warmups", int),
+        repeats=_get(data, "repeats", int), boots=_get({"boots": 0} | data, "boots", int), warmups=_get(data, "warmups", int),
         seed=_get(data, "seed", int), sample=_get({"sample": 0} | data, "sample", float),
         calibrate=_bool({"calibrate": True} | data, "calibrate"), nodes=_get(data, "nodes", int),
         responses=tuple(_get(data, "responses", list)),

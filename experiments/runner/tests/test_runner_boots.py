@@ -251,7 +251,7 @@ def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]])
     (["--boots", "2"], "--boots is the lab's"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
     (["--lab", "--boots", "0"], "each boot makes one of them at least"),
     (["--lab", "--boots", "2", "--jobs", "3"], "the run has 2 boots"), (["--jobs", "2"], "--jobs is the lab's"),
-    (["--lab", "--jobs", "2"], "the run has 1 boot:"),
+    (["--lab", "--boots", "1", "--jobs", "2"], "the run has 1 boot:"),
     (["--lab", "--boots", "2", "--repeat-until-ci", "2%"], "give one of them")])
 def test_boots_that_cannot_be(small: Path, boots: list[list[str]], capsys, words: list[str], said: str) -> None:
     assert run(small, *words) == 2

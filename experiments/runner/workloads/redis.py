@@ -213,7 +213,7 @@ class RedisBenchmark(ForeignClient):
         return Measured(metrics, [], {"server": {"rows": rows}})
 
     def work_once(self) -> None:
-        self._rows(self.options["tests"], self.options["requests"])
+        self._rows(self.options["tests"], max(self.options["clients"], self.options["requests"] // PILOT_PART))
 
     def _timed(self, tests: str, requests: int) -> list[tuple[dict[str, str], int]]:
         """With the requests of each; more of them where a pilot that the host held up asked for too few to be timed."""

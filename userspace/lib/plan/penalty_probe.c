@@ -197,18 +197,21 @@ static int nap(const struct flip *f, unsigned int ms)
 
 /*
  * Where it runs on that node. The simulated lab counts by CPU: there it gets no
- * more CPUs than it has threads, or what the others do would be counted as its own.
+ * more CPUs than it has threads, and than it may use now, or what the others do
+ * would be counted as its own.
  */
 static struct bitmask *cpus_on(const struct flip *f, int node)
 {
 	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES), *cpus;
-	size_t spare;
+	size_t spare, most = numa_bitmask_weight(f->saved[0].cpus);
 
 	numa_bitmask_setbit(nodes, (unsigned int)f->m->node[node].id);
 	cpus = np_machine_cpus_of_nodes(f->m, nodes);
 	numa_bitmask_free(nodes);
 	spare = numa_bitmask_weight(cpus);
-	spare = np_machine_platform("") == NP_PLATFORM_LAB_TIMED && spare > f->n ? spare - f->n : 0;
+	if (most > f->n)
+		most = f->n;
+	spare = np_machine_platform("") == NP_PLATFORM_LAB_TIMED && spare > most ? spare - most : 0;
 	/* The first CPUs have more of the kernel's own work. */
 	for (unsigned int cpu = 0; spare; cpu++) {
 		spare -= numa_bitmask_isbitset(cpus, cpu) != 0;

@@ -6,18 +6,18 @@ from __future__ import annotations
 import pytest
 
 from experiments.analysis.policies import promotion
-from experiments.analysis.policies.speedup import Speedup
+from experiments.analysis.policies.decision import Decision
 from experiments.analysis.tests import synthetic
 from experiments.claims import FAILS, HOLDS, UNDECIDED
 
 RATES = (16, 65536)
 
 
-def cell(value: float, half: float = 0.01) -> Speedup:
-    return Speedup("", "", value, value - half, value + half)
+def cell(value: float, half: float = 0.01) -> Decision:
+    return Decision("", "", value, value - half, value + half)
 
 
-def found(**changes: Speedup) -> promotion.Found:
+def found(**changes: Decision) -> promotion.Found:
     """As predicted: with room 1.3, under pressure 1."""
     cells = {(d, p, r): cell(1.3 if p < 100 or d == "zipf" else 1) for d in ("random", "zipf") for p in (50, 75, 150, 200) for r in RATES}
     return cells | {(name.split("_")[0], int(name.split("_")[1]), 65536): one for name, one in changes.items()}
@@ -25,8 +25,8 @@ def found(**changes: Speedup) -> promotion.Found:
 
 @pytest.mark.parametrize("one, word", [
     (cell(1.3), "helps"), (cell(0.9), "hurts"), (cell(1.005), "same"), (cell(1.015, 0.001), "same"), (cell(1.03, 0.05), "undecided"),
-    (Speedup("", "", 1.3, None, None), "?")])
-def test_a_cell_in_a_word(one: Speedup, word: str) -> None:
+    (Decision("", "", 1.3, None, None), "?")])
+def test_a_cell_in_a_word(one: Decision, word: str) -> None:
     assert promotion.word(one) == word
 
 

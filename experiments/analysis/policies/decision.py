@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a run decides of a workload under a placement beside the baseline. Every table and command that prints a ratio of the two,
+its interval or a verdict takes them from here."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+from ..stats.intervals import Ratio
+
+ALPHA = 0.05
+POWER = 0.9     # a change of `least` is found in so many of such runs
+NOTHING = 0.01  # a change within this is none that matters
+FASTER, SLOWER, SAME, MODEL, OPEN = "faster", "slower", "no change above 1 %", "not on every machine of the model", "not decided"
+MARKS = {FASTER: "*", SLOWER: "*", SAME: "=", MODEL: "m", OPEN: ""}
+LEGEND = ("* decided; = no change above 1 %; m decided by the runs, but not on every machine that the model may stand for; "
+          "without a mark: not decided")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The ratio is above 1 where the placement is faster. low and high are its 95 % limits, of this ratio alone; in the lab on
+    every machine that the lab's may be. They are None where nothing bounds it, as with one block."""
+
+    workload: str
+    policy: str
+    value: float
+    low: float | None
+    high: float | None
+    blocks: int = 2              # repeats or boots, of the side that has fewer
+    p_holm: float | None = None  # of the blocks, adjusted over all placements and workloads of the run
+    boots: int = 0               # that the blocks are; 0: repeats within one boot
+    runs: Ratio | None = None    # by the blocks alone, where the machines of the model are in low and high
+    least: float | None = None   # smallest change, a share, that is found in nine of ten such runs
+
+    @property
+    def by_runs(self) -> Ratio:
+        return self.runs or Ratio(self.value, self.low, self.high)
+
+    @property
+    def word(self) -> str:
+        if self.significant:
+            return FASTER if self.value > 1 else SLOWER
+        runs = self.by_runs
+        if runs.low is None or runs.high is None:
+            return OPEN
+        if 1 - NOTHING < runs.low <= runs.high < 1 + NOTHING:
+            return SAME
+        return MODEL if self.rejected and outside(runs) else OPEN
+
+    @property
+    def significant(self) -> bool:
+        """By the blocks, and on every machine that the lab's may be."""
+        return self.rejected and outside(Ratio(self.value, self.low, self.high))
+
+    @property
+    def rejected(self) -> bool:
+        return self.p_holm is not None and self.p_holm < ALPHA
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.word]
+
+    def limits(self) -> str:
+        """'[1.08, 1.13]'; '' where nothing bounds it on both sides, as a negative ratio is none."""
+        if self.low is None or self.high is None or self.low <= 0:
+            return ""
+        return f"[{self.low:.{self.decimals}f}, {self.high:.{self.decimals}f}]"
+
+    @property
+    def decimals(self) -> int:
+        """So many that the interval's width has a digit: two at least, four at most."""
+        width = 0.0 if self.low is None or self.high is None else self.high - self.low
+        return 2 if width <= 0 else min(4, max(2, math.ceil(-math.log10(width))))
+
+    @property
+    def ratio(self) -> str:
+        return f"{self.value:.{self.decimals}f}"
+
+    def text(self) -> str:
+        """'1.11 [1.08, 1.13] *'."""
+        return " ".join(filter(None, (self.ratio, self.limits(), self.mark)))
+
+
+def outside(found: Ratio) -> bool:
+    return found.low is not None and found.high is not None and not found.low <= 1 <= found.high
+
+
+def smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float | None:
+    """The change of mean(b), a share of it, that a paired t test of so many blocks finds with POWER in the first of Holm's steps:
+    (t(1-alpha/2m, n-1) + t(power, n-1)) s / sqrt(n), s the deviation of the differences.
+
+    Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.3.5; t in place of the noncentral t.
+    """
+    n = len(a)
+    if n < 2 or not statistics.fmean(b):
+        return None
+    spread = statistics.stdev(y - x for x, y in zip(a, b, strict=True))
+    quantiles = stats.t.ppf(1 - ALPHA / 2 / max(1, tests), n - 1) + stats.t.ppf(POWER, n - 1)
+    return float(quantiles * spread / math.sqrt(n) / abs(statistics.fmean(b)))
+
+
+def text_of_blocks(decisions: Sequence[Decision]) -> str:
+    """What the intervals are of: '3 boots of each', '3 repeats within one boot'."""
+    counts = sorted({(found.boots, found.blocks) for found in decisions})
+    told = [f"{blocks} boots" if boots > 1 else f"{blocks} repeat{'s' * (blocks != 1)} within one boot" for boots, blocks in counts]
+    return " or ".join(dict.fromkeys(told))
+
+
+def text_of_least(decisions: Sequence[Decision]) -> str:
+    """The smallest change that such runs find, from the best of the cells to the worst."""
+    known = sorted(100 * found.least for found in decisions if found.least is not None and math.isfinite(found.least))
+    if not known:
+        return "one block finds no change"
+    return f"found in nine of ten such runs: changes of {known[0]:.2g} % in the steadiest cell, {known[-1]:.2g} % in the least steady"
