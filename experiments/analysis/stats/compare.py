@@ -8,6 +8,7 @@ over all rows of all runs that are tests of their own.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,10 @@ Key = tuple[str, str, str, str]
 Blocks = dict[int, float]  # of a block's observation, that is of a repeat
 
 
-def values(results: Results, metrics: Collection[str] | None = None) -> dict[Key, Blocks]:
+def values(results: Results, metrics: Collection[str] | None = None, whole_boot: bool = False) -> dict[Key, Blocks]:
+    """whole_boot: repeats of one boot are one value, their mean, as they are beside another boot's."""
+    if whole_boot:
+        return {key: {0: statistics.fmean(blocks.values())} for key, blocks in values(results, metrics).items()}
     found: dict[Key, Blocks] = {}
     for o in results.independent:
         for m in o.metrics:
@@ -60,7 +64,8 @@ def _read(directory: str | Path) -> Results:
 
 def _pair(first: Results, second: Results, in_blocks: bool, smallest: float,
           metrics: Collection[str] | None) -> dict[str, Any]:
-    left, right = values(first, metrics), values(second, metrics)
+    apart = bool(first.boots and second.boots) and not {*first.boots} & {*second.boots}
+    left, right = (values(one, metrics, apart and len(one.boots) == 1) for one in (first, second))
     # The first metric of a workload comes first of those that are multiples of each other.
     both = [key for key in left if key in right]
     if not both:
@@ -110,6 +115,9 @@ def _notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
             told = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < 60 else ""
             found.append(f"{name.replace('_', ' ')} differs{told}")
     for results in (first, second):
+        if len(results.boots) == 1:
+            found.append(f"{results.directory}: of one boot: what another boot changes is in no interval, and beside a run of "
+                         "another boot it is one value: give --boots 3")
         marked = sum(bool(o.marks) for o in results.measured)
         if marked:
             found.append(f"{results.directory}: {marked} marked, not counted")
