@@ -8,8 +8,10 @@ import random
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from scipy import stats
 
 from experiments.analysis.tests import synthetic
 from experiments.errors import UsageError
@@ -41,8 +43,8 @@ def write(folder: Path, seed: int, factors: dict[str, float], without: str = "")
     return synthetic.write(folder, records, synthetic.TIMED)
 
 
-def judged(tmp_path: Path, factors: dict[str, float], smallest: float = 0.01, without: str = "") -> verdict.Verdict:
-    return verdict.of(write(tmp_path / "a", 1, {}), write(tmp_path / "b", 2, factors, without), RESPONSES, smallest)
+def judged(tmp_path: Path, factors: dict[str, float], smallest: float = 0.01, without: str = "", exclude: float = 0.05) -> verdict.Verdict:
+    return verdict.of(write(tmp_path / "a", 1, {}), write(tmp_path / "b", 2, factors, without), RESPONSES, smallest, exclude)
 
 
 def words(found: verdict.Verdict) -> dict[tuple[str, str], str]:
@@ -66,7 +68,31 @@ def test_of_a_time_more_is_slower_and_of_a_throughput_less(tmp_path: Path) -> No
 
 def test_of_one_kernel_nothing_is_found(tmp_path: Path) -> None:
     found = judged(tmp_path, {})
-    assert not found.regressed and found.sentence() == "no regression found"
+    assert not found.regressed and found.excluded and found.sentence() == "no regression found"
+
+
+def test_what_may_be_slower_is_not_excluded(tmp_path: Path) -> None:
+    """By the slow side of its interval, which is the low one of a rate and the high one of a time."""
+    found = judged(tmp_path, {"redis-lists": 0.99, "cross": 1.05}, exclude=0.012)
+    rows = {(row["workload"], row["metric"]): row for row in found.rows}
+    rate, time = rows["redis-lists", "throughput"], rows["redis-lists", "seconds"]
+    assert rate["slower_at_most"] == 1 - rate["ratio_ci95_low"] > 0.012 and time["slower_at_most"] == time["ratio_ci95_high"] - 1
+    assert rate["verdict"] == verdict.NOT_EXCLUDED and not found.regressed and not found.excluded
+    assert rows["cross", "bandwidth"]["slower_at_most"] < 0 and rows["cross", "bandwidth"]["verdict"] == verdict.FASTER
+    assert re.search(r"^no regression found; .*not excluded: .*redis-lists slower by at most 2\.\d %", found.sentence())
+    assert judged(tmp_path / "5", {"redis-lists": 0.99}).excluded
+
+
+def test_the_smallest_change_is_what_nine_of_ten_judgements_find(tmp_path: Path) -> None:
+    """Drawn differences of a change of that size, tested at the level of the first of four rows, as often as that."""
+    drawn, n, tests, error = random.Random(1), 8, 4, 1 / 8 ** 0.5
+    row = {"df": n - 1, "mean_a": 100.0, "difference": 0.3, "ci95_high": 0.3 + error * float(stats.t.ppf(0.975, n - 1))}
+    change = 100 * verdict.found_from(row, tests)
+    p = [stats.ttest_1samp([drawn.gauss(change, 1) for _ in range(n)], 0).pvalue for _ in range(1000)]
+    assert 0.86 < sum(one < 0.05 / tests for one in p) / len(p) < 0.94
+    assert verdict.found_from(row | {"df": None}, tests) is None
+    found = judged(tmp_path, {})
+    assert all(0.005 < row["found_from"] < 0.04 for row in found.rows if row["p_holm"] is not None)
 
 
 def test_a_change_below_smallest_is_too_small(tmp_path: Path) -> None:
@@ -87,12 +113,13 @@ def test_the_table_can_be_mailed(tmp_path: Path) -> None:
     row, below = next((line, after) for line, after in zip(text.split("\n"), text.split("\n")[1:]) if line.startswith("cross"))
     assert re.fullmatch(r"cross +\d+(\.\d+)? +\d+(\.\d+)?  -[45]\.\d % \[-[456]\.\d, -[345]\.\d\] +(<0\.001|0\.0\d\d)", row), row
     assert re.fullmatch(r"  none, bandwidth, MB/s +slower", below), below
+    assert re.search(r"^  found 9 of 10 times from \d\.\d %; slower by at most [456]\.\d %$", text, re.M)
     assert text.split("\n")[-1].endswith(".") and "Verdict: cross -" in text
 
 
 def test_a_long_name_keeps_the_columns() -> None:
     row = {"workload": "w" * 90, "policy": "p" * 90, "metric": "m", "unit": "s", "mean_a": 1.5e9, "mean_b": 1e-6, "ratio": 50.0,
-           "ratio_ci95_low": 1.0, "ratio_ci95_high": 99.0, "p_holm": 1e-9, "verdict": verdict.SLOWER}
+           "ratio_ci95_low": 1.0, "ratio_ci95_high": 99.0, "p_holm": 1e-9, "found_from": 99.0, "slower_at_most": 98.0, "verdict": verdict.SLOWER}
     assert max(map(len, verdict.table(verdict.Verdict([row])).split("\n"))) <= verdict.WIDTH
 
 
@@ -167,6 +194,19 @@ def test_results_of_another_kernel_or_set_up_are_not_gone_on_with(tmp_path: Path
     assert results.count(tmp_path)
     second.keep(resume=False, force=True)
     assert not results.count(tmp_path) and json.loads((tmp_path / side.NAME).read_text())["setup"] == "true"
+
+
+@pytest.mark.parametrize("factors, more, status", [
+    ({}, (), 0), ({"cross": 0.9}, (), 4), ({}, ("--exclude", "1.2"), 5), ({"cross": 0.9}, ("--exclude", "1.2"), 4)])
+def test_the_status_tells_what_is_not_excluded_from_what_is_not_there(factors: dict[str, float], more: tuple[str, ...], status: int, tmp_path: Path,
+                                                                     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    request = SimpleNamespace(suite=SimpleNamespace(responses=RESPONSES, name="x", repeats=5, seed=1), boots=5)
+    monkeypatch.setattr(cli, "measure", lambda *_: request)
+    monkeypatch.setattr(side.Side, "described", lambda _: {"release": "6.12.1", "setup": ""})
+    write(tmp_path / "a", 1, {})
+    write(tmp_path / "b", 2, factors)
+    assert cli.carry_out(arguments("--out", str(tmp_path), *more)) == status
+    assert ("not excluded:" in capsys.readouterr().out) == ("--exclude" in more)
 
 
 def test_check_counts_what_was_found_and_what_was_false(tmp_path: Path) -> None:
