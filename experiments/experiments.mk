@@ -83,7 +83,7 @@ bench-kernels: setup-check tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock
 	$(PY) -m experiments.workloads.mem.bench_kernels --rounds $(BENCH_ROUNDS)
 
 .PHONY: evidence
-evidence: setup-check			## every suite on its machines of the lab, in runs of minutes that go on where they stopped, then one page
+evidence: setup-check			## every suite on its machines of the lab, 5 hours in calls of TIME=1500s that go on where the last one stopped, then one page
 	@$(MAKE) --no-print-directory tools modules
 	$(PY) -m experiments.evidence $(if $(TIME),--time $(TIME))
 

@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 DIGITS = 12
+WITHOUT_TESTS = (":(exclude,glob)**/tests/**", ":(exclude)*.md")  # among the paths of digest()
 
 
 def git(top: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=top, capture_output=True, text=True, check=True).stdout
 
 
-def digest(top: Path, paths: Iterable[str]) -> str:
-    """Of the names and contents of the files that git knows below these paths, as they are in the tree, committed or not."""
+def digest(top: Path, paths: Iterable[str], values: tuple[object, ...] = ()) -> str:
+    """Of the names and contents of the files that git knows below these paths, as they are in the tree, committed or not.
+
+    Paths are git's, with its magic words; values are of the work besides, such as options.
+    """
     names = git(top, "ls-files", "-z", "--", *paths).split("\0")
-    found = hashlib.sha256()
+    found = hashlib.sha256(repr(values).encode() if values else b"")
     for name in sorted(name for name in names if name and (top / name).is_file()):
         found.update(f"{name}\0".encode() + hashlib.sha256((top / name).read_bytes()).digest())
     return found.hexdigest()[:DIGITS]

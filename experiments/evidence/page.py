@@ -29,17 +29,31 @@ from experiments.analysis.papers.checks import (
 from experiments.model_fit import luo
 from experiments.model_fit.__main__ import load, print_held_out
 
+from . import pieces
+
 DECIDED = (*FOR, *AGAINST)
 
 
-def write(folder: Path) -> str:
-    """FOLDER/report.html with all chapters; the page as text."""
-    _, parts = report_all.write(folder, report_all.runs(folder))
+def write(folder: Path, states: dict[pieces.Piece, str]) -> str:
+    """FOLDER/report.html with all chapters of the pieces that are done; the page as text."""
+    done = [piece.out for piece, state in states.items() if state == pieces.DONE]
+    if not done:
+        return "\n".join(_pieces(states))
+    _, parts = report_all.write(folder, done)
     chapters = [chapter for _, found in parts for chapter in found if chapter.machine]
     checks = [c for chapter in chapters for c in chapter.own_checks] + papers.across([results for results, _ in parts])
-    sections = (_tallies(chapters, checks), _predictions(checks), _controls(checks), _claims(parts), _sensitivity(chapters),
-                _held_out(), _runs(parts))
+    sections = (_pieces(states), _tallies(chapters, checks), _predictions(checks), _controls(checks), _claims(parts),
+                _sensitivity(chapters), _held_out(), _runs(parts))
     return "\n".join(line for section in sections for line in (*section, ""))
+
+
+def _pieces(states: dict[pieces.Piece, str]) -> Iterator[str]:
+    """Those that this page is not of, by name."""
+    yield f"This page is of the pieces that are done, of {pieces.told(states)}"
+    for state in (pieces.FAILED, pieces.MISSING, pieces.CUT, pieces.OLD):
+        names = [piece.name for piece, found in states.items() if found == state]
+        if names:
+            yield f"  {state}: {', '.join(names)}"
 
 
 def _tallies(chapters: list[papers.Chapter], checks: list[Check]) -> Iterator[str]:

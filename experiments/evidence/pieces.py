@@ -1,30 +1,49 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The runs that the evidence is of: each suite on each of its machines of the lab, in pieces of minutes.
 
-A piece keeps a digest of the code that its numbers depend on. One that is there for the same code is not run again, one
-that was stopped is resumed, one of other code is thrown away.
+A piece is kept under the digest of what its numbers are made by. One that is done is not run again while that is the same, one
+that was cut is resumed, one that failed or is of older code is made anew.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import re
 import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from experiments import pieces as kept_pieces
+from experiments.mechanisms import registry
+from experiments.pieces import WITHOUT_TESTS, Kept
 from experiments.places import HERE
+from experiments.runner import cli as runner
+from experiments.runner.host import host_nodes
+from experiments.runner.host.interrupts import stop_signals
+from experiments.runner.records import manifest, results
+from experiments.runner.run import Request, on_machine
+from experiments.runner.suite import estimate, schedule
 from experiments.runner.suite import suite as suites
-from experiments.runner.workloads.kinds import lacking
+from experiments.runner.workloads.kinds import PROGRAMS, lacking
 from experiments.units import duration
 
-# What a simulated number is made by; what judges it is kept in the run's manifest.
-INPUTS = ("experiments/lab", "experiments/runner", "experiments/suites", "experiments/workloads", "kmod", "policies", "userspace")
-MARK = "piece.json"
 OPTIONS = ("--quick", "--repeats", "3", "--boots", "3")
+# What every simulated number is made by; what judges it is kept in the run's manifest.
+INPUTS = ("KERNELS", "kmod", "policies", "userspace/lib", "experiments/runner", "experiments/lab/plugin", "experiments/lab/guest",
+          "experiments/lab/machine.py", "experiments/lab/qemu.py", "experiments/lab/simulated.py",
+          ":(glob)experiments/workloads/*.[ch]")
+SOURCES = {"np-mem": "mem", "np-hot": "hot", "np-mm": "mm", "np-redis": "redis", "np-steal": "stealing"}  # of programs
+DONE, FAILED, CUT, OLD, MISSING = "done", "failed", "cut", "of older code", "missing"
+OBSERVATION = 7.1  # s, assumed of a suite that has not run: that of the demo
+BOOT = 30          # s until the first observation, assumed
+STATED = re.compile(r"quick (?:one about )?(?:(\d+)|an hour)")  # minutes, in what a suite says that it takes
+LEAST = 60         # s, for which a boot is begun
 
 
 @dataclass(frozen=True)
@@ -37,60 +56,128 @@ class Piece:
     def name(self) -> str:
         return f"{self.suite} on {self.machine}"
 
-    def mark(self) -> dict[str, object]:
-        try:
-            return json.loads((self.out / MARK).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
+    @property
+    def words(self) -> list[str]:
+        return ["run", self.suite, "--lab", self.machine, "--out", str(self.out), *OPTIONS]
 
-    def done(self, code: str) -> bool:
-        return self.mark().get("code") == code and "status" in self.mark()
+    @cached_property
+    def request(self) -> Request:
+        return on_machine(runner.request_of(runner.parser().parse_args(self.words)), host_nodes.of_lab(self.machine))
 
-    def run(self, code: str) -> int:
-        """Resumes what was begun with the same code."""
-        if self.mark().get("code") != code:
+    @cached_property
+    def digest(self) -> str:
+        return kept_pieces.digest(HERE.code, [*INPUTS, *self.uses(), *WITHOUT_TESTS], OPTIONS)
+
+    def uses(self) -> list[str]:
+        """What not every piece uses: machine, suite, the programs' sources, mechanisms."""
+        suite = self.request.suite
+        programs = {name for one in suite.workloads for name in PROGRAMS[one.kind]}
+        programs |= {name for one in suite.workloads if one.kind == "command"
+                     for words in (one.options["command"].command, one.options["command"].client) for name in words}
+        found = [f"experiments/workloads/{SOURCES[name]}" for name in sorted(programs & SOURCES.keys())]
+        found += ["experiments/workloads/apps"] if "apps/" in suite.text else []
+        found += ["experiments/mechanisms"] if {re.split("[:#]", one)[0] for one in suite.policies} & set(registry.KNOWN) else []
+        return [f"experiments/lab/machines/{self.machine}.toml", f"experiments/suites/{self.suite}.toml", *found]
+
+    def state(self, record: dict[str, Any] | None) -> str:
+        if record is None:
+            return MISSING
+        if record["inputs"] != self.digest:
+            return OLD
+        if record["status"] is None:
+            return CUT if record["sources"] == manifest.sources() else MISSING  # a run is resumed by the commit that began it
+        return DONE if record["status"] in (0, 1) and self.whole() else FAILED
+
+    def whole(self) -> bool:
+        """Whether each cell has an observation that may be averaged: a run with a marked one ends with 1."""
+        there = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.marks(r)}
+        return there >= {(trial.workload.name, trial.policy) for trial in schedule.make(self.request.suite)}
+
+    def takes(self, record: dict[str, Any] | None) -> tuple[float, str]:
+        """Seconds of the host, of what is left of it, and by what they are known."""
+        state, observations = self.state(record), len(schedule.make(self.request.suite))
+        if state in (OLD, DONE, FAILED) and record["status"] in (0, 1):
+            return record["seconds"], "as before"
+        found = estimate.of(self.request.suite, self.machine)
+        stated = STATED.search(self.request.suite.takes)
+        assumed = max(BOOT * self.request.boots + OBSERVATION * observations, 60.0 * int(stated[1] or 60) if stated else 0)
+        whole, source = (found.seconds, found.source) if found.seconds else (assumed, "assumed")
+        return whole * (1 - min(1, results.reached(self.out) / observations) * (state == CUT)), source
+
+    def run(self, kept: Kept, room: float) -> int | None:
+        """Returns the run's status, or None where it was cut after room (s)."""
+        record = kept.read().get(self.name)
+        resumed = self.state(record) == CUT
+        if not resumed:
             shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir(parents=True, exist_ok=True)
-        self._write({"code": code})
-        begin = time.monotonic()
-        resume = ["--resume"] if (self.out / "results.jsonl").exists() else []
-        with open(self.out / "run.log", "ab") as log:
-            status = subprocess.run([sys.executable, "-m", "experiments.runner", "run", self.suite, "--lab", self.machine,
-                                     "--out", self.out, *OPTIONS, *resume], stdout=log, stderr=log, cwd=HERE.code).returncode
-        seconds = time.monotonic() - begin
-        self._write({"code": code, "status": status, "seconds": round(seconds + float(self.mark().get("seconds", 0)))})
+        mark = {"piece": self.name, "inputs": self.digest, "sources": manifest.sources(), "status": None,
+                "seconds": record["seconds"] if resumed else 0}
+        kept.write(mark)
+        begin, status = time.monotonic(), None
+        try:
+            status = self._until(room)
+        finally:
+            kept.write(mark | {"status": status, "seconds": mark["seconds"] + round(time.monotonic() - begin)})
         return status
 
-    def _write(self, mark: dict[str, object]) -> None:
-        (self.out / MARK).write_text(json.dumps(mark) + "\n", encoding="utf-8")
-
-
-def code() -> str:
-    """Of the files as they are in the tree, committed or not."""
-    found = subprocess.run(["git", "ls-files", "--", *INPUTS], cwd=HERE.code, capture_output=True, text=True, check=True).stdout.split()
-    digest = hashlib.sha256()
-    for name in found:
-        digest.update(f"{name}\0".encode() + (HERE.code / name).read_bytes())
-    return digest.hexdigest()[:12]
+    def _until(self, room: float) -> int | None:
+        resume = ["--resume"] if (self.out / results.NAME).exists() else []
+        with open(self.out / "run.log", "ab") as log, subprocess.Popen(
+                [sys.executable, "-m", "experiments.runner", *self.words, *resume], stdout=log, stderr=log, cwd=HERE.code) as child:
+            try:
+                return child.wait(room)
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                child.terminate()  # where it has not ended; it powers the machine off
 
 
 def pieces(folder: Path) -> list[Piece]:
-    found = []
-    for name in suites.names():
-        suite = suites.load(name)
-        if lacking(suite):
-            print(f"{name}: left out, {', '.join(lacking(suite))} is not installed", flush=True)
-            continue
-        found += [Piece(name, machine, folder / f"{name}@{machine}") for machine in suite.machines]
-    return found
+    return [Piece(suite.name, machine, folder / f"{suite.name}@{machine}") for suite in map(suites.load, suites.names())
+            if not lacking(suite) for machine in suite.machines]
 
 
-def run(folder: Path, seconds: float) -> list[Piece]:
-    """Runs what is not done until the time is over; returns what is left."""
-    now, until = code(), time.monotonic() + seconds
-    waiting = [p for p in pieces(folder) if not p.done(now)]
-    while waiting and time.monotonic() < until:
-        begin, piece = time.monotonic(), waiting.pop(0)
-        status = piece.run(now)
-        print(f"{piece.name}: {duration(time.monotonic() - begin)}, status {status}", flush=True)
-    return waiting
+def kept_in(folder: Path) -> Kept:
+    return Kept(folder / "pieces.jsonl")
+
+
+def states(found: Sequence[Piece], kept: Kept) -> dict[Piece, str]:
+    records = kept.read()
+    return {piece: piece.state(records.get(piece.name)) for piece in found}
+
+
+def waiting(found: Sequence[Piece], kept: Kept) -> list[Piece]:
+    """What is not done, the longest last; what has failed after all that has not."""
+    records, state = kept.read(), states(found, kept)
+    return sorted((piece for piece in found if state[piece] != DONE),
+                  key=lambda piece: (state[piece] == FAILED, piece.takes(records.get(piece.name))[0]))
+
+
+def plan(found: Sequence[Piece], kept: Kept) -> Iterator[str]:
+    yield from (f"  {suite.name:36} left out: {', '.join(lacking(suite))} is not installed"
+                for suite in map(suites.load, suites.names()) if lacking(suite))
+    records, left, whole = kept.read(), waiting(found, kept), 0.0
+    for piece in left:
+        record = records.get(piece.name)
+        seconds, source = piece.takes(record)
+        whole += seconds
+        yield f"  {piece.name:36} {piece.state(record):13} {duration(seconds):>8} ({source})"
+    yield f"evidence: {told(states(found, kept))}; {duration(whole)} to run"
+
+
+def told(found: dict[Piece, str]) -> str:
+    return f"{len(found)} pieces: " + ", ".join(f"{number} {state}" for state, number in Counter(found.values()).items())
+
+
+def run(found: Sequence[Piece], kept: Kept, seconds: float) -> None:
+    """In the order of waiting(): what ends in the time, and, in parts, what no call of this time is enough for."""
+    until = time.monotonic() + seconds
+    with stop_signals():
+        for piece in waiting(found, kept):
+            room, left = until - time.monotonic(), piece.takes(kept.read().get(piece.name))[0]
+            if room < LEAST or room < left <= seconds:
+                continue
+            begin, status = time.monotonic(), piece.run(kept, room)
+            print(f"{piece.name}: {duration(time.monotonic() - begin)}, {'cut' if status is None else f'status {status}'}, "
+                  f"{piece.state(kept.read()[piece.name])}", flush=True)

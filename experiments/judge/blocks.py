@@ -44,11 +44,12 @@ def run(request: Request, machine: str, sides: Sequence[Side], arguments: Sequen
 
 def forget_unfinished(side: Side, parts: Sequence[shares.Share]) -> None:
     """A boot that was interrupted is made anew: the analysis pairs boots, and its rest would be a boot of its own."""
-    records = results.read(side.out)
-    unfinished = next((part for part in parts if part.left(records)), None)
-    kept = [record for record in records if unfinished and record["repeat"] < unfinished.begin]
-    if unfinished and len(kept) < len(records):
-        results.rewrite(side.out, kept)
+    with results.writing(side.out):
+        records = results.read(side.out)
+        unfinished = next((part for part in parts if part.left(records)), None)
+        kept = [record for record in records if unfinished and record["repeat"] < unfinished.begin]
+        if unfinished and len(kept) < len(records):
+            results.rewrite(side.out, kept)
 
 
 def observations(request: Request) -> int:

@@ -19,16 +19,17 @@ from ..runner.run import Request, on_machine
 from ..units import percent
 from . import blocks, side
 
-SUITE, MACHINE, BOOTS = "kernel-mm", "2x2", 4
+SUITE, MACHINE, BOOTS = "kernel-mm", "2x2", 8
 REGRESSED = 4  # as `experiment compare --fail-if` has it
+NOT_EXCLUDED = 5
 
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="numaplace judge", usage="numaplace judge --kernel A --kernel B [OPTION..] [SUITE]",
         description="Boots two kernels in turn in the lab, runs a suite in each boot, and says in a table that can be mailed what "
-                    "kernel B makes slower or faster than kernel A. Exit status: 0 no regression was found, 4 one was, 1 it could "
-                    "not be measured, 2 wrong usage, 3 this computer cannot.")
+                    "kernel B makes slower or faster than kernel A. Exit status: 0 no regression was found, 4 one was, 5 none was and "
+                    "one is not excluded, 1 it could not be measured, 2 wrong usage, 3 this computer cannot.")
     top.add_argument("suite", metavar="SUITE", nargs="?", default=SUITE, help=f"of numaplace experiment list, or NAME.toml ({SUITE})")
     top.add_argument("--kernel", action="append", default=[], metavar="SERIES|IMAGE[,DIR]",
                      help=f"{', '.join(known_series())}, or a bzImage of your own with its lib/modules/RELEASE; A, then B")
@@ -44,6 +45,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--quick", action="store_true", help="the suite's small levels")
     top.add_argument("--seed", type=int, metavar="N", help="of the order in a boot")
     top.add_argument("--smallest", type=percent, default=1.0, metavar="PERCENT", help="no change that is smaller is told (1)")
+    top.add_argument("--exclude", type=percent, default=5.0, metavar="PERCENT",
+                     help="a row that may be so much slower, by its interval, is not excluded (5)")
     top.add_argument("--out", type=Path, default=Path("results/judge"), metavar="DIR", help="default: results/judge")
     top.add_argument("--resume", action="store_true", help="goes on where it was stopped")
     top.add_argument("--force", action="store_true", help="throws away the results in DIR")
@@ -111,12 +114,12 @@ def carry_out(argv: list[str]) -> int:
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
     try:
-        found = verdict.of(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100)
+        found = verdict.of(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100, args.exclude / 100)
     except ResultsError as error:
         raise ExperimentError(str(error)) from None
     facts = head(request, args.machine, sides)
     print(json.dumps(facts | found.as_dict(), indent=1) if args.json else verdict.mail(shown(facts), found))
-    return REGRESSED if found.regressed else os.EX_OK
+    return REGRESSED if found.regressed else os.EX_OK if found.excluded else NOT_EXCLUDED
 
 
 def main() -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Judgements of a kernel with a planted regression, and of a kernel beside itself.
+# Judgements of a kernel with a regression planted in one workload, and of a kernel beside itself.
 
 JUDGE_SLOW_KO := $(KMOD_SERIES:%=$(BUILD)/judge/%/numaplace_slow.ko)
 JUDGE_SLOW_SRC := $(addprefix experiments/judge/slow/,Kbuild numaplace_slow.c)
@@ -12,8 +12,8 @@ $(JUDGE_SLOW_KO): $(BUILD)/judge/%/numaplace_slow.ko: $(JUDGE_SLOW_SRC)
 
 test-programs: $(BUILD)/judge/6.12/numaplace_slow.ko
 
-RUNS ?= 10
+BLOCKS ?= 24
 
 .PHONY: check-judge
-check-judge: tools modules $(BUILD)/judge/6.12/numaplace_slow.ko	## numaplace judge of a kernel that is 5 % slower, RUNS (10) times, and beside itself as often; what is done is kept in results/check-judge
-	$(PY) -m experiments.judge.check --runs $(RUNS)
+check-judge: tools modules $(BUILD)/judge/6.12/numaplace_slow.ko	## numaplace judge of a kernel that is 5 % slower in one workload, and beside itself; BLOCKS=24 of three boots are kept in results/check-judge, in calls of TIME=1500s
+	$(PY) -m experiments.judge.check --blocks $(BLOCKS) $(if $(TIME),--time $(TIME))

@@ -9,11 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scipy import stats
+
 from ..analysis.runs.results import higher_is_better
-from ..analysis.stats.compare import compare
+from ..analysis.stats.compare import ALPHA, compare
 
 WIDTH = 75  # of a line that is quoted in a mail and still fits
 SLOWER, FASTER, SAME, SMALL, UNKNOWN = "slower", "faster", "no difference found", "too small", "not tested"
+NOT_EXCLUDED = "not excluded"
+POWER = 0.9  # of the smallest change that is told
 NAME_WIDTH, MEAN_WIDTH, CHANGE_WIDTH, P_WIDTH = 22, 10, 23, 6
 
 
@@ -30,6 +34,11 @@ class Verdict:
     def regressed(self) -> bool:
         return bool(self.having(SLOWER) or self.missing)
 
+    @property
+    def excluded(self) -> bool:
+        """Whether each row's slow-down would be smaller than what was to be excluded."""
+        return not self.having(NOT_EXCLUDED)
+
     def sentence(self) -> str:
         slower, faster = self.having(SLOWER), self.having(FASTER)
         told = [f"{_all(rows)}: kernel B is {word} than kernel A" for word, rows in ((SLOWER, slower), (FASTER, faster)) if rows]
@@ -37,32 +46,58 @@ class Verdict:
             told.insert(0, f"{', '.join(self.missing)}: kernel B has no result")
         if not slower and not self.missing:
             told.insert(0, "no regression found")
+        open_ones = self.having(NOT_EXCLUDED)
+        if open_ones:
+            told.append(f"not excluded: {', '.join(f'{_name(row)} {slow_down(row)}' for row in open_ones)}")
         return "; ".join(told)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"sentence": self.sentence(), "regressed": self.regressed, "missing": self.missing, "notes": self.notes,
+        return {"sentence": self.sentence(), "regressed": self.regressed, "excluded": self.excluded, "missing": self.missing, "notes": self.notes,
                 "rows": self.rows}
 
 
-def of(a: Path, b: Path, responses: Sequence[str], smallest: float) -> Verdict:
-    """`smallest`: the share of a mean that matters, as 0.01."""
+def of(a: Path, b: Path, responses: Sequence[str], smallest: float, exclude: float) -> Verdict:
+    """`smallest`: the share of a mean that matters, as 0.01; `exclude`: the slow-down that is to be excluded, as 0.05."""
     found = compare(a, b, in_blocks=True, smallest=smallest, metrics=responses)
     pair, = found["pairs"]
     marked = [note for note in pair["notes"] if note.endswith("not counted")]
-    return Verdict([row | {"verdict": word_of(row)} for row in pair["rows"]], pair["only_in_a"],
+    rows = [row | {"slower_at_most": slower_at_most(row), "found_from": found_from(row, found["tests"])} for row in pair["rows"]]
+    return Verdict([row | {"verdict": word_of(row, exclude)} for row in rows], pair["only_in_a"],
                    marked + [f"kernel A has no result: {name}" for name in pair["only_in_b"]])
 
 
-def word_of(row: dict[str, Any]) -> str:
+def word_of(row: dict[str, Any], exclude: float) -> str:
     """A metric whose unit has no better direction is a cost, as in pages moved."""
-    if row["too_small"]:
-        return SMALL
-    if row["p_holm"] is None:
-        return UNKNOWN if row["difference"] else SAME
-    if not row["significant"]:
-        return SAME
-    better = (row["difference"] > 0) == (higher_is_better(row["unit"]) is True)
-    return FASTER if better else SLOWER
+    word = SMALL if row["too_small"] else UNKNOWN if row["p_holm"] is None and row["difference"] else SAME
+    if not row["too_small"] and row["p_holm"] is not None and row["significant"]:
+        word = FASTER if (row["difference"] > 0) == _more_is_faster(row) else SLOWER
+    limit = row["slower_at_most"]
+    if word in (SAME, UNKNOWN) and row["difference"] and not row["same_as"] and (limit is None or limit >= exclude):
+        return NOT_EXCLUDED
+    return word
+
+
+def _more_is_faster(row: dict[str, Any]) -> bool:
+    return higher_is_better(row["unit"]) is True
+
+
+def slower_at_most(row: dict[str, Any]) -> float | None:
+    """The slow side of the interval of B / A, as 0.03 for 3 % of A's mean; below 0 where B is faster. None: no bound."""
+    limit = row["ratio_ci95_low" if _more_is_faster(row) else "ratio_ci95_high"]
+    return None if limit is None else 1 - limit if _more_is_faster(row) else limit - 1
+
+
+def found_from(row: dict[str, Any], tests: int) -> float | None:
+    """The smallest change, as a share of A's mean, that such boots find in POWER of all judgements. None: nothing varies.
+
+    (t(1 - a / 2m, n - 1) + t(POWER, n - 1)) s / sqrt(n), of the standard deviation s of the n differences within blocks and of
+    m tests: NIST/SEMATECH e-Handbook, section 7.2.2.2, with the level of the first step of Holm 1979.
+    """
+    if not row["df"] or not row["mean_a"] or row["ci95_high"] is None:
+        return None
+    df = row["df"]
+    error = (row["ci95_high"] - row["difference"]) / stats.t.ppf(1 - ALPHA / 2, df)  # s / sqrt(n)
+    return float((stats.t.ppf(1 - ALPHA / (2 * tests), df) + stats.t.ppf(POWER, df)) * error / abs(row["mean_a"]))
 
 
 def table(verdict: Verdict) -> str:
@@ -72,7 +107,18 @@ def table(verdict: Verdict) -> str:
 
 def _row(row: dict[str, Any]) -> str:
     first = _line(row["workload"], number(row["mean_a"]), number(row["mean_b"]), change(row), p_value(row["p_holm"]))
-    return first + "\n" + _second(f"{row['policy']}, {row['metric']}, {row['unit']}", row["verdict"])
+    second = _second(f"{row['policy']}, {row['metric']}, {row['unit']}", row["verdict"])
+    told = [f"found 9 of 10 times from {_share(row['found_from'])}"] * (row["found_from"] is not None)
+    return "\n".join([first, second, f"  {'; '.join([*told, slow_down(row)])}"])
+
+
+def slow_down(row: dict[str, Any]) -> str:
+    limit = row["slower_at_most"]
+    return "slower without a bound" if limit is None else f"slower by at most {_share(max(0, limit))}"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
 
 
 def _line(name: str, a: str, b: str, change: str, p: str) -> str:
@@ -118,8 +164,11 @@ def p_value(p: float | None) -> str:
 
 
 def _all(rows: Sequence[dict[str, Any]]) -> str:
-    return ", ".join(f"{ascii_of(row['workload'])}{'' if row['policy'] == 'none' else ' (' + ascii_of(row['policy']) + ')'} "
-                     f"{_percent(row['ratio'])} %" if row["ratio"] is not None else ascii_of(row["workload"]) for row in rows)
+    return ", ".join(f"{_name(row)} {_percent(row['ratio'])} %" if row["ratio"] is not None else ascii_of(row["workload"]) for row in rows)
+
+
+def _name(row: dict[str, Any]) -> str:
+    return ascii_of(row["workload"]) + ("" if row["policy"] == "none" else f" ({ascii_of(row['policy'])})")
 
 
 def mail(head: Sequence[tuple[str, str]], verdict: Verdict) -> str:

@@ -229,6 +229,6 @@ def run(out: Path) -> int:
         print(f"{finding.kind:9} {finding.what}" + (f"\n{'':9}   -> {finding.remedy}" if finding.remedy else ""))
     obstacles = sum(f.kind == "obstacle" for f in found)
     doubts = sum(f.kind == "doubt" for f in found)
-    print(f"\n{obstacles} obstacles, {doubts} doubts: "
+    print(f"\n{obstacles} obstacle{'s' * (obstacles != 1)}, {doubts} doubt{'s' * (doubts != 1)}: "
           + ("not ready" if obstacles else "ready" if not doubts else "ready, but look at the doubts first"))
     return 3 if obstacles else 0

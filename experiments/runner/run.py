@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -105,10 +105,8 @@ def check_policies(suite: Suite, numaplace: Numaplace) -> None:
 def prepare_folder(request: Request) -> None:
     """Results are never mixed with other ones, nor thrown away unasked."""
     try:
-        request.out.mkdir(parents=True, exist_ok=True)
-        if request.force:
-            for name in FILES:
-                (request.out / name).unlink(missing_ok=True)
+        for name in FILES if request.force else ():
+            (request.out / name).unlink(missing_ok=True)
     except OSError as error:
         raise ExperimentError(f"{request.out}: {error.strerror}: choose another folder with --out") from None
     if (request.out / results.NAME).exists() and not request.resume:
@@ -124,8 +122,10 @@ def run(request: Request, report: Report) -> int:
     check_policies(request.suite, numaplace)
     request = planned(on_machine(request, host_nodes.nodes()), None)
     check(request.suite, numaplace)
-    prepare_folder(request)
-    with stop_signals(), Guard() as guard:
+    # Of a guest that a run has booted its host holds the folder.
+    alone = nullcontext() if manifest.SOURCES in os.environ else results.writing(request.out)
+    with stop_signals(), alone, Guard() as guard:
+        prepare_folder(request)
         switch_balancing_off(guard)
         platform = numaplace.ps([os.getpid()])["platform"]
         records = results.read(request.out)

@@ -62,11 +62,11 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
     parts = shares.of(request.suite, request.boots)[:boots]
-    prepare_folder(request)
     _check_shared(request.out)
     words = [numaplace, "lab", "run", "--machine", machine, *guest.kernel, *["--functional"] * functional, "--timeout", "0"]
     arguments = guest.words([HERE.programs / "numaplace-experiment", *arguments])
-    with stop_signals():
+    with stop_signals(), results.writing(request.out):
+        prepare_folder(request)
         at_once.gather(request.out)  # what a run has left that was killed
         begin, made = time.monotonic(), results.count(request.out)
         status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(words, arguments, request, machine, _left(request, parts))

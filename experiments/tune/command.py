@@ -56,12 +56,17 @@ def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, r
     until = None if args.budget is None else time.monotonic() + args.budget
     begin = time.monotonic()
     Rounds(suite, out, measure).all(searches, args.trials, until, lambda: tuned.write(out, head, searches))
-    for search in searches:
-        print(f"{search.name}: defaults {text(search.default)}, best {text(search.best.score)}: {search.best.level}")
+    print("\n".join(map(told, searches)))
     made = len(searches[0].tried)
     fewer = f" of {args.trials}, for the budget" if made < args.trials else ""
-    print(f"{made} trials each{fewer}, in {duration(time.monotonic() - begin)}: {out / tuned.NAME}")
+    print(f"{made} trials each{fewer}, in {duration(time.monotonic() - begin)}; rank what was found with "
+          f"numaplace experiment run {args.suite} --tuned {out / tuned.NAME}")
     return 0
+
+
+def told(search: Search) -> str:
+    """The largest of many single observations is no measurement of what it is of."""
+    return f"{search.name}: on the training input defaults {text(search.default)}, found {text(search.best.score)}: {search.best.level}"
 
 
 def text(score: float | None) -> str:

@@ -66,7 +66,7 @@ def notes(results: Results) -> list[str]:
     if marked:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
-        found.append("a mean of one observation has no confidence interval (null)")
+        found.append("a mean of one observation has no confidence interval")
     return [*found, *frozen.judged_by(results), *_boots(results), *_precision(results), *run_order.notes(results), *steady.notes(results)]
 
 

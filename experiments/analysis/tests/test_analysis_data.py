@@ -83,7 +83,7 @@ def test_one_observation_has_null_limits(tmp_path: Path) -> None:
     assert all(
         r["ci95_low"] is None and r["ci95_high"] is None and r["n"] == 1 for r in data["rows"]
     )
-    assert any("no confidence interval" in note for note in data["notes"])
+    assert "a mean of one observation has no confidence interval" in data["notes"]
 
 
 def test_platforms_are_never_mixed(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A regression of known size, for tests: on every CPU a timer that keeps it busy for a part of the
- * time, so that all work takes percent longer.
+ * time, so that all work, or that of the tasks of one name, takes percent longer.
  */
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/version.h>
 
@@ -17,6 +19,10 @@ static unsigned int percent = 5;
 module_param(percent, uint, 0444);
 MODULE_PARM_DESC(percent, "how much longer work takes, 1 to 100");
 
+static char *only;
+module_param(only, charp, 0444);
+MODULE_PARM_DESC(only, "name (comm) of the tasks whose work takes longer; all work without");
+
 static DEFINE_PER_CPU(struct hrtimer, slow_timer);
 static u64 busy_ns;
 
@@ -24,8 +30,9 @@ static enum hrtimer_restart be_busy(struct hrtimer *timer)
 {
 	u64 until = ktime_get_ns() + busy_ns;
 
-	while (ktime_get_ns() < until)
-		cpu_relax();
+	if (!only || !strncmp(current->comm, only, TASK_COMM_LEN))
+		while (ktime_get_ns() < until)
+			cpu_relax();
 	hrtimer_forward_now(timer, ns_to_ktime(EVERY_NS));
 	return HRTIMER_RESTART;
 }

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,7 @@ def count(directory: Path) -> int:
 
 
 def rewrite(directory: Path, records: list[dict[str, Any]]) -> None:
-    """All of it, whole or not at all; nobody may be writing."""
+    """All of it, whole or not at all, within writing()."""
     partial = directory / (NAME + ".partial")
     try:
         partial.write_bytes(b"".join(map(_line, records)))
@@ -53,8 +56,43 @@ def _line(record: dict[str, Any]) -> bytes:
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
+@contextmanager
+def writing(directory: Path) -> Iterator[None]:
+    """Makes the folder where it is missing; nobody else writes results there in the meantime, in this process neither.
+
+    The lock is on the folder, as rewrite() replaces the file. Of a guest's lock the host knows nothing.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise ExperimentError(f"{directory}: {error.strerror}: choose another folder with --out") from None
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ExperimentError(f"{directory / NAME}: is being written by {_holder(fd)}: wait for it or end it") from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(fd)
+
+
+def _holder(fd: int) -> str:
+    """'pid 12 (python3)', of the lock on an open file or folder."""
+    inode = str(os.fstat(fd).st_ino)
+    for fields in map(str.split, Path("/proc/locks").read_text().splitlines()):
+        if "FLOCK" in fields and fields[-3].rpartition(":")[2] == inode and "->" not in fields:
+            try:
+                return f"pid {fields[-4]} ({Path(f'/proc/{fields[-4]}/comm').read_text().strip()})"
+            except OSError:
+                break  # of another namespace, or it has just ended
+    return "another process"
+
+
 class Writer:
-    """Appends. A line that does not fit on the disk leaves no half of itself behind."""
+    """Appends, within writing(). A line that does not fit on the disk leaves no half of itself behind."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME

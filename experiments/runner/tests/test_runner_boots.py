@@ -59,6 +59,20 @@ def run(suite: Path, *words: str) -> int:
     return cli.main(["run", str(suite), "--out", str(suite.parent / "out"), *words])
 
 
+@pytest.mark.parametrize("more", [(), ("--lab", "demo-2s"), ("--lab", "demo-2s", "--repeats", "2", "--boots", "2", "--jobs", "2")])
+def test_a_run_beside_a_writer_changes_nothing(more: tuple[str, ...], small: Path, monkeypatch: pytest.MonkeyPatch,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    """No machine is booted, and --force throws nothing away."""
+    monkeypatch.chdir(small.parent)
+    out = small.parent / "out"
+    with results.writing(out):
+        (out / results.NAME).write_text("{}\n")
+        assert run(small, "--force", *more) == 1
+    error = capsys.readouterr().err
+    assert f"{out / results.NAME}: is being written by pid {os.getpid()} (" in error and error.count("\n") == 1, error
+    assert (out / results.NAME).read_text() == "{}\n"
+
+
 def of(suite: Path) -> tuple[list[dict], dict]:
     return results.read(suite.parent / "out"), json.loads((suite.parent / "out" / manifest.NAME).read_text())
 

@@ -135,6 +135,14 @@ def test_what_fits_no_cpus_is_a_doubt_and_no_end(tmp_path: Path) -> None:
         "suite loaded-latency", *(f"suite redis-{name}" for name in ("keys", "lists", "tokens", "zsets"))]
 
 
+@pytest.mark.parametrize("kinds, said", [(("obstacle",), "1 obstacle, 0 doubts: not ready"), (("doubt",), "0 obstacles, 1 doubt: ready, "),
+                                         (("obstacle", "doubt", "doubt", "obstacle"), "2 obstacles, 2 doubts: not ready")])
+def test_what_was_found_is_counted(kinds: tuple[str, ...], said: str, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_machine, "findings", lambda *_: [check_machine.Finding(kind, "what") for kind in kinds])
+    assert check_machine.run(Path()) == (3 if "obstacle" in kinds else 0)
+    assert capsys.readouterr().out.splitlines()[-1].startswith(said)
+
+
 def test_on_this_machine_it_says_ready_or_not(capsys, tmp_path: Path) -> None:
     status = main(["check-machine", "--out", str(tmp_path / "not" / "yet")])
     said = capsys.readouterr().out

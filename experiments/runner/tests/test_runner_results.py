@@ -37,6 +37,34 @@ def test_a_line_that_a_kill_cut_off_is_written_over(tmp_path: Path) -> None:
     assert results.read(tmp_path) == [record(0), record(2)]
 
 
+WRITING = """
+import sys
+from pathlib import Path
+from experiments.errors import ExperimentError
+from experiments.runner.records import results
+try:
+    with results.writing(Path(sys.argv[1])):
+        print("writes", flush=True)
+        sys.stdin.read()
+except ExperimentError as error:
+    sys.exit(str(error))
+"""
+
+
+def test_a_second_writer_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", WRITING, tmp_path / "new"]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdout.readline() == b"writes\n"
+        results.rewrite(tmp_path / "new", [record(0)])  # replaces the file, which the lock is to survive
+        second = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert (second.returncode, second.stdout) == (1, "")
+        comm = Path(f"/proc/{first.pid}/comm").read_text().strip()
+        assert second.stderr == f"{tmp_path / 'new' / results.NAME}: is being written by pid {first.pid} ({comm}): wait for it or end it\n"
+        first.kill()
+    with results.writing(tmp_path / "new"):
+        pass
+
+
 def test_how_far_a_run_is(tmp_path: Path) -> None:
     assert results.reached(tmp_path) == 0
     writer = results.Writer(tmp_path)
@@ -91,7 +119,8 @@ def test_results_are_neither_mixed_nor_thrown_away_unasked(tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ExperimentError, match="choose another folder"):
-        prepare_folder(Request(suites.load("policy-matrix"), tmp_path / "file" / "out"))
+        with results.writing(tmp_path / "file" / "out"):
+            pass
 
 
 def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,7 @@ from experiments.places import HERE
 from experiments.runner import cli
 from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
-from experiments.tune import rounds, search, tuned
+from experiments.tune import command, rounds, search, tuned
 
 NAMES = ["tiering", "numa-balancing"]
 SUITE = suites.choose(suites.repeated(suites.load("policy-matrix"), 1, 7), ["cross"], None)
@@ -50,6 +51,17 @@ class Made:
         searches = [search.Search(name, self.seed) for name in NAMES]
         self.rounds.all(searches, trials, until, lambda: None)
         return searches
+
+
+def test_what_was_found_is_not_told_as_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its score is the largest of many single observations: it is to be ranked."""
+    made = Made(tmp_path)
+    monkeypatch.setattr(command, "Rounds", lambda _suite, out, _measure: rounds.Rounds(made.rounds.suite, out, made.measure))
+    args = cli.parser().parse_args(["tune", "policy-matrix", "--policies", NAMES[0], "--trials", str(TRIALS), "--out", str(tmp_path)])
+    assert command.carry_out(args, made.rounds.suite, 7, "demo-2s", lambda _: 0) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"{NAMES[0]}: on the training input defaults 1\.000, found 1\.\d+: {NAMES[0]}:.*", said[-2]), said
+    assert said[-1].endswith(f"; rank what was found with numaplace experiment run policy-matrix --tuned {tmp_path / tuned.NAME}")
 
 
 def test_each_has_as_many_trials_within_its_ranges(tmp_path: Path) -> None:

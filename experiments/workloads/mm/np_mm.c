@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <numaif.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,6 +216,16 @@ static int work(struct options *o)
 	return 0;
 }
 
+/* As the kernel and ps know it, with a name for each work: "mm-move", "mm-fault-thp". */
+static void take_name(const struct options *o)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "mm-%s%s", o->operation->name,
+		 o->memory.kind == NP_PAGES_THP ? "-thp" : "");
+	prctl(PR_SET_NAME, name);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp parser = { table, parse, "OPERATION", about, NULL, NULL, NULL };
@@ -223,5 +235,6 @@ int main(int argc, char **argv)
 	argp_program_version = "np-mm " NP_VERSION "; " NP_BUILT_WITH;
 	argp_err_exit_status = 2;
 	argp_parse(&parser, argc, argv, 0, NULL, &o);
+	take_name(&o);
 	return prepare(&o) || work(&o) ? 1 : 0;
 }
