@@ -12,8 +12,8 @@ from .places import HERE
 
 README = HERE.code / "README.md"
 SHOWN = re.compile(r"^`make demo` ends like this.*?^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FIGURE = re.compile(r"(?<!\S)[+−-]?\d+(\.\d+)?(?!\S)")
-INTERVAL = re.compile(r" ?±( #)?(?= |$)")
+FIGURE = re.compile(r"(?<!\S)[+−-]?\d+(\.\d+)?(->\d+(\.\d+)?)?(?!\S)")
+INTERVAL = re.compile(r" ?(\[[^\]]*\]|[*=m](?= |$))")  # with what it decides
 REPORT = re.compile(r"\S*/results/demo/report\.html$")
 
 
@@ -27,7 +27,7 @@ def shown(readme: str) -> str:
 def kind(line: str) -> str:
     """A line without its figures, intervals, widths and folders: these differ from run to run and from machine to machine."""
     line = re.sub("─+", "─", REPORT.sub("report.html", line.rstrip()))
-    return INTERVAL.sub("", " ".join(FIGURE.sub("#", line).split()))
+    return " ".join(FIGURE.sub("#", INTERVAL.sub("", line)).split())
 
 
 def kinds(text: str) -> list[str]:

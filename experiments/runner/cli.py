@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("file", metavar="FILE", type=Path, help="with kind = \"command\"")
     one.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
     one.add_argument("--timed", action="store_true", help="in the lab with simulated time: slower")
-    one = commands.add_parser("demo", help="workloads of each kind under three policies, the report",
+    one = commands.add_parser("demo", help="workloads of each kind under four placements, the report",
                               description="Runs the suite policy-matrix into results/demo: on this machine if it has two "
                                           "nodes, else in the lab.")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment demo: every workload of a suite under three policies, then the table and the report.
+"""numaplace experiment demo: every workload of a suite under four placements, then the table and the report.
 
 On a machine with two nodes it runs on the machine itself, else in the lab.
 """
@@ -20,7 +20,8 @@ from .host import host_nodes
 from .records import results
 
 SUITE = "policy-matrix"
-POLICIES = "none,maximum-local:pages=follow,n-mass:pages=follow"  # like with like: pages follow their task
+# n-mass as its paper has it, which gives locality up and moves no page, and with pages that follow their task.
+POLICIES = "none,maximum-local:pages=follow,n-mass:pages=follow,n-mass:pages=stay"
 MACHINE = "demo-2s"
 OUT = Path("results") / "demo"
 MODULE = Path("/sys/module/numaplace")

@@ -180,7 +180,7 @@ class Observer:
             if locality.share_of_each(seen, memory) < (ENOUGH if len(memory) == 1 else EVEN):
                 record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
                                        f"{seen['pages']}: fell back to another node")
-            if seen["node"] != self.nodes[task.runs_on].id and not running.on_every_node:
+            if seen["node"] != self.nodes[task.runs_on].id:
                 record["marks"].append(f"{task.role}: was to run on node "
                                        f"{self.nodes[task.runs_on].id}, runs on CPUs {seen['cpus']}")
 
@@ -220,7 +220,7 @@ class Observer:
             self._fill_work(running, record)
         for name, tasks in (("locality_before", before), ("locality_after", after)):
             value = locality.overall(tasks)
-            if value is None and (running.as_found or running.on_every_node):
+            if value is None and running.as_found:
                 continue
             if value is None:
                 record["marks"].append(f"no {name}: a task may run on several nodes")

@@ -18,6 +18,7 @@ from ..stats.intervals import t_interval
 from .terminal import console, name_of, options_below, table_of
 
 COLUMNS = 6  # placements side by side in 80 columns
+FEW = 4      # placements below each other, with where the pages were
 CONTENTION = "contention"  # a design, whose bandwidths are also told in parts of 4L0R
 Key = tuple[str, str]
 
@@ -39,8 +40,8 @@ def show(results: Results, stream: TextIO | None = None) -> None:
     if results.design == CONTENTION:
         show_contention(run, out)
     if len(results.policies) > 1:
-        (_show_cells if len(results.policies) > 3 and timed else _show_tasks)(run, out)
-    for line in marked(results):
+        (_show_cells if len(results.policies) > FEW and timed else _show_tasks)(run, out)
+    for line in [*marked(results), *given_up(results)]:
         out.print(name_of(line))
     if run.while_it_runs:
         decisions = list(run.while_it_runs.values())
@@ -55,6 +56,20 @@ def marked(results: Results) -> list[str]:
     clean = {(o.workload, o.policy, o.repeat) for o in results.clean}
     reasons = {(o.workload, o.policy): o.marks[-1] for o in results.measured if o.marks and (o.workload, o.policy, o.repeat) not in clean}
     return [f"marked: {workload} / {policy}: {why}" for (workload, policy), why in reasons.items()]
+
+
+def given_up(results: Results) -> list[str]:
+    """What each placement leaves of locality, and what it moves for that: means over the workloads."""
+    lines = []
+    for policy in [p for p in results.policies if p != BASELINE] if len(results.policies) <= FEW else []:
+        group = [o for o in results.independent if o.policy == policy]
+        moved, after = _mean_of(group, "pages_moved"), _mean_of(group, "locality_after")
+        seconds = [cost["move_s"] for o in group if (cost := o.raw.get("cost"))]
+        if moved is None or after is None:
+            continue
+        price = f"moves {moved:.0f} pages" + (f" in {1e3 * t_interval(seconds).mean:.1f} ms" if seconds else "") if moved >= 1 else "moves no page"
+        lines.append(f"{policy}: {price}, leaves a locality of {text_format.fraction(after)} (means over the workloads)")
+    return lines
 
 
 def show_contention(run: Run, out: Console) -> None:

@@ -59,9 +59,6 @@ class Stealing(RunningWorkload):
                     if all(name in found for found in counts)]
         return Measured(metrics, [], {self.tasks[0].role: {"serial": self.serial, "one_worker": own, "parallel": parallel}})
 
-    def work_once(self) -> None:
-        self._timed(self.programs[self.tasks[0].role], len(self.cpus))
-
     def _timed(self, program: Program, workers: int, counts: list[dict[str, float]] | None = None) -> float:
         """Seconds of a pass whose result is then checked; what was counted meanwhile goes to counts."""
         program.send(f"prepare {workers}")
@@ -77,8 +74,6 @@ class Stealing(RunningWorkload):
         return result["seconds"]
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        if self.placed:
-            return super().read_tasks(numaplace)
         pid = self.programs[self.tasks[0].role].pid
         return [{"pid": pid, "comm": "np-steal", "cpus": format_list(self.cpus),
                  "node": self.nodes[0].id if len(self.nodes) == 1 else None, "pages": self.said["pages"]}]
