@@ -323,27 +323,27 @@ def decided(suite: suites.Suite, machine: str) -> list[str]:
 
 def command_run_and_tell(args: argparse.Namespace) -> int:
     """What was measured is told also where something was not."""
+    if args.all or not args.suite or in_lab():
+        return command_run(args)
+    out = args.out or Path("results") / suites.load(args.suite).name
+    before = results.count(out)
     try:
         status = command_run(args)
-    except (UsageError, CannotError):
-        raise
     except ExperimentError:
-        tell_results(args)
+        if results.count(out) > before:
+            tell_results(out)
         raise
-    tell_results(args)
+    tell_results(out)
     return status
 
 
-def tell_results(args: argparse.Namespace) -> None:
-    if args.all or in_lab():
-        return
+def tell_results(out: Path) -> None:
     try:
         from ..analysis.pages import placement_table
         from ..analysis.runs.results import read
     except ImportError as error:
         print(f"the table of the results needs {error.name}: run 'make setup'")
         return
-    out = args.out or Path("results") / suites.load(args.suite).name
     if results.reached(out):
         placement_table.show(read(out))
 

@@ -24,6 +24,7 @@ class Lines:
 
     def __init__(self, total: int) -> None:
         self.total, self.shown, self.last, self.begin = total, -1, 0.0, time.monotonic()
+        self.first: tuple[int, float] | None = None  # how many were done at first, and when
 
     def __enter__(self) -> "Lines":
         return self
@@ -33,7 +34,16 @@ class Lines:
         if done == self.shown or (now - self.last < INTERVAL and done < self.total):
             return
         self.shown, self.last = done, now
-        print(f"{now - self.begin:5.0f} s  {done}/{self.total}  {text}", flush=True)
+        print(f"{now - self.begin:5.0f} s  {done}/{self.total}  {text}{self._left(done, now)}", flush=True)
+
+    def _left(self, done: int, now: float) -> str:
+        """By the pace since the first was done, without what came before it."""
+        if self.first is None and done:
+            self.first = done, now
+        before, begin = self.first or (done, now)
+        if done in (before, self.total):
+            return ""
+        return f"  {duration((now - begin) / (done - before) * (self.total - done))} left"
 
     def __exit__(self, *_: object) -> None:
         pass

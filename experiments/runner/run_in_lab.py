@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -69,7 +69,16 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
         prepare_folder(request)
         at_once.gather(request.out)  # what a run has left that was killed
         begin, made = time.monotonic(), results.count(request.out)
-        status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(words, arguments, request, machine, _left(request, parts))
+        until = None if request.budget is None else begin + request.budget
+
+        def late() -> bool:
+            """No boot begins after the budget."""
+            return until is not None and time.monotonic() >= until
+
+        status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(words, arguments, request, machine, _left(request, parts), late)
+        if late() and _left_of(request, parts):
+            print(f"{request.suite.name}: the budget is spent, {len(_left_of(request, parts))} of {len(parts)} boots are not whole: "
+                  "--resume makes them", flush=True)
         if not functional:
             estimate.keep(request.suite, machine, (time.monotonic() - begin) * request.jobs, results.count(request.out) - made)
         tell_precision(request)
@@ -80,15 +89,22 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
 
 def _left(request: Request, parts: list[Share]) -> list[Share]:
     """Those of which something is left to make; the last one where nothing is, which says how the run ended."""
+    return _left_of(request, parts) or parts[-1:]
+
+
+def _left_of(request: Request, parts: list[Share]) -> list[Share]:
     records = results.read(request.out)
-    return [part for part in parts if part.left(records)] or parts[-1:]
+    return [part for part in parts if part.left(records)]
 
 
-def _in_turn(words: list[Any], arguments: list[Any], request: Request, machine: str, parts: list[Share]) -> tuple[int, int]:
+def _in_turn(words: list[Any], arguments: list[Any], request: Request, machine: str, parts: list[Share],
+             late: Callable[[], bool]) -> tuple[int, int]:
     """The last is one that did not make its share."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
         for part in parts:
+            if part != parts[0] and late():
+                break
             status = _boot(command_of(words, arguments, request, part, request.out), log, request, machine)
             if part.left(results.read(request.out)):
                 break
@@ -96,14 +112,14 @@ def _in_turn(words: list[Any], arguments: list[Any], request: Request, machine: 
 
 
 def _side_by_side(words: list[Any], arguments: list[Any], request: Request, machine: str,
-                  parts: list[Share]) -> tuple[int, int]:
+                  parts: list[Share], late: Callable[[], bool]) -> tuple[int, int]:
     def begin(part: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
             return _start(command_of(words, arguments, request, part, folder), log)
 
     total = len(schedule.make(request.suite))  # each boot has warm-ups besides
     with progress.make(total) as display:
-        return at_once.run(request.out, parts, request.jobs, begin, _end, lambda made: display.show(min(made, total), machine))
+        return at_once.run(request.out, parts, request.jobs, begin, _end, lambda made: display.show(min(made, total), machine), late)
 
 
 def command_of(words: list[Any], arguments: list[Any], request: Request, part: Share, folder: Path) -> list[Any]:

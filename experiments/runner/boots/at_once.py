@@ -35,16 +35,19 @@ class Lane:
 
 
 def run(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Share, Path], Process],
-        stop: Callable[[Process], None], tell: Callable[[int], None]) -> tuple[int, int]:
+        stop: Callable[[Process], None], tell: Callable[[int], None], late: Callable[[], bool] = lambda: False) -> tuple[int, int]:
     """At most `jobs` at a time. Returns the status of the last boot that failed, else 0, and the boot's number.
 
-    None begins after one that did not make its share; those that run make theirs. tell(): of all observations there are.
+    None begins after one that did not make its share, or later than late() says; those that run make theirs. tell(): of all
+    observations there are.
     """
     waiting, lanes, status, boot, before = list(shares), list[Lane](), 0, shares[-1].boot, results.count(out)
     try:
         while lanes or waiting:
             if waiting and len(lanes) < jobs and (not lanes or source(out)):
                 lanes.append(Lane(waiting[0], hand_out(out, waiting.pop(0)), start))
+            if lanes and late():
+                waiting.clear()
             for lane in [lane for lane in lanes if lane.ended()]:
                 lanes.remove(lane)
                 lane.host.write()

@@ -223,6 +223,15 @@ def test_boots_side_by_side_make_one_run(small: Path, boots: list[list[str]]) ->
     assert all("--no-snapshot" in command for command in boots)
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_no_boot_begins_after_the_budget(small: Path, boots: list[list[str]], capsys, jobs: str) -> None:
+    words = ("--lab", "demo-2s", "--boots", "4", "--jobs", jobs, "--budget", "1s")
+    assert run(small, *words) == 0
+    assert len(boots) < 4 and "boots are not whole: --resume makes them" in capsys.readouterr().out
+    assert run(small, "--lab", "demo-2s", "--boots", "4", "--jobs", jobs, "--resume") == 0
+    assert sorted(repeat for _, repeat, warmup in made(small) if not warmup) == [0, 1, 2, 3]
+
+
 def test_boots_side_by_side_go_on(small: Path, boots: list[list[str]]) -> None:
     """One record of the second boot's is missing, and the first boot's were not gathered yet."""
     out, words = small.parent / "out", ("--lab", "demo-2s", "--boots", "2", "--jobs", "2")
