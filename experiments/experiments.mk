@@ -106,7 +106,7 @@ aa-lab-%: results/aa/%/done ;
 .PRECIOUS: results/aa/%/done
 results/aa/%/done:
 	$(MAKE) tools
-	$(BUILD)/numaplace-experiment run contention --quick --lab --policies none,none#2 --repeats 5 --seed $* \
+	$(BUILD)/numaplace-experiment run contention --quick --lab --placements none,none#2 --repeats 5 --seed $* \
 		--out results/aa/$* --force
 	touch $@
 

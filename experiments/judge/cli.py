@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--boots", type=int, default=BOOTS, metavar="N", help=f"of each kernel, a block is one of each ({BOOTS})")
     top.add_argument("--repeats", type=int, metavar="N", help="of the suite, shared out over the boots; one a boot")
     top.add_argument("--workloads", metavar="NAME,..", help="or patterns, as in '*-remote'")
-    top.add_argument("--policies", metavar="NAME[:O=V,..],..", help="or mechanisms; as in 'none,numa-balancing,tiering'")
+    top.add_argument("--placements", metavar="NAME[:O=V,..],..", help="or mechanisms; as in 'none,numa-balancing,tiering'")
     top.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE", help="a parameter, as of numaplace experiment run")
     top.add_argument("--quick", action="store_true", help="the suite's small levels")
     top.add_argument("--seed", type=int, metavar="N", help="of the order in a boot")
@@ -58,7 +58,7 @@ def run_words(args: argparse.Namespace, out: Path) -> list[str]:
     """The same as options of `numaplace experiment run`, which checks them."""
     words = ["run", args.suite, "--lab", args.machine, "--out", str(out), "--boots", str(args.boots),
              "--repeats", str(args.repeats or args.boots)]
-    for name in ("workloads", "policies", "seed"):
+    for name in ("workloads", "placements", "seed"):
         value = getattr(args, name)
         words += [f"--{name}", str(value)] if value is not None else []
     words += [word for assignment in args.set for word in ("--set", assignment)]

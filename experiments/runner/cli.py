@@ -94,7 +94,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="goes on until every mean's 95 %% interval is no wider, each way")
     one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
     one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
-    one.add_argument("--placements", "--policies", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
+    one.add_argument("--placements", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
                      help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
     one.add_argument("--tuned", metavar="FILE", type=Path,
                      help="of 'tune': adds its levels, and the same mechanisms at their defaults")
@@ -118,7 +118,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
 
 def add_tune_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--policies", metavar="MECHANISM,..", type=split, required=True, help="mechanisms that have parameters")
+    one.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split, required=True, help="mechanisms that have parameters")
     one.add_argument("--trials", type=int, default=20, metavar="N", help="of each mechanism, the first with its defaults (20)")
     one.add_argument("--seed", type=int, metavar="N", help="of the training input and the search; default: the suite's and 1000")
     one.add_argument("--out", type=Path, metavar="DIR", help="default: results/tune-SUITE")
@@ -275,7 +275,7 @@ def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
     for name, value in (("--repeats", args.repeats), ("--seed", args.seed),
                         ("--repeat-until-ci", args.repeat_until_ci), ("--max-repeats", args.max_repeats)):
         words += [name, str(value)] if value is not None else []
-    for name, values in (("--workloads", args.workloads), ("--policies", args.policies)):
+    for name, values in (("--workloads", args.workloads), ("--placements", args.policies)):
         words += [name, ",".join(values)] if values else []
     words += [word for assignment in args.set for word in ("--set", assignment)]
     return words + ["--quick"] * args.quick + ["--no-calibrate"] * args.no_calibrate + ["--resume"] * args.resume

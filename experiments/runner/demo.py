@@ -70,7 +70,7 @@ def module() -> Iterator[None]:
 
 def run(words: list[str], experiment: Callable[[list[str]], int]) -> int:
     usable = [node for node in host_nodes.nodes() if node.usable]
-    words = ["run", SUITE, "--policies", POLICIES, "--out", str(OUT), "--force", *words]
+    words = ["run", SUITE, "--placements", POLICIES, "--out", str(OUT), "--force", *words]
     if len(usable) >= 2:
         say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
         with module():

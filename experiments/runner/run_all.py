@@ -125,7 +125,7 @@ def options(args: argparse.Namespace, budget: int | None = None) -> list[str]:
         words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
     for name in ("boots", "jobs"):
         words += [f"--{name}", str(getattr(args, name))] if getattr(args, name) is not None else []
-    words += ["--policies", ",".join(args.policies)] if args.policies else []
+    words += ["--placements", ",".join(args.policies)] if args.policies else []
     words += ["--budget", f"{budget}s"] if budget is not None else []
     return words + [f"--{name}" for name in ("quick", "no-calibrate", "resume", "force", "functional", "timed")
                     if getattr(args, name.replace("-", "_"))]

@@ -23,7 +23,7 @@ def check(suite: Suite, nodes: Sequence[Node]) -> None:
         if mechanism is None:
             continue
         if why := mechanism.call("lacks", nodes):
-            raise CannotError(f"mechanism {level}: {why}; or leave it out with --policies")
+            raise CannotError(f"mechanism {level}: {why}; or leave it out with --placements")
         placed = [w.name for w in suite.workloads if not KINDS[w.kind].as_found or KINDS[w.kind].runs_already]
         if mechanism.starts and placed:
             raise CannotError(f"mechanism {level} acts on programs as they start, and workload {placed[0]} of {suite.name} "

@@ -49,7 +49,7 @@ def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, r
 
     def measure(folder: Path, levels: list[str], begun: bool) -> None:
         print(f"{folder.name}: {len(levels) - 1} candidates and {BASELINE}, {len(suite.workloads)} workloads", flush=True)
-        run([*words, "--policies", ",".join(levels), "--out", str(folder), *["--resume"] * begun])
+        run([*words, "--placements", ",".join(levels), "--out", str(folder), *["--resume"] * begun])
 
     searches = [Search(name, seed) for name in names]
     head = {"machine": machine, "suite": suite.name, "seed": seed}

@@ -35,11 +35,11 @@ def parameters_of(name: str) -> dict[str, Parameter]:
     """Of the mechanism that is to be tuned."""
     mechanism = registry.of_level(name)
     if mechanism is None:
-        raise UsageError(f"--policies {name}: is no mechanism: 'numaplace experiment mechanisms' lists them")
+        raise UsageError(f"--placements {name}: is no mechanism: 'numaplace experiment mechanisms' lists them")
     if ":" in name or "#" in name:
-        raise UsageError(f"--policies {name}: give the mechanism's name alone: the search sets its parameters")
+        raise UsageError(f"--placements {name}: give the mechanism's name alone: the search sets its parameters")
     if not mechanism.parameters:
-        raise UsageError(f"--policies {name}: has no parameters, so that there is nothing to tune: leave it out")
+        raise UsageError(f"--placements {name}: has no parameters, so that there is nothing to tune: leave it out")
     return mechanism.parameters
 
 

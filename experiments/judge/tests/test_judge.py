@@ -148,7 +148,7 @@ def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_both_guests_are_told_the_same_run(tmp_path: Path) -> None:
-    args = cli.parser().parse_args(arguments("--boots", "4", "--repeats", "8", "--seed", "7", "--policies", "none,tiering:a=1,b=2"))
+    args = cli.parser().parse_args(arguments("--boots", "4", "--repeats", "8", "--seed", "7", "--placements", "none,tiering:a=1,b=2"))
     request, told = cli.planned(args, tmp_path)
     assert (request.suite.name, request.suite.repeats, request.boots, request.suite.seed) == ("kernel-mm", 8, 4, 7)
     assert request.suite.policies == ("none", "tiering:a=1,b=2")

@@ -217,7 +217,7 @@ def whole(fake: Fake, monkeypatch):
     monkeypatch.setattr(runs.Runner, "all", lambda self: fake.began.append(self.request.budget) or 0)
     monkeypatch.setattr(check_machine, "doubts", lambda: [])
     fake.began = []
-    return lambda *words: main(["run", "policy-matrix", "--policies", "none,weighted", "--out", str(fake.folder / "out"), *words])
+    return lambda *words: main(["run", "policy-matrix", "--placements", "none,weighted", "--out", str(fake.folder / "out"), *words])
 
 
 def test_the_manifest_has_the_model(fake: Fake, whole) -> None:
@@ -226,7 +226,7 @@ def test_the_manifest_has_the_model(fake: Fake, whole) -> None:
     assert model["calibrated"] and model["text"] == Path(model["file"]).read_text()
     assert whole("--force", "--no-calibrate") == 0
     assert manifest.model(fake.folder / "out")["origin"] == DERIVED
-    assert whole("--force", "--policies", "none") == 0
+    assert whole("--force", "--placements", "none") == 0
     assert json.loads((fake.folder / "out" / manifest.NAME).read_text())["model"] is None
     assert len(fake.began) == 3
 

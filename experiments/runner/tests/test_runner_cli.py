@@ -30,10 +30,10 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 @pytest.mark.parametrize("words, status, said", [
     (["nothing"], 2, "suite 'nothing' does not exist; there are: "),
     (["policy-matrix", "--workloads", "cross,crass"], 2, "workload 'crass' is not in suite"),
-    (["policy-matrix", "--policies", "maximum-global"], 2,
+    (["policy-matrix", "--placements", "maximum-global"], 2,
      "; a placement is also a mechanism: numa-balancing, tiering, "),
-    (["policy-matrix", "--policies", "maximum-global"], 2, 'no policy "maximum-global"; use one of none, maximum-local, n-mass'),
-    (["policy-matrix", "--policies", "none,n-mass:pages=go"], 2,
+    (["policy-matrix", "--placements", "maximum-global"], 2, 'no policy "maximum-global"; use one of none, maximum-local, n-mass'),
+    (["policy-matrix", "--placements", "none,n-mass:pages=go"], 2,
      'option pages of policy n-mass cannot be "go": use follow, stay'),
     (["policy-matrix", "--repeats", "0"], 2, "--repeats 0: at least 1"),
     (["policy-matrix", "--set", "triad.sise=4M"], 2, "triad.size"),

@@ -57,7 +57,7 @@ def test_what_was_found_is_not_told_as_measured(tmp_path: Path, monkeypatch: pyt
     """Its score is the largest of many single observations: it is to be ranked."""
     made = Made(tmp_path)
     monkeypatch.setattr(command, "Rounds", lambda _suite, out, _measure: rounds.Rounds(made.rounds.suite, out, made.measure))
-    args = cli.parser().parse_args(["tune", "policy-matrix", "--policies", NAMES[0], "--trials", str(TRIALS), "--out", str(tmp_path)])
+    args = cli.parser().parse_args(["tune", "policy-matrix", "--placements", NAMES[0], "--trials", str(TRIALS), "--out", str(tmp_path)])
     assert command.carry_out(args, made.rounds.suite, 7, "demo-2s", lambda _: 0) == 0
     said = capsys.readouterr().out.splitlines()
     assert re.fullmatch(rf"{NAMES[0]}: on the training input defaults 1\.000, found 1\.\d+: {NAMES[0]}:.*", said[-2]), said
@@ -128,11 +128,11 @@ def test_the_levels_of_the_file_stand_beside_the_defaults(file: Path) -> None:
     levels = [one["level"] for one in said["mechanism"]]
     assert all(level.startswith(f"{name}:") and "," in level for name, level in zip(NAMES, levels)), levels
     assert all(one["best"] >= one["default"] == 1 for one in said["mechanism"])
-    args = cli.parser().parse_args(["run", "policy-matrix", "--lab", "demo-2s", "--policies", "none,tiering", "--tuned", str(file)])
+    args = cli.parser().parse_args(["run", "policy-matrix", "--lab", "demo-2s", "--placements", "none,tiering", "--tuned", str(file)])
     request = cli.request_of(args)
     assert list(request.suite.policies) == ["none", "tiering", levels[0], "numa-balancing", levels[1]]
     words = cli.lab_arguments(args, request)  # commas stand in levels and between them
-    assert cli.split_policies(words[words.index("--policies") + 1]) == list(request.suite.policies)
+    assert cli.split_policies(words[words.index("--placements") + 1]) == list(request.suite.policies)
 
 
 @pytest.mark.parametrize("words, why", [
@@ -156,11 +156,11 @@ def test_another_file_is_refused(tmp_path: Path, text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("words, why", [
-    (["--policies", "maximum-local"], "is no mechanism"),
-    (["--policies", "cpuset"], "has no parameters"),
-    (["--policies", "tiering:scan_size_mb=4"], "name alone"),
-    (["--policies", "tiering", "--trials", "1"], "at least 2"),
-    (["--policies", "tiering", "--seed", "20110605"], "is scored with seeds 20110604 to 20110606"),
+    (["--placements", "maximum-local"], "is no mechanism"),
+    (["--placements", "cpuset"], "has no parameters"),
+    (["--placements", "tiering:scan_size_mb=4"], "name alone"),
+    (["--placements", "tiering", "--trials", "1"], "at least 2"),
+    (["--placements", "tiering", "--seed", "20110605"], "is scored with seeds 20110604 to 20110606"),
 ])
 def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                  capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,7 +206,7 @@ check = { pattern = '"right":true' }
 def test_a_search_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.toml").write_text(TINY, encoding="utf-8")
-    words = ["tune", "tiny.toml", "--lab", "--policies", "numa-balancing", "--trials", "2", "--out", "out"]
+    words = ["tune", "tiny.toml", "--lab", "--placements", "numa-balancing", "--trials", "2", "--out", "out"]
     assert cli.main(words) == 0
     records = results.read(tmp_path / "out/round-0")
     said = (tmp_path / "out" / tuned.NAME).read_text(encoding="utf-8")

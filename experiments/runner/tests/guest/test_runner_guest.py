@@ -158,7 +158,7 @@ def test_numa_balancing_is_off_meanwhile_and_back_afterwards() -> None:
 def run(out: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "experiments.runner", "run", "policy-matrix", "--quick", "--out", out,
-         "--workloads", "contention-1L1R,cross", "--policies", "maximum-local", "--repeats", "1", *words],
+         "--workloads", "contention-1L1R,cross", "--placements", "maximum-local", "--repeats", "1", *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
