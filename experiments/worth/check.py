@@ -26,18 +26,18 @@ from ..runner.host import host_nodes
 from ..units import seconds
 from . import trial_suite, verdict
 from .check_programs import MACHINES, SEED, Program, drawn
-from .cli import MOST_BLOCKS
+from .stop import LOOKS
 
 TOP = Path(__file__).resolve().parents[2]
 PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
 REPEATS, TRUTH_SEED = 12, 1001
-BUDGET, PRECISION = 400, 1  # of the host's seconds; percent, twice of what worth has by itself
+BUDGET = 400  # of the host's seconds
 LEAST = 0.02  # of the best rate: what may be lost
 UNFINISHED = 2  # measure.py writes no file then
 KEPT = TOP / "Documentation/measured/worth.jsonl"
 INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms/start_bind.py",
           "experiments/mechanisms/start_interleave.py", "policies")
-JUDGES = ("experiments/worth/verdict.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
+JUDGES = ("experiments/worth/verdict.py", "experiments/worth/stop.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
           "experiments/analysis/stats/intervals.py", "experiments/analysis/machines")
 
 
@@ -56,7 +56,7 @@ class Row:
 
 
 def digest(program: Program) -> str:
-    return digest_of((program, PLACEMENTS, BUDGET, PRECISION, REPEATS, TRUTH_SEED, MOST_BLOCKS, trial_suite.TEXT),
+    return digest_of((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, LOOKS, trial_suite.TEXT),
                      *INPUTS, f"experiments/lab/machines/{program.machine}.toml")
 
 
@@ -96,8 +96,7 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
     """The longer run goes on where it was ended after room seconds."""
     at = folder(out, program)
     if half == "worth":
-        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--precision", PRECISION, "--out", at / "worth",
-                "--placements", PLACEMENTS, *program.asked]
+        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
     return [HERE.programs / "numaplace", "lab", "run", "--machine", program.machine, "--timeout", f"{room:.0f}s", "--",
             HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
             TRUTH_SEED, "--repeats", REPEATS, "--resume"]

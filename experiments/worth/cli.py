@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import CannotError, ExperimentError, Interrupted, NotPutBackError, UsageError
@@ -17,11 +18,9 @@ from ..runner import cli as runner
 from ..runner.host import host_nodes
 from ..runner.records import results
 from ..runner.suite import estimate
-from ..units import percent, seconds
-from . import target, trial_suite
+from ..units import seconds
+from . import stop, target, trial_suite
 
-BLOCKS = 3  # before precision is looked at
-MOST_BLOCKS = 200  # where neither precision nor the budget ends it
 TIMED_OUT = 124  # of `lab run`
 
 
@@ -29,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="numaplace worth", usage="numaplace worth [OPTION..] -- CMD.. | FILE.toml | PID.. | --cgroup PATH | --unit NAME",
         description="Runs a program, or watches processes that run, as they are and under each placement, in blocks of random order, "
-                    "until the means are known well enough or the budget is spent; says in one sentence what placement buys.")
+                    "until every option is decided or the budget is spent; says in one sentence what placement buys.")
     top.add_argument("words", nargs="*", metavar="CMD", help="the program, a workload's file NAME.toml, or processes by their numbers")
     top.add_argument("--cgroup", metavar="PATH", help="processes that run: those of this cgroup (version 2)")
     top.add_argument("--unit", metavar="NAME", help="those of this systemd unit, such as redis.service")
@@ -43,7 +42,6 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies,
                      help="policies and mechanisms instead of all that this machine has")
     top.add_argument("--after", metavar="TIME", type=seconds, default=0.02, help="of its run: then a policy places it (20ms)")
-    top.add_argument("--precision", metavar="PERCENT", type=percent, default=0.5, help="of every mean's 95 %% interval, each way (0.5)")
     top.add_argument("--budget", metavar="TIME", default="10min", help="as in 10min or 1h (10min)")
     top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")
     top.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
@@ -53,37 +51,39 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def measure(args: argparse.Namespace) -> None:
-    """On this machine, which may be the lab's."""
+def measure(args: argparse.Namespace) -> str:
+    """On this machine, which may be the lab's. Returns what has ended the run."""
     nodes = host_nodes.nodes()
     if not host_nodes.remote_memory(nodes):
         lab = "run the program itself in the lab: --lab 2x2 -- CMD" if target.runs(args) else "give --lab 2x2, or another machine of the lab"
         raise CannotError(f"this machine has one node with memory, so that no placement differs: {lab}")
     found = target.of(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
-    suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, BLOCKS, found.metric, found.workload), encoding="utf-8")
-    words = ["run", str(suite), "--out", str(args.out / "run"), "--force", "--repeat-until-ci", f"{args.precision}",
-             "--max-repeats", str(MOST_BLOCKS), *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
+    suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
+    words = ["run", str(suite), "--out", str(args.out / "run"), "--force", *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
+    rule = stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-            runner.command_run(runner.parser().parse_args(words))
+            runner.run_here(replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block))
     except ExperimentError as error:
         never = isinstance(error, (CannotError, UsageError)) and not isinstance(error, NotPutBackError)
         if never or not results.count(args.out / "run"):
             raise
         print(f"numaplace worth: {error}", file=sys.stderr)  # the verdict says which options are not known
+    return rule.ended
 
 
-def in_lab(args: argparse.Namespace, argv: list[str]) -> None:
+def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
     """The same there. The budget is the host's time, and what was measured until it is over counts."""
     (args.out / "run" / results.NAME).unlink(missing_ok=True)  # of another program, where this one is not reached
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
                "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
     status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
     if status == TIMED_OUT and results.count(args.out / "run"):
-        print(f"numaplace worth: the budget of {args.budget} is spent: what was measured counts", file=sys.stderr)
-    elif status:
+        return stop.SPENT
+    if status:
         raise ExperimentError(f"in the lab ({args.lab}) the program could not be measured: see the lines above")
+    return ""
 
 
 def budget(text: str) -> float:
@@ -94,12 +94,12 @@ def budget(text: str) -> float:
         raise UsageError(f"--budget {text}: is no time, as in 10min or 1h30min") from None
 
 
-def tell(args: argparse.Namespace) -> None:
+def tell(args: argparse.Namespace, ended: str) -> None:
     try:
         from . import verdict
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
-    found = verdict.of(args.out / "run")
+    found = replace(verdict.of(args.out / "run"), ended=ended)
     print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.table(found)}\n{found.sentence()}")
 
 
@@ -110,11 +110,11 @@ def carry_out(argv: list[str]) -> None:
     if args.lab and not args.measure:
         if target.runs(args):
             raise UsageError("--lab starts a program: give -- CMD, not processes that run here")
-        in_lab(args, argv)
+        ended = in_lab(args, argv)
     else:
-        measure(args)
+        ended = measure(args)
     if not args.measure:
-        tell(args)
+        tell(args, ended)
 
 
 def main() -> int:

@@ -19,10 +19,10 @@ from ..analysis.runs.results import Results, read
 from ..analysis.stats.intervals import LEVEL, paired_ratio
 from ..errors import ExperimentError
 from ..runner.repeats.precision import LEAST as ENOUGH
+from .stop import LOOKS
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
 BOOTS = 3  # at least, where there are several: their means are the values
-LOOKS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 200)  # blocks after which the run is looked at
 NAMED = 0.1  # of a program's memory or accesses: a mapping is not named where less of them is remote
 ELSEWHERE = ", but not on every machine that the model may stand for"
 MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
@@ -56,6 +56,7 @@ class Verdict:
     most: str = ""          # the mapping that most of the remote memory is in, where one has more than half
     accesses: float | None = None  # share of the accesses to memory that are to other nodes', where the machine counts them
     machines: dict[str, Gain] = field(default_factory=dict)  # by option, with the limits of every machine that the lab's may be
+    ended: str = ""         # what has ended the run
 
     def sentence(self) -> str:
         lost = [found for found in self.options if found.enough and found.high is not None and found.high < 1 and found.value < 1 - LEAST]
@@ -85,6 +86,12 @@ class Verdict:
         return max(able, key=lambda one: one.high or math.inf, default=None) if self.best is None else None
 
     @property
+    def undecided(self) -> list[Gain]:
+        """Of which more blocks may make the best, or another best; not where the model alone leaves it open."""
+        return [found for found in self.options if may_be_worth_it(found)
+                and (self.best is None or not found.enough or found.high is None or found.high > self.best.value)]
+
+    @property
     def decided(self) -> bool:
         return self.best is not None or not (self.open or self.unknown)
 
@@ -93,7 +100,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
-                "decided": self.decided, "runs": self.runs,
+                "decided": self.decided, "runs": self.runs, "ended": self.ended,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "blocks": found.blocks, "boots": found.boots, "undecided": may_be_worth_it(found),
@@ -223,4 +230,4 @@ def table(verdict: Verdict) -> str:
              for found in verdict.options}
     rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
     return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()),
-                      f"{verdict.runs} runs of the program as it is"])
+                      "; ".join(filter(None, [f"{verdict.runs} runs of the program as it is", verdict.ended]))])

@@ -206,7 +206,7 @@ def test_a_machine_of_one_node_is_offered_the_lab(words: list[str], offer: str, 
 
 def answer(*words: str | Path, placements: str = "start-interleave,start-bind:node=1") -> dict[str, Any]:
     done = subprocess.run([HERE.programs / "numaplace", "worth", "--lab", "2x2", "--json", "--out", "results/test-worth",
-                           "--precision", "5", "--placements", placements, *words],
+                           "--placements", placements, *words],
                           cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert placements.partition(",")[0] in done.stderr  # its progress
@@ -223,7 +223,7 @@ def test_answers_of_the_lab() -> None:
     found = answer(*chase, "24M")
     by_name = {one["placement"]: one for one in found["options"]}
     assert found["best"] is None and found["sentence"].startswith("nothing is worth it; interleave loses"), found
-    assert by_name["start-interleave"]["significant"] and by_name["start-interleave"]["speedup"] < 0.9
+    assert by_name["start-interleave"]["high"] < 1 and by_name["start-interleave"]["speedup"] < 0.9
     assert abs(by_name["start-bind:node=1"]["speedup"] - 1) < 0.05
     runs = verdict.read(ROOT / "results/test-worth/run").select("program", "none")
     shares = [share for run in runs if (share := run.value("remote_share")) is not None]  # a run that was late to be looked at has none
