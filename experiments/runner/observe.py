@@ -122,6 +122,8 @@ class Observer:
             self.switched.watch(running)
             known = knowledge.of_level(trial.policy)
             sample = 0 if known.knows == "nothing" else sample
+            if running.runs_already and self.guard:
+                self.guard.placed(self.numaplace.program, running.pids)
             with calibration.links_wrong(self.numaplace, known, self.scratch):
                 record["apply"] = self.numaplace.apply(trial.policy, running.pids, assume(running, known), sample)
         end = time.monotonic()

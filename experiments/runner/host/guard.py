@@ -83,6 +83,10 @@ class Guard:
         """What is undone when a process has ended that writes its number into this file, after it was told to."""
         self._add("ended", str(pid_file))
 
+    def placed(self, numaplace: Path, pids: list[int]) -> None:
+        """Processes of the user's that are about to be placed: their CPUs and pages go back."""
+        self._add("restore", str(numaplace), *map(str, pids))
+
     @contextmanager
     def scope(self) -> Iterator[None]:
         """What is done in it is undone at its end. NotPutBackError says what could not be."""
@@ -194,7 +198,27 @@ def _ended(pid_file: str) -> None:
         time.sleep(TURN)
 
 
-UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended}
+def _restore(numaplace: str, *pids: str) -> None:
+    """After the end of what still places them, which a runner that was killed has left behind."""
+    end = time.monotonic() + LIMIT
+    while _places(pids) and time.monotonic() < end:
+        time.sleep(TURN)
+    _run(numaplace, "restore", "--pages", *pids)  # of one that has ended nothing is left
+
+
+def _places(pids: tuple[str, ...]) -> bool:
+    """Whether a numaplace apply of one of them runs."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_text(errors="replace").split("\0")
+        except OSError:  # it has ended
+            continue
+        if words[1:2] == ["apply"] and set(pids) & set(words):
+            return True
+    return False
+
+
+UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended, "restore": _restore}
 
 
 def said(path: Path) -> str:

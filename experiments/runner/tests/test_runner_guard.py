@@ -9,6 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from experiments.places import HERE
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -55,6 +58,51 @@ def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:
     assert runner.wait(60) == 0
     assert (tmp_path / "sysctl").read_text() == "1\n"
     assert not scratch.exists() and not Path(f"/proc/{pid}").exists()
+
+
+# Processes of the user's under a policy, for ten minutes. The tool is a script that writes down what it is asked.
+ATTACHED = """
+import os, sys
+from pathlib import Path
+from experiments.runner.host import host_nodes
+from experiments.runner.host.guard import Guard
+from experiments.runner.host.tool import Numaplace
+from experiments.runner.observe import Observer
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
+from experiments.worth import trial_suite
+table = trial_suite.running([int(sys.argv[1])], 600 * (sys.argv[3] == "wait"), 0, sys.argv[2], r"([0-9]+)")
+suite = suites.parse(trial_suite.text("here", ["none", "maximum-local"], 1, "rate", table))
+with Guard() as guard:
+    observer = Observer(suite, host_nodes.nodes(), Numaplace(Path(sys.argv[4])), guard.scratch, "real", guard)
+    print(observer.observe(schedule.Trial(suite.workloads[0], "maximum-local", 0, 0, False))["marks"])
+"""
+TOOL = """#!/bin/sh
+[ "$1" != ps ] || exec {numaplace} "$@"
+echo "$@" >>{asked}
+[ "$1" = restore ] || echo '{{"decisions": []}}'
+"""
+
+
+@pytest.mark.parametrize("how", ["wait", "end"])
+def test_processes_that_run_are_put_back(how: str, tmp_path: Path) -> None:
+    """After SIGKILL, and at the end of the observation."""
+    asked, tool, rate = tmp_path / "asked", tmp_path / "numaplace", tmp_path / "rate"
+    tool.write_text(TOOL.format(numaplace=HERE.programs / "numaplace", asked=asked))
+    tool.chmod(0o755)
+    rate.write_text("1")
+    target = subprocess.Popen(["sleep", "600"])
+    try:
+        runner = subprocess.Popen([sys.executable, "-c", ATTACHED, str(target.pid), f"file://{rate}", how, tool], cwd=ROOT)
+        if how == "wait":
+            assert eventually(lambda: asked.exists() and asked.read_text().startswith("apply"), 60)
+            os.kill(runner.pid, signal.SIGKILL)
+        runner.wait(60)
+        assert eventually(lambda: asked.read_text().splitlines()[1:] == [f"restore --pages {target.pid}"], 60), asked.read_text()
+        assert target.poll() is None
+    finally:
+        target.kill()
+        target.wait()
 
 
 # The child undoes the last step first: it signals the runner, which waits for the answer, and then fails.

@@ -10,7 +10,6 @@ from experiments.analysis.tests import synthetic
 from experiments.runner.suite import suite as suites
 from experiments.worth import stop, trial_suite, verdict
 
-
 WORKLOAD = trial_suite.running([1], 1.0, 0.0, '', '')
 
 
