@@ -7,9 +7,11 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..analysis.command_options import (
     COMPARE_HELP,
@@ -313,8 +315,15 @@ def command_run(args: argparse.Namespace) -> int:
     return 0
 
 
-def run_here(request: Request) -> None:
-    bad = run(request, Narrator().tell)
+def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda record: None) -> None:
+    """look: at each observation, once it is told; what it raises ends the run."""
+    narrator = Narrator()
+
+    def tell(number: int, total: int, record: dict[str, Any]) -> None:
+        narrator.tell(number, total, record)
+        look(record)
+
+    bad = run(request, tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
                               "check; they are never averaged")

@@ -8,7 +8,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from . import locality
 from .host import calibration, mappings, state
 from .host.guard import Guard, numa_balancing
 from .host.host_nodes import Node
-from .host.tool import Numaplace
+from .host.tool import Numaplace, policy_of
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite
@@ -51,6 +51,7 @@ class Observer:
         self.saved_cpus: dict[int, set[int]] = {}
         running = KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
         self.switched = Switched(trial.policy, self.nodes, self.guard)
+        running.unseen_counts = self.switched.mechanism.starts if self.switched.mechanism else policy_of(trial.policy) == "none"
         try:
             with self.guard.scope() if self.guard else nullcontext():
                 self._carry_out(trial, running, record)
@@ -99,7 +100,7 @@ class Observer:
         with timed("ps_before"):
             before = self._ps(running, record)
         self._check_start(trial, running, before, record)
-        self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
+        self.saved_cpus = cpus_of(running)
         with timed("apply"), running.working(self.suite.sample) as sample:
             self._apply(trial, running, sample, record)
         with timed("ps_applied"):
@@ -118,6 +119,8 @@ class Observer:
         begin = time.monotonic()
         if self.switched.mechanism:
             record["apply"] = self.switched.place(running)
+        elif running.unseen_counts and not running.alive():
+            record["apply"] = {"decisions": []}
         else:
             self.switched.watch(running)
             known = knowledge.of_level(trial.policy)
@@ -224,6 +227,14 @@ class Observer:
             if cpus != self.saved_cpus[pid]:
                 record["marks"].append(f"pid {pid} was not restored: it runs on CPUs {sorted(cpus)}, "
                                        f"not {sorted(self.saved_cpus[pid])}")
+
+
+def cpus_of(running: RunningWorkload) -> dict[int, set[int]]:
+    found = {}
+    for pid in running.pids:
+        with suppress(ProcessLookupError) if running.unseen_counts else nullcontext():
+            found[pid] = os.sched_getaffinity(pid)
+    return found
 
 
 def elsewhere(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:

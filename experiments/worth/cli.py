@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..errors import CannotError, ExperimentError, Interrupted, NotPutBackError, UsageError
@@ -64,7 +65,9 @@ def measure(args: argparse.Namespace) -> str:
     rule = stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-            runner.run_here(replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block))
+            runner.run_here(replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block), partial(target.check_length, levels))
+    except target.TooShortError:
+        raise
     except ExperimentError as error:
         never = isinstance(error, (CannotError, UsageError)) and not isinstance(error, NotPutBackError)
         if never or not results.count(args.out / "run"):

@@ -65,7 +65,7 @@ class Command(RunningWorkload):
         self.ready_seconds = time.monotonic() - main.started
         if self.spec.load:
             self._finish("load", self.spec.load)
-        if main.wait(self.spec.warm_up):
+        if main.wait(self.spec.warm_up) and not self.unseen_counts:
             raise ExperimentError(f"{main.why()}, before it could be placed: give it more work, or an earlier 'ready'")
         self._find(main.processes())
         for pid in self.pids:
@@ -179,7 +179,7 @@ class Command(RunningWorkload):
         """Of one that has ended, what was last seen of it."""
         self.numaplace = numaplace
         self._look()
-        if not self.seen:
+        if not self.seen and not self.unseen_counts:
             raise ExperimentError(f"{self.programs[self.role].why()}, before it could be looked at: give it more work")
         known = [k for k, process in enumerate(self.found) if process.pid in self.seen]
         self.found, self.tasks = [self.found[k] for k in known], tuple(self.tasks[k] for k in known)

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from experiments.analysis.tests import synthetic
-from experiments.errors import UsageError
+from experiments.errors import ExperimentError, UsageError
 from experiments.places import HERE
 from experiments.runner.host import mappings
 from experiments.runner.suite import suite as suites
-from experiments.worth import cli, trial_suite, verdict
+from experiments.worth import cli, target, trial_suite, verdict
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -196,6 +196,19 @@ def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, mon
     monkeypatch.setattr(cli.host_nodes, "nodes", lambda: nodes)
     with pytest.raises(UsageError, match=why):
         cli.carry_out(words)
+
+
+UNSEEN = {"order": 0, "tasks": [], "marks": [], "check": "ok", "steps": {"start": 0.031, "ps_before": 0.03}}
+
+
+@pytest.mark.parametrize("record", [UNSEEN, UNSEEN | {"marks": ["x ended with status 0, before it could be looked at: give it more work"], "check": "not reached"}])
+def test_a_program_that_is_too_short_is_told_at_the_first_observation(record: dict[str, Any]) -> None:
+    with pytest.raises(ExperimentError, match=r"ends within 0.061 s, and an observation under maximum-local needs 0.2 s of it: give it more work, or"):
+        target.check_length(["none", "start-interleave", "maximum-local"], record)
+    target.check_length(["none", "start-interleave", "start-bind:node=1"], record)
+    target.check_length(["none", "maximum-local"], record | {"tasks": [{"role": "program"}], "marks": []})
+    target.check_length(["none", "maximum-local"], record | {"order": 1})
+    target.check_length(["none", "maximum-local"], record | {"marks": ["x ended with status 1"]})
 
 
 @pytest.mark.parametrize("words, offer", [(["--", "true"], "give --lab 2x2"), (["--unit", "x"], "run the program itself in the lab: --lab 2x2 -- CMD")])
