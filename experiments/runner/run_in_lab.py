@@ -63,7 +63,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
     check_programs(request.suite)
     parts = shares.of(request.suite, request.boots)[:boots]
     prepare_folder(request)
-    _check_shared(request.out)
+    check_shared(request.out)
     words = [numaplace, "lab", "run", "--machine", machine, *guest.kernel, *["--functional"] * functional, "--timeout", "0"]
     arguments = guest.words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals():
@@ -133,7 +133,7 @@ def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> 
     return child.returncode
 
 
-def _check_shared(out: Path) -> None:
+def check_shared(out: Path) -> None:
     """The guest can write to the current folder only."""
     if not out.resolve().is_relative_to(Path.cwd().resolve()):
         raise UsageError(f"--out {out}: the lab can write below the current folder only; "

@@ -16,6 +16,7 @@ from pathlib import Path
 from ..errors import CannotError, ExperimentError, Interrupted, NotPutBackError, UsageError
 from ..places import HERE
 from ..runner import cli as runner
+from ..runner import run, run_in_lab
 from ..runner.host import host_nodes
 from ..runner.records import results
 from ..runner.suite import estimate
@@ -47,6 +48,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")
     top.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
     top.add_argument("--out", type=Path, default=Path("results/worth"), metavar="DIR", help="default: results/worth")
+    top.add_argument("--resume", action="store_true", help="goes on with the results in DIR, which are of the same program")
+    top.add_argument("--force", action="store_true", help="throws away the results in DIR")
     top.add_argument("--json", action="store_true", help="the answer in JSON")
     top.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # what the host tells the lab's machine
     return top
@@ -61,12 +64,13 @@ def measure(args: argparse.Namespace) -> str:
     found = target.of(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
-    words = ["run", str(suite), "--out", str(args.out / "run"), "--force", *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
+    words = ["run", str(suite), "--out", str(args.out / "run"), *["--resume"] * args.resume, *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
     rule = stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
             runner.run_here(replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block), partial(target.check_length, levels))
     except target.TooShortError:
+        (args.out / "run" / results.NAME).unlink(missing_ok=True)
         raise
     except ExperimentError as error:
         never = isinstance(error, (CannotError, UsageError)) and not isinstance(error, NotPutBackError)
@@ -78,7 +82,6 @@ def measure(args: argparse.Namespace) -> str:
 
 def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
     """The same there. The budget is the host's time, and what was measured until it is over counts."""
-    (args.out / "run" / results.NAME).unlink(missing_ok=True)  # of another program, where this one is not reached
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
                "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
     status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
@@ -106,10 +109,20 @@ def tell(args: argparse.Namespace, ended: str) -> None:
     print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.table(found)}\n{found.sentence()}")
 
 
+def prepare_folder(args: argparse.Namespace) -> None:
+    """Before anything boots or is written there."""
+    if args.resume and args.force:
+        raise UsageError("--resume keeps the results and --force throws them away: give one of them")
+    run.prepare_folder(run.Request(None, args.out / "run", resume=args.resume, force=args.force))
+
+
 def carry_out(argv: list[str]) -> None:
     args = parser().parse_args(argv)
     budget(args.budget)
-    args.out.mkdir(parents=True, exist_ok=True)
+    if args.lab:
+        run_in_lab.check_shared(args.out)
+    if not args.measure:
+        prepare_folder(args)
     if args.lab and not args.measure:
         if target.runs(args):
             raise UsageError("--lab starts a program: give -- CMD, not processes that run here")

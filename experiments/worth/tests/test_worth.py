@@ -189,6 +189,7 @@ def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
     (["--lower", "1"], "leave the other options out"),
     ([], "what is to be measured"),
     (["--budget", "soon", "--", "x"], "is no time"),
+    (["--resume", "--force", "--", "x"], "give one of them"),
 ])
 def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -211,6 +212,37 @@ def test_a_program_that_is_too_short_is_told_at_the_first_observation(record: di
     target.check_length(["none", "maximum-local"], record | {"marks": ["x ended with status 1"]})
 
 
+@pytest.mark.parametrize("where", [[], ["--lab", "2x2"]])
+def test_results_of_another_program_are_not_thrown_away_unasked(where: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "measure", lambda args: "")
+    monkeypatch.setattr(cli, "in_lab", lambda args, argv: "")
+    monkeypatch.setattr(cli, "tell", lambda args, ended: None)
+    folder = synthetic.write(tmp_path / "results/worth/run", [synthetic.observation("cross", "none", 0)])
+    with pytest.raises(UsageError, match="results/worth/run holds results already: go on with --resume, throw them away with --force"):
+        cli.carry_out([*where, "--", "x"])
+    cli.carry_out([*where, "--resume", "--", "x"])
+    assert (folder / "results.jsonl").exists()
+    cli.carry_out([*where, "--force", "--", "x"])
+    assert not (folder / "results.jsonl").exists()
+
+
+def test_a_folder_that_the_lab_cannot_write_to_is_refused_before_it_boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(cli, "in_lab", lambda args, argv: pytest.fail("it boots"))
+    with pytest.raises(UsageError, match="the lab can write below the current folder only"):
+        cli.carry_out(["--lab", "2x2", "--out", str(tmp_path / "there"), "--", "x"])
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_folder_without_results_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "measure", lambda args: "")
+    monkeypatch.setattr("sys.argv", ["numaplace worth", "--", "x"])
+    assert cli.main() == 1 and capsys.readouterr().err.startswith("numaplace worth: results/worth/run/results.jsonl: No such file")
+
+
 @pytest.mark.parametrize("words, offer", [(["--", "true"], "give --lab 2x2"), (["--unit", "x"], "run the program itself in the lab: --lab 2x2 -- CMD")])
 def test_a_machine_of_one_node_is_offered_the_lab(words: list[str], offer: str, tmp_path: Path) -> None:
     done = subprocess.run([HERE.programs / "numaplace", "worth", *words], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -218,7 +250,7 @@ def test_a_machine_of_one_node_is_offered_the_lab(words: list[str], offer: str, 
 
 
 def answer(*words: str | Path, placements: str = "start-interleave,start-bind:node=1") -> dict[str, Any]:
-    done = subprocess.run([HERE.programs / "numaplace", "worth", "--lab", "2x2", "--json", "--out", "results/test-worth",
+    done = subprocess.run([HERE.programs / "numaplace", "worth", "--lab", "2x2", "--json", "--out", "results/test-worth", "--force",
                            "--placements", placements, *words],
                           cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
