@@ -103,7 +103,7 @@ def _side_by_side(words: list[Any], arguments: list[Any], request: Request, mach
 
     total = len(schedule.make(request.suite))  # each boot has warm-ups besides
     with progress.make(total) as display:
-        return at_once.run(request.out, parts, request.jobs, begin, _end, lambda made: display.show(min(made, total), machine))
+        return at_once.run(request.out, parts, request.jobs, begin, end, lambda made: display.show(min(made, total), machine))
 
 
 def command_of(words: list[Any], arguments: list[Any], request: Request, part: Share, folder: Path) -> list[Any]:
@@ -128,7 +128,7 @@ def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> 
     try:
         _watch(child, request.out, shares.in_turn(request.suite, request.boots), machine, host)
     finally:
-        _end(child)
+        end(child)
         host.write()
     return child.returncode
 
@@ -155,7 +155,7 @@ def _watch(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Tria
         display.show(results.reached(out), "finished" if not child.returncode else "stopped")
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def end(child: subprocess.Popen[bytes]) -> None:
     """Asks the lab to power off; it leaves no QEMU behind when asked so."""
     if child.poll() is None:
         child.terminate()

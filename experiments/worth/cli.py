@@ -6,8 +6,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -18,12 +20,11 @@ from ..places import HERE
 from ..runner import cli as runner
 from ..runner import run, run_in_lab
 from ..runner.host import host_nodes
+from ..runner.host.process import start
 from ..runner.records import results
 from ..runner.suite import estimate
 from ..units import seconds
 from . import stop, target, trial_suite
-
-TIMED_OUT = 124  # of `lab run`
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,7 +52,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--resume", action="store_true", help="goes on with the results in DIR, which are of the same program")
     top.add_argument("--force", action="store_true", help="throws away the results in DIR")
     top.add_argument("--json", action="store_true", help="the answer in JSON")
-    top.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # what the host tells the lab's machine
+    top.add_argument("--measure", type=int, metavar="BLOCKS", help=argparse.SUPPRESS)  # what the host tells the lab's machine
+    top.add_argument("--only", type=runner.split_policies, help=argparse.SUPPRESS)     # and of which placements
     return top
 
 
@@ -64,8 +66,8 @@ def measure(args: argparse.Namespace) -> str:
     found = target.of(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
-    words = ["run", str(suite), "--out", str(args.out / "run"), *["--resume"] * args.resume, *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
-    rule = stop.Stop(args.out / "run")
+    words = ["run", str(suite), "--out", str(args.out / "run"), *["--resume"] * args.resume, *([] if args.measure else ["--budget", args.budget])]
+    rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
             runner.run_here(replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block), partial(target.check_length, levels))
@@ -77,19 +79,37 @@ def measure(args: argparse.Namespace) -> str:
         if never or not results.count(args.out / "run"):
             raise
         print(f"numaplace worth: {error}", file=sys.stderr)  # the verdict says which options are not known
-    return rule.ended
+    return "" if args.measure else rule.ended
 
 
 def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
-    """The same there. The budget is the host's time, and what was measured until it is over counts."""
+    """The same there, in boots of some blocks each. The budget is the host's time, and what was measured until it is over counts."""
+    until, only = time.monotonic() + budget(args.budget), stop.after_boots(args.out / "run")
+    while only is None or only:
+        more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * bool(results.count(args.out / "run"))]
+        given = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
+        if not boot(args, [*more, *given], until):
+            return stop.SPENT
+        only = stop.after_boots(args.out / "run")
+    return stop.decided_by(args.out / "run")
+
+
+def boot(args: argparse.Namespace, words: list[str], until: float) -> bool:
+    """A start of the machine from scratch: a snapshot has what a kernel chose at random. False: the budget is spent."""
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
-               "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
-    status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
-    if status == TIMED_OUT and results.count(args.out / "run"):
-        return stop.SPENT
+               "--no-snapshot", "--timeout", "0", "--", HERE.programs / "numaplace-worth", *words]
+    child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    try:
+        status = child.wait(max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        status = None
+    finally:
+        run_in_lab.end(child)
+    if status is None and not results.count(args.out / "run"):
+        raise ExperimentError(f"--budget {args.budget}: it was over before anything was measured: give more")
     if status:
-        raise ExperimentError(f"in the lab ({args.lab}) the program could not be measured: see the lines above")
-    return ""
+        raise SystemExit(status)  # which the line above says why
+    return status is not None
 
 
 def budget(text: str) -> float:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ExperimentError
+from ..runner.host import state
+from ..runner.records import results
 from ..runner.repeats import precision
 from ..runner.suite.schedule import Trial, is_clean
 from ..runner.suite.suite import Suite
@@ -16,6 +18,8 @@ from ..runner.suite.suite import Suite
 LOOKS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 200)  # blocks after which the verdict is asked
 MOST = LOOKS[-1]
 SPENT = "the budget is spent"
+OF_BOOT = 4  # blocks, in the lab
+BOOTS = 3  # at least, where there are several: their means are the values
 
 
 class Stop:
@@ -37,6 +41,32 @@ class Stop:
             self.ended = f"{made} blocks are the most"
             return []
         return block(suite, records, self.levels or suite.policies)
+
+
+class Boot:
+    """The rule of one boot of several: so many blocks of these levels."""
+
+    def __init__(self, most: int, levels: Sequence[str]) -> None:
+        self.most, self.levels, self.boot = most, levels, state.boot_id()
+
+    def next_block(self, suite: Suite, records: list[dict[str, Any]]) -> list[Trial]:
+        made = {record["repeat"] for record in records if record["boot_id"] == self.boot}
+        return block(suite, records, self.levels) if len(made) < self.most else []
+
+
+def after_boots(folder: Path) -> list[str] | None:
+    """What a further boot is to have: None is everything, an empty list ends the run."""
+    records = results.read(folder)
+    if len({record["boot_id"] for record in records}) < BOOTS:
+        return None
+    return undecided(folder) if blocks(records) < MOST else []
+
+
+def decided_by(folder: Path) -> str:
+    """What has ended a run of several boots whose budget is not spent."""
+    records = results.read(folder)
+    number = len({record["boot_id"] for record in records})
+    return f"{blocks(records)} blocks are the most" if blocks(records) >= MOST else f"decided after {blocks(records)} blocks in {number} boots"
 
 
 def undecided(folder: Path) -> list[str]:

@@ -19,10 +19,9 @@ from ..analysis.runs.results import Results, read
 from ..analysis.stats.intervals import LEVEL, paired_ratio
 from ..errors import ExperimentError
 from ..runner.repeats.precision import LEAST as ENOUGH
-from .stop import LOOKS
+from .stop import BOOTS, LOOKS
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
-BOOTS = 3  # at least, where there are several: their means are the values
 NAMED = 0.1  # of a program's memory or accesses: a mapping is not named where less of them is remote
 ELSEWHERE = ", but not on every machine that the model may stand for"
 MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
@@ -61,7 +60,8 @@ class Verdict:
     def sentence(self) -> str:
         lost = [found for found in self.options if found.enough and found.high is not None and found.high < 1 and found.value < 1 - LEAST]
         worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
-        return f"{self.answer()}{worst}{self.where()}"
+        within = "" if any(found.boots > 1 for found in self.options) else " within this boot"
+        return f"{self.answer()}{within}{worst}{self.where()}"
 
     def where(self) -> str:
         share = self.remote if self.accesses is None else self.accesses

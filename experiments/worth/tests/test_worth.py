@@ -30,7 +30,7 @@ def option(policy: str, value: float, half: float, blocks: int = 10, boots: int 
 def test_best_and_worst_are_named() -> None:
     found = verdict.judged([option("start-interleave", 1.11, 0.03), option("start-bind:node=1", 0.94, 0.02),
                             option("daemon", 1.05, 0.01)], 5, 0.41)
-    assert found.sentence() == ("interleave +11 % [8, 14]; bind:node=1 loses 6 %; "
+    assert found.sentence() == ("interleave +11 % [8, 14] within this boot; bind:node=1 loses 6 %; "
                                 "41 % of its memory is on other nodes than its own")
 
 
@@ -84,14 +84,14 @@ def test_mappings_are_read_by_node(tmp_path: Path) -> None:
 ])
 def test_a_gain_that_is_small_is_none_and_one_that_is_uncertain_is_not_decided(weak: verdict.Gain, sentence: str) -> None:
     found = verdict.judged([weak, option("start-interleave", 0.7, 0.01)], 10, None)
-    assert found.sentence() == f"{sentence}; interleave loses 30 %" and found.best is None
+    assert found.sentence() == f"{sentence}{' within this boot' * (weak.boots == 1)}; interleave loses 30 %" and found.best is None
     assert found.as_dict()["decided"] == sentence.startswith("nothing")
 
 
 def test_an_option_is_named_from_one_percent_on_that_holds_for_certain() -> None:
-    assert verdict.judged([option("daemon", 1.01, 0.009)], 10, None).sentence() == "daemon +1 % [0, 2]"
+    assert verdict.judged([option("daemon", 1.01, 0.009)], 10, None).sentence() == "daemon +1 % [0, 2] within this boot"
     assert verdict.judged([option("daemon", 1.2, 0.1, 12, 3)], 12, None).sentence() == "daemon +20 % [10, 30]"
-    assert verdict.judged([option("daemon", 2.0, 0)], 10, None).sentence() == "daemon +100 % [100, 100]", "the same in all blocks"
+    assert verdict.judged([option("daemon", 2.0, 0)], 10, None).sentence() == "daemon +100 % [100, 100] within this boot", "the same in all blocks"
 
 
 def drawn(draw: random.Random, folder: Path, gain: float, options: int, blocks: int, noise: float) -> verdict.Verdict:
@@ -149,10 +149,10 @@ def lab_run(folder: Path, gain: float) -> Path:
 def test_the_runs_decide_that_nothing_is_worth_it_and_every_machine_that_something_is(tmp_path: Path) -> None:
     still, small, large = (verdict.of(lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
     assert still.sentence().startswith("nothing is worth it") and still.as_dict()["decided"]
-    assert small.sentence().startswith("not decided: n-mass +5 % [5, 5], but not on every machine that the model may stand for;")
+    assert small.sentence().startswith("not decided: n-mass +5 % [5, 5], but not on every machine that the model may stand for within this boot;")
     assert "n-mass  +5 % [5, 5], but not on every machine" in verdict.table(small) and not small.as_dict()["decided"]
     assert [found.as_dict()["options"][0]["on_every_machine"] for found in (still, small, large)] == [True, False, True]
-    assert large.sentence().startswith("n-mass +50 % [50, 50];")
+    assert large.sentence().startswith("n-mass +50 % [50, 50] within this boot;")
 
 
 def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None
     found = verdict.of(folder)
     assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"] and found.as_dict()["decided"]
     no_gain = verdict.judged([option("daemon", 1.0, 0.002)], 5, None, found.unknown)
-    assert no_gain.sentence() == "not decided: maximum-local not known" and not no_gain.as_dict()["decided"]
+    assert no_gain.sentence() == "not decided: maximum-local not known within this boot" and not no_gain.as_dict()["decided"]
     assert "maximum-local  not known: 2 of 12 runs do not count (pid 5: to run on node 0" in verdict.table(found)
 
 
@@ -210,6 +210,39 @@ def test_a_program_that_is_too_short_is_told_at_the_first_observation(record: di
     target.check_length(["none", "maximum-local"], record | {"tasks": [{"role": "program"}], "marks": []})
     target.check_length(["none", "maximum-local"], record | {"order": 1})
     target.check_length(["none", "maximum-local"], record | {"marks": ["x ended with status 1"]})
+
+
+class Lab:
+    """Boots of four blocks. The option daemon is 20 % faster in some and 20 % slower in others, still is as the program is."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget, self.asked = budget, []
+
+    def boot(self, args: Any, words: list[str], until: float) -> bool:
+        number = len(self.asked)
+        if number == self.budget:
+            return False
+        self.asked.append(words)
+        only = words[words.index("--only") + 1].split(",") if "--only" in words else ["none", "daemon", "still"]
+        made = [json.loads(line) for line in (args.out / "run/results.jsonl").read_text().splitlines()] if number else []
+        new = [synthetic.observation("cross", policy, 4 * number + k, value=500 + k / 10 + 100 * (-1) ** number * (policy == "daemon"), platform="real")
+               | {"boot_id": f"boot-{number}"} for k in range(4) for policy in only]
+        synthetic.write(args.out / "run", made + new)
+        return True
+
+
+def test_the_lab_is_booted_until_the_answer_is_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three times at least; then with what is undecided between boots, of which the four blocks of one say nothing."""
+    monkeypatch.chdir(tmp_path)
+    lab = Lab(6)
+    monkeypatch.setattr(cli, "boot", lab.boot)
+    cli.carry_out(["--lab", "2x2", "--force", "--json", "--", "x", "--resume"])
+    assert [words[-3:] for words in lab.asked] == [["--", "x", "--resume"]] * 6 and not any("--force" in words for words in lab.asked)
+    assert ["--resume" in words[:words.index("--")] for words in lab.asked] == [False] + [True] * 5
+    assert [words[words.index("--only") + 1] if "--only" in words else "" for words in lab.asked] == [""] * 3 + ["none,daemon"] * 3
+    found = json.loads(capsys.readouterr().out)
+    assert found["ended"] == "the budget is spent" and not found["decided"] and "boot" not in found["sentence"]
+    assert {one["placement"]: one["boots"] for one in found["options"]} == {"daemon": 6, "still": 3}
 
 
 @pytest.mark.parametrize("where", [[], ["--lab", "2x2"]])
