@@ -14,12 +14,11 @@ from ..runner.records import results
 from ..runner.repeats import precision
 from ..runner.suite.schedule import Trial, is_clean
 from ..runner.suite.suite import Suite
+from .looks import BOOTS, LOOKS
 
-LOOKS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 200)  # blocks after which the verdict is asked
 MOST = LOOKS[-1]
 SPENT = "the budget is spent"
 OF_BOOT = 4  # blocks, in the lab
-BOOTS = 3  # at least, where there are several: their means are the values
 
 
 class Stop:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..analysis.runs.results import Results, read
 from ..analysis.stats.intervals import LEVEL, paired_ratio
 from ..errors import ExperimentError
 from ..runner.repeats.precision import LEAST as ENOUGH
-from .stop import BOOTS, LOOKS
+from . import looks
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
 NAMED = 0.1  # of a program's memory or accesses: a mapping is not named where less of them is remote
@@ -42,7 +41,7 @@ class Gain:
     @property
     def enough(self) -> bool:
         """Else nothing is said of it: of runs that are slow now and then few have seen no slow one."""
-        return self.blocks >= ENOUGH and (self.boots == 1 or self.boots >= BOOTS)
+        return self.blocks >= ENOUGH and (self.boots == 1 or self.boots >= looks.BOOTS)
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def gain_of(results: Results, speeds: Speeds, workload: str, policy: str) -> Gai
 def level(options: int, blocks: int, boots: int = 1) -> float:
     """Of one interval, for all to hold together in 95 %: each option has its share, and of that look j has 1 / (j (j + 1)), so
     that any number of looks has no more than the whole. An option that is left out has had no look since."""
-    look = 1 + bisect_left(LOOKS[:-1], blocks) if boots == 1 else max(1, boots - BOOTS + 1)
+    look = looks.number(blocks, boots)
     return 1 - (1 - LEVEL) / options / (look * (look + 1))
 
 
@@ -221,7 +220,7 @@ def gain(found: Gain) -> str:
 
 
 def few_of(found: Gain) -> str:
-    return f"fewer than {ENOUGH} blocks" if found.blocks < ENOUGH else f"fewer than {BOOTS} boots"
+    return f"fewer than {ENOUGH} blocks" if found.blocks < ENOUGH else f"fewer than {looks.BOOTS} boots"
 
 
 def table(verdict: Verdict) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.analysis.tests import synthetic
 from experiments.runner.suite import suite as suites
-from experiments.worth import stop, trial_suite, verdict
+from experiments.worth import looks, stop, trial_suite, verdict
 
 WORKLOAD = trial_suite.running([1], 1.0, 0.0, '', '')
 
@@ -20,7 +20,7 @@ def run(draw: random.Random, folder: Path, gains: dict[str, float], noise: float
     while stop.blocks(records) < budget and (trials := rule.next_block(suite, records)):
         records += [synthetic.observation("cross", t.policy, t.repeat, value=500 * draw.gauss(1, noise) * (1 + gains.get(t.policy, 0)), platform="real")
                     | {"order": t.order} for t in trials]
-        if stop.blocks(records) in stop.LOOKS:
+        if stop.blocks(records) in looks.LOOKS:
             synthetic.write(folder, records)
     synthetic.write(folder, records)
     return rule, records, verdict.of(folder)

@@ -18,7 +18,7 @@ from experiments.errors import ExperimentError, UsageError
 from experiments.places import HERE
 from experiments.runner.host import mappings
 from experiments.runner.suite import suite as suites
-from experiments.worth import cli, target, trial_suite, verdict
+from experiments.worth import cli, looks, target, trial_suite, verdict
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -116,7 +116,7 @@ def test_fewer_than_ten_blocks_name_nothing(tmp_path: Path) -> None:
 
 
 def test_all_looks_together_have_five_percent() -> None:
-    shares = [1 - verdict.level(7, blocks) for blocks in verdict.LOOKS]
+    shares = [1 - verdict.level(7, blocks) for blocks in looks.LOOKS]
     assert 0.049 > 7 * sum(shares) > 0.04 and sorted(shares, reverse=True) == shares
     assert verdict.level(7, 12) == verdict.level(7, 14) > verdict.level(7, 10) == verdict.level(7, 3)
     assert verdict.level(1, 12, 3) == verdict.level(1, 10) == pytest.approx(0.975) and verdict.level(1, 16, 4) == verdict.level(1, 14)
