@@ -29,9 +29,8 @@ def run(draw: random.Random, folder: Path, gains: dict[str, float], noise: float
 def test_a_program_that_does_not_react_is_decided(tmp_path: Path) -> None:
     """Repeats that differ by 1 %: with the means within 0.5 %, the largest of seven gains was still open in a third of the runs."""
     draw, still = random.Random(1), {f"option-{k}": 0.0 for k in range(7)}
-    found = [run(draw, tmp_path, still, 0.01) for _ in range(20)]
-    assert sum(rule.ended.startswith("decided after") for rule, _, _ in found) >= 19
-    assert sum(answer.decided and not answer.best for _, _, answer in found) >= 19
+    found = [run(draw, tmp_path, still, 0.01) for _ in range(10)]
+    assert all(rule.ended.startswith("decided after") and answer.decided and not answer.best for rule, _, answer in found)
 
 
 def test_further_blocks_have_what_is_undecided(tmp_path: Path) -> None:
