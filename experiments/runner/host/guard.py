@@ -29,6 +29,7 @@ NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
 SYSFS, CGROUPS = Path("/sys"), Path("/sys/fs/cgroup")
 OF_PROCESS = re.compile(r"/proc/\d+/")
 CHOSEN = re.compile(r"(?<!\S)\[(\S+)\](?!\S)")
+OF_RUN = "NUMAPLACE_SCRATCH"  # in the environment of programs: the scratch folder of the run that has started them
 LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to
 
 
@@ -148,9 +149,21 @@ def _keep(theirs: socket.socket, scratch: Path) -> None:
             else:
                 answer = _undo(steps, argument)
             theirs.sendall(json.dumps(answer).encode() + b"\n")
+    _end_programs(scratch)
     _undo(steps, 0)
     shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
+
+
+def _end_programs(scratch: Path) -> None:
+    """What the run's programs have forked outlives them, also in sessions of its own."""
+    wanted = f"{OF_RUN}={scratch}".encode()
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if wanted in file.read_bytes().split(b"\0"):
+                os.kill(int(file.parent.name), signal.SIGKILL)
+        except OSError:  # it has ended, or is another user's
+            pass
 
 
 def _undo(steps: list[list[str]], left: int) -> list[str]:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from experiments.places import HERE
-from tests.waiting import eventually
+from experiments.worth import trial_suite
+from tests.waiting import eventually, has_ended
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -103,6 +104,36 @@ def test_processes_that_run_are_put_back(how: str, tmp_path: Path) -> None:
     finally:
         target.kill()
         target.wait()
+
+
+# A program that forks, under no policy.
+FORKS = """
+import sys
+from pathlib import Path
+from experiments.runner.host import host_nodes
+from experiments.runner.host.guard import Guard
+from experiments.runner.host.tool import Numaplace
+from experiments.runner.observe import Observer
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
+from experiments.worth import trial_suite
+suite = suites.parse(trial_suite.text("here", ["none"], 1, "seconds", f'file = "{sys.argv[1]}"'))
+with Guard() as guard:
+    Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard).observe(schedule.Trial(suite.workloads[0], "none", 0, 0, False))
+"""
+
+
+def test_what_a_program_has_forked_ends_after_sigkill(tmp_path: Path) -> None:
+    """The signal of the runner's end reaches the shell alone, and a process group has not what is in a session of its own."""
+    words = ["sh", "-c", f"setsid sleep 600 & echo $! >{tmp_path}/child; wait"]
+    (tmp_path / "own.toml").write_text(trial_suite.workload(words, {}, 0.01, tmp_path))
+    runner = subprocess.Popen([sys.executable, "-c", FORKS, tmp_path / "own.toml"], cwd=ROOT)
+    assert eventually(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text(), 60)
+    pid = int((tmp_path / "child").read_text())
+    assert eventually(lambda: "sleep" in Path(f"/proc/{pid}/comm").read_text(), 60)
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    assert eventually(lambda: has_ended(pid), 60)
 
 
 # The child undoes the last step first: it signals the runner, which waits for the answer, and then fails.

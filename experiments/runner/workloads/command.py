@@ -18,7 +18,7 @@ from typing import Any
 
 from ...errors import ExperimentError
 from ...places import HERE
-from ..host import packages
+from ..host import guard, packages
 from ..host.background import Background, Process, lookup
 from ..host.counters import Counting
 from ..host.host_nodes import Node
@@ -103,7 +103,7 @@ class Command(RunningWorkload):
         return [spec.fill(word, self.values) for word in words]
 
     def _environment(self) -> dict[str, str]:
-        return packages.environment() | {
+        return packages.environment() | {guard.OF_RUN: str(self.scratch)} | {
             name: spec.fill(value, self.values) for name, value in self.spec.environment.items()}
 
     def _folders(self) -> None:
