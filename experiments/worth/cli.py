@@ -21,7 +21,7 @@ from ..runner import cli as runner
 from ..runner import run, run_in_lab
 from ..runner.host import host_nodes
 from ..runner.host.process import start
-from ..runner.records import results
+from ..runner.records import manifest, results
 from ..runner.suite import estimate
 from ..units import seconds
 from . import stop, target, trial_suite
@@ -85,20 +85,21 @@ def measure(args: argparse.Namespace) -> str:
 def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
     """The same there, in boots of some blocks each. The budget is the host's time, and what was measured until it is over counts."""
     until, only = time.monotonic() + budget(args.budget), stop.after_boots(args.out / "run")
+    sources = json.dumps(manifest.sources())  # of all boots, also where the tree changes meanwhile
     while only is None or only:
         more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * bool(results.count(args.out / "run"))]
         given = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
-        if not boot(args, [*more, *given], until):
+        if not boot(args, [*more, *given], until, sources):
             return stop.SPENT
         only = stop.after_boots(args.out / "run")
     return stop.decided_by(args.out / "run")
 
 
-def boot(args: argparse.Namespace, words: list[str], until: float) -> bool:
+def boot(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
     """A start of the machine from scratch: a snapshot has what a kernel chose at random. False: the budget is spent."""
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
                "--no-snapshot", "--timeout", "0", "--", HERE.programs / "numaplace-worth", *words]
-    child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=os.environ | {manifest.SOURCES: sources})
     try:
         status = child.wait(max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:

@@ -218,7 +218,7 @@ class Lab:
     def __init__(self, budget: int) -> None:
         self.budget, self.asked = budget, []
 
-    def boot(self, args: Any, words: list[str], until: float) -> bool:
+    def boot(self, args: Any, words: list[str], until: float, sources: str) -> bool:
         number = len(self.asked)
         if number == self.budget:
             return False
