@@ -37,8 +37,8 @@ ENOUGH = 10  # programs that matter
 HALVES = ("worth", "truth")
 UNFINISHED = 2  # measure.py writes no file then
 KEPT = TOP / "Documentation/measured/worth.jsonl"
-INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/worth/stop.py", "experiments/worth/looks.py",
-          "experiments/mechanisms/start_bind.py", "experiments/mechanisms/start_interleave.py", "policies", ":(exclude)*/tests/*")
+INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/worth/stop.py",
+          "experiments/worth/looks.py", "experiments/mechanisms/start_bind.py", "experiments/mechanisms/start_interleave.py", "policies", ":(exclude)*/tests/*")
 JUDGES = ("experiments/worth/verdict.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
           "experiments/analysis/stats/intervals.py", "experiments/analysis/machines", ":(exclude)*/tests/*")
 
@@ -90,7 +90,8 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
     """The longer run goes on where it was ended after room seconds."""
     at = folder(out, program)
     if half == "worth":
-        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--force", "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
+        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--force",
+                "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
     return [HERE.programs / "numaplace", "lab", "run", "--machine", program.machine, "--timeout", f"{room:.0f}s", "--",
             HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
             TRUTH_SEED, "--repeats", REPEATS, "--resume"]
@@ -128,8 +129,8 @@ def row(out: Path, program: Program) -> Row:
     loss, matters = 1 - true[named] / true[best], min(true.values()) < (1 - LEAST) * true[best]
     held = holds(found.best, at / "truth" / "run") if found.best else None
     right = loss <= LEAST if matters else held if found.best else found.decided
-    return Row(program.name, inputs(program), shlex.join(program.words), program.machine, found.sentence(), named, bool(right), matters, best, loss,
-               held, true)
+    return Row(program.name, inputs(program), shlex.join(program.words), program.machine, found.sentence(), named, bool(right), matters, best,
+               loss, held, true)
 
 
 def holds(told: verdict.Gain, run: Path) -> bool:

@@ -66,11 +66,13 @@ def measure(args: argparse.Namespace) -> str:
     found = target.of(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
-    words = ["run", str(suite), "--out", str(args.out / "run"), *["--resume"] * args.resume, *([] if args.measure else ["--budget", args.budget])]
+    words = ["run", str(suite), "--out", str(args.out / "run"), *["--resume"] * args.resume,
+             *([] if args.measure else ["--budget", args.budget])]
     rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-            runner.run_here(replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block), partial(target.check_length, levels))
+            request = replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block)
+            runner.run_here(request, partial(target.check_length, levels))
     except target.TooShortError:
         (args.out / "run" / results.NAME).unlink(missing_ok=True)
         raise
@@ -87,7 +89,8 @@ def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
     until, only = time.monotonic() + budget(args.budget), stop.after_boots(args.out / "run")
     sources = json.dumps(manifest.sources())  # of all boots, also where the tree changes meanwhile
     while only is None or only:
-        more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * bool(results.count(args.out / "run"))]
+        begun = bool(results.count(args.out / "run"))
+        more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * begun]
         given = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
         if not boot(args, [*more, *given], until, sources):
             return stop.SPENT
