@@ -130,5 +130,5 @@ campaign-image:			## Documentation/images/campaign.png, the report of the campai
 	PICTURE=$(CURDIR)/Documentation/images/campaign.png $(MAKE) check-fleet
 
 .PHONY: check-worth
-check-worth: setup-check tools modules	## numaplace worth of 25 programs of the lab beside longer runs of each placement; hours, goes on where it was ended
+check-worth: setup-check tools modules	## numaplace worth of programs of the lab, until ten react, beside longer runs of each placement; hours, goes on where it was ended
 	$(PY) -m experiments.worth.check $(if $(TIME),--time $(TIME))

@@ -7,8 +7,11 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..analysis.command_options import (
     COMPARE_HELP,
@@ -29,6 +32,7 @@ from .host import host_nodes
 from .host.host_nodes import in_lab
 from .progress import Narrator
 from .records import results
+from .repeats import precision
 from .run import Request, on_machine, planned, run
 from .suite import designs, estimate, schedule
 from .suite import suite as suites
@@ -174,9 +178,11 @@ def request_of(args: argparse.Namespace) -> Request:
         raise UsageError("--functional and --timed: give one of them")
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
+    until = args.repeat_until_ci
+    rule = None if until is None else partial(precision.next_block, percent=until, most=args.max_repeats)
     return Request(suite, args.out or Path("results") / suite.name, args.engine,
-                   args.resume, args.force, tuple(args.workloads or ()) if suite.design else (),
-                   args.repeat_until_ci, args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
+                   args.resume, args.force, tuple(args.workloads or ()) if suite.design else (), rule, until,
+                   args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
 
 
 def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
@@ -304,11 +310,22 @@ def command_run(args: argparse.Namespace) -> int:
         args.repeats = request.suite.repeats
         guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
         return run_in_lab.run(request, name, guest, lab_arguments(args, request), functional=args.functional)
-    bad = run(request, Narrator().tell)
+    run_here(request)
+    return 0
+
+
+def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda record: None) -> None:
+    """look: at each observation, once it is told; what it raises ends the run."""
+    narrator = Narrator()
+
+    def tell(number: int, total: int, record: dict[str, Any]) -> None:
+        narrator.tell(number, total, record)
+        look(record)
+
+    bad = run(request, tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
                               "check; they are never averaged")
-    return 0
 
 
 def decided(suite: suites.Suite, machine: str) -> list[str]:

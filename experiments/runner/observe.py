@@ -8,7 +8,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -54,6 +54,7 @@ class Observer:
         self.saved_cpus: dict[int, set[int]] = {}
         running = self._workload(trial)
         self.switched = Switched(trial.policy, self.nodes, self.guard)
+        running.unseen_counts = self.switched.mechanism.starts if self.switched.mechanism else policy_of(trial.policy) == "none"
         try:
             with self.guard.scope() if self.guard else nullcontext():
                 self._carry_out(trial, running, record)
@@ -107,7 +108,7 @@ class Observer:
         with timed("ps_before"):
             before = self._ps(running, record)
         self._check_start(trial, running, before, record)
-        self.saved_cpus = {pid: os.sched_getaffinity(pid) for pid in running.pids}
+        self.saved_cpus = cpus_of(running)
         with timed("apply"), running.working(self.turn if running.works else self.suite.sample) as sample:
             self._apply(trial, running, sample, record)
         with timed("ps_applied"):
@@ -150,11 +151,15 @@ class Observer:
         begin = time.monotonic()
         if self.switched.mechanism:
             record["apply"] = self.switched.place(running)
+        elif running.unseen_counts and not running.alive():
+            record["apply"] = {"decisions": []}
         else:
             self.switched.watch(running)
             known = knowledge.of_level(trial.policy)
             sample, inputs = 0 if known.knows == "nothing" else sample, self._inputs(running, known)
             record["inputs"] = {role: asdict(found) for role, found in inputs.items()}
+            if running.runs_already and self.guard:
+                self.guard.placed(self.numaplace.program, running.pids)
             with calibration.links_wrong(self.numaplace, known, self.scratch):
                 record["apply"] = self.numaplace.apply(trial.policy, running.pids, pilot.arguments(running, inputs), sample)
         end = time.monotonic()
@@ -265,6 +270,14 @@ class Observer:
             if cpus != self.saved_cpus[pid]:
                 record["marks"].append(f"pid {pid} was not restored: it runs on CPUs {sorted(cpus)}, "
                                        f"not {sorted(self.saved_cpus[pid])}")
+
+
+def cpus_of(running: RunningWorkload) -> dict[int, set[int]]:
+    found = {}
+    for pid in running.pids:
+        with suppress(ProcessLookupError) if running.unseen_counts else nullcontext():
+            found[pid] = os.sched_getaffinity(pid)
+    return found
 
 
 def elsewhere(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:

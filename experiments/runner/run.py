@@ -31,6 +31,7 @@ from .workloads.kinds import check_programs
 
 FILES = (results.NAME, manifest.NAME, calibration.LOG)
 Report = Callable[[int, int, dict[str, Any]], None]
+Rule = Callable[[Suite, list[dict[str, Any]]], list[schedule.Trial]]  # the next block after these records; none: the run ends
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Request:
     resume: bool = False
     force: bool = False
     workloads: tuple[str, ...] = ()     # names or patterns; all when there are none
-    until_ci: float | None = None       # percent
+    rule: Rule | None = None            # asked for further blocks once the repeats are made
+    until_ci: float | None = None       # percent, of that rule
     max_repeats: int = 30
     quick: bool = False
     budget: float | None = None         # seconds
@@ -191,7 +193,7 @@ def _manifest(request: Request, numaplace: Numaplace, platform: str, model: dict
 
 
 class Runner:
-    """Makes the scheduled observations, and further blocks while their means are not precise enough."""
+    """Makes the scheduled observations, and further blocks while its rule asks for them."""
 
     def __init__(self, request: Request, observer: Observer, writer: results.Writer, report: Report,
                  records: list[dict[str, Any]]) -> None:
@@ -203,8 +205,8 @@ class Runner:
         suite = self.request.suite
         number, boots = self.request.share or (0, 1)
         self._observe(shares.of(suite, boots)[number].trials())
-        while self.request.until_ci is not None and not self.over:
-            more = precision.next_block(suite, self.records, self.request.until_ci, self.request.max_repeats)
+        while self.request.rule and not self.over:
+            more = self.request.rule(suite, self.records)
             if not more:
                 break
             self._observe(more, more[0].order)

@@ -62,7 +62,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
     parts = shares.of(request.suite, request.boots)[:boots]
-    _check_shared(request.out)
+    check_shared(request.out)
     words = [numaplace, "lab", "run", "--machine", machine, *guest.kernel, *["--functional"] * functional, "--timeout", "0"]
     arguments = guest.words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals(), results.writing(request.out):
@@ -119,7 +119,7 @@ def _side_by_side(words: list[Any], arguments: list[Any], request: Request, mach
 
     total = len(schedule.make(request.suite))  # each boot has warm-ups besides
     with progress.make(total) as display:
-        return at_once.run(request.out, parts, request.jobs, begin, _end, lambda made: display.show(min(made, total), machine), late)
+        return at_once.run(request.out, parts, request.jobs, begin, end, lambda made: display.show(min(made, total), machine), late)
 
 
 def command_of(words: list[Any], arguments: list[Any], request: Request, part: Share, folder: Path) -> list[Any]:
@@ -144,12 +144,12 @@ def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> 
     try:
         _watch(child, request.out, shares.in_turn(request.suite, request.boots), machine, host)
     finally:
-        _end(child)
+        end(child)
         host.write()
     return child.returncode
 
 
-def _check_shared(out: Path) -> None:
+def check_shared(out: Path) -> None:
     """The guest can write to the current folder only."""
     if not out.resolve().is_relative_to(Path.cwd().resolve()):
         raise UsageError(f"--out {out}: the lab can write below the current folder only; "
@@ -171,7 +171,7 @@ def _watch(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Tria
         display.show(results.reached(out), "finished" if not child.returncode else "stopped")
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def end(child: subprocess.Popen[bytes]) -> None:
     """Asks the lab to power off; it leaves no QEMU behind when asked so."""
     if child.poll() is None:
         child.terminate()

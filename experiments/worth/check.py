@@ -2,71 +2,70 @@
 """make check-worth: numaplace worth of programs on machines of the lab, beside what each placement gives in a longer run.
 
 A program's runs are kept under the digest of what they depend on, and its answer in KEPT, which is committed. worth and the
-longer run, which is of worth's own suite, are of different boots and seeds. A program that does not react has no longer run:
-worth is to say that nothing is worth it.
+longer run, which is of worth's own suite, are of different boots and seeds. A program matters where its placements differ by more
+than LEAST in the longer run; programs are drawn until ENOUGH matter.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 
+from .. import pieces
+from ..analysis.policies.speedup import BASELINE, Speeds, compared
 from ..analysis.runs.results import higher_is_better, read
 from ..places import HERE
 from ..runner.host import host_nodes
 from ..units import seconds
 from . import trial_suite, verdict
 from .check_programs import MACHINES, SEED, Program, drawn
-from .cli import MOST_BLOCKS
 
 TOP = Path(__file__).resolve().parents[2]
 PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
 REPEATS, TRUTH_SEED = 12, 1001
-BUDGET, PRECISION = 400, 1  # of the host's seconds; percent, twice of what worth has by itself
-LEAST = 0.02  # of the best rate: what may be lost
+BUDGET = 400  # of the host's seconds
+LEAST = 0.02  # of the best rate: what may be lost, and by how much placements differ that matter
+ENOUGH = 10  # programs that matter
+HALVES = ("worth", "truth")
 UNFINISHED = 2  # measure.py writes no file then
 KEPT = TOP / "Documentation/measured/worth.jsonl"
-INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/mechanisms/start_bind.py",
-          "experiments/mechanisms/start_interleave.py", "policies")
+INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/worth/stop.py",
+          "experiments/worth/looks.py", "experiments/mechanisms/start_bind.py", "experiments/mechanisms/start_interleave.py", "policies", ":(exclude)*/tests/*")
 JUDGES = ("experiments/worth/verdict.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
-          "experiments/analysis/stats/intervals.py", "experiments/analysis/machines")
+          "experiments/analysis/stats/intervals.py", "experiments/analysis/machines", ":(exclude)*/tests/*")
 
 
 @dataclass(frozen=True)
 class Row:
+    piece: str    # the program's name
     inputs: str
-    program: str
     command: str
     machine: str
     sentence: str
     named: str
     right: bool
-    best: str = ""
-    loss: float = 0.0
-    rates: dict[str, float] = field(default_factory=dict)
+    matters: bool
+    best: str
+    loss: float
+    held: bool | None  # whether the named option's interval holds what the longer run gives it; None: none is named
+    rates: dict[str, float]
 
 
 def digest(program: Program) -> str:
-    return digest_of((program, PLACEMENTS, BUDGET, PRECISION, REPEATS, TRUTH_SEED, MOST_BLOCKS, trial_suite.TEXT),
-                     *INPUTS, f"experiments/lab/machines/{program.machine}.toml")
+    return digest_of((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, trial_suite.TEXT), *INPUTS,
+                     f"experiments/lab/machines/{program.machine}.toml")
 
 
 def digest_of(values: object, *paths: str) -> str:
-    found = hashlib.sha256(repr(values).encode())
-    tracked = subprocess.run(["git", "ls-files", "-z", "--", *paths], cwd=TOP, capture_output=True, text=True, check=True).stdout
-    for name in sorted(filter(None, tracked.split("\0"))):
-        if "/tests/" not in name:
-            found.update((TOP / name).read_bytes())
-    return found.hexdigest()[:12]
+    return hashlib.sha256(f"{values!r} {pieces.digest(TOP, paths)}".encode()).hexdigest()[:pieces.DIGITS]
 
 
 def inputs(program: Program) -> str:
@@ -75,9 +74,8 @@ def inputs(program: Program) -> str:
 
 
 def kept(path: Path, programs: Iterable[Program]) -> dict[str, Row]:
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    rows = {row.program: row for row in (Row(**json.loads(line)) for line in lines)}
-    return {p.name: rows[p.name] for p in programs if p.name in rows and rows[p.name].inputs == inputs(p)}
+    rows = pieces.Kept(path).read()
+    return {p.name: Row(**rows[p.name]) for p in programs if p.name in rows and rows[p.name]["inputs"] == inputs(p)}
 
 
 def folder(out: Path, program: Program) -> Path:
@@ -88,16 +86,12 @@ def done(out: Path, program: Program, half: str) -> bool:
     return (folder(out, program) / half / "done").exists()
 
 
-def halves(program: Program) -> tuple[str, ...]:
-    return ("worth", "truth") if program.reacts else ("worth",)
-
-
 def words(out: Path, program: Program, half: str, room: float) -> list[str | Path | int]:
     """The longer run goes on where it was ended after room seconds."""
     at = folder(out, program)
     if half == "worth":
-        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--precision", PRECISION, "--out", at / "worth",
-                "--placements", PLACEMENTS, *program.asked]
+        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--force",
+                "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
     return [HERE.programs / "numaplace", "lab", "run", "--machine", program.machine, "--timeout", f"{room:.0f}s", "--",
             HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
             TRUTH_SEED, "--repeats", REPEATS, "--resume"]
@@ -105,7 +99,7 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
 
 def measure(out: Path, program: Program, until: float) -> None:
     """What is done when the time is over stays."""
-    for half in halves(program):
+    for half in HALVES:
         room = until - time.monotonic()
         if done(out, program, half):
             continue
@@ -128,25 +122,40 @@ def rates(run: Path) -> dict[str, float]:
 
 
 def row(out: Path, program: Program) -> Row:
-    found = verdict.of(folder(out, program) / "worth" / "run")
+    at = folder(out, program)
+    found, true = verdict.of(at / "worth" / "run"), rates(at / "truth" / "run")
     named = found.best.policy if found.best else "none"
-    told = inputs(program), program.name, shlex.join(program.words), program.machine, found.sentence(), named
-    if not program.reacts:
-        return Row(*told, found.best is None and found.decided)
-    true = rates(folder(out, program) / "truth" / "run")
     best = max(true, key=lambda policy: true[policy])
-    loss = 1 - true[named] / true[best]
-    return Row(*told, loss <= LEAST, best, loss, true)
+    loss, matters = 1 - true[named] / true[best], min(true.values()) < (1 - LEAST) * true[best]
+    held = holds(found.best, at / "truth" / "run") if found.best else None
+    right = loss <= LEAST if matters else held if found.best else found.decided
+    return Row(program.name, inputs(program), shlex.join(program.words), program.machine, found.sentence(), named, bool(right), matters, best,
+               loss, held, true)
+
+
+def holds(told: verdict.Gain, run: Path) -> bool:
+    """Whether what was told and the longer run's 95 % interval have a gain in common."""
+    speeds = Speeds(read(run))
+    true, _ = compared(speeds, speeds.workloads[0], told.policy, BASELINE)
+    return true.low is not None and true.low <= told.high and told.low <= true.high
 
 
 def table(rows: list[Row]) -> str:
     lines = []
-    for one in rows:
-        beside = f"  loss {100 * one.loss:4.1f} %  best {one.best}" if one.best else ""
-        lines += [f"{one.program:10} {one.machine:18} {'right' if one.right else 'WRONG'}{beside}",
-                  f"           {one.command}", f"           {one.sentence}"]
-    right = sum(one.right for one in rows)
-    return "\n".join([*lines, "", f"{right} of {len(rows)} right; options: none, {PLACEMENTS.replace(',', ', ')}"])
+    for one in sorted(rows, key=lambda one: not one.matters):
+        beside = f"loss {100 * one.loss:4.1f} %  best {one.best}" if one.matters else "nothing differs"
+        held = "" if one.held is None else "  interval holds" if one.held else "  interval DOES NOT HOLD"
+        lines += [f"{one.piece:10} {one.machine:18} {'right' if one.right else 'WRONG'}  {beside}{held}", f"           {one.command}",
+                  f"           {one.sentence}"]
+    matter, others = ([one for one in rows if one.matters == which] for which in (True, False))
+    told = [one.held for one in rows if one.held is not None]
+    return "\n".join([*lines, "", f"{sum(one.right for one in matter)} of the {len(matter)} that matter right, and "
+                      f"{sum(one.right for one in others)} of {len(others)} where nothing differs; {sum(told)} of {len(told)} intervals of "
+                      f"named options hold; options: none, {PLACEMENTS.replace(',', ', ')}"])
+
+
+def enough(rows: Iterable[Row]) -> bool:
+    return sum(one.matters for one in rows) >= ENOUGH
 
 
 def main() -> int:
@@ -161,14 +170,19 @@ def main() -> int:
     programs = drawn(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
     known = kept(args.kept, programs)
     for one in programs:
-        if one.machine in (args.machine or MACHINES) and one.name in (args.program or [one.name]) and one.name not in known:
-            measure(out, one, until)
-    known = kept(args.kept, programs) | {p.name: row(out, p) for p in programs if all(done(out, p, half) for half in halves(p))}
+        if one.machine not in (args.machine or MACHINES) or one.name not in (args.program or [one.name]) or one.name in known:
+            continue
+        if one.drawn and enough(known.values()):
+            continue
+        measure(out, one, until)
+        if all(done(out, one, half) for half in HALVES):
+            known[one.name] = row(out, one)
+            pieces.Kept(args.kept).write(asdict(known[one.name]))
     rows = [known[p.name] for p in programs if p.name in known]
-    args.kept.write_text("".join(json.dumps(asdict(one)) + "\n" for one in rows), encoding="utf-8")
     print(table(rows))
-    if len(rows) < len(programs):
-        print(f"check-worth: {len(programs) - len(rows)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)
+    missing = [p.name for p in programs if p.name not in known and not (p.drawn and enough(rows))]
+    if missing:
+        print(f"check-worth: {len(missing)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)
         return UNFINISHED
     return 0 if all(one.right for one in rows) else 1
 

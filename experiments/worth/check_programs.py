@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs of make check-worth, drawn from a seed: twenty that may react to placement, five that do not."""
+"""The programs of make check-worth: five that are to be the same under any placement, and those that are drawn from a seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MACHINES = ("demo-2s", "opteron-sixcore-4s", "cxl-3n")
-SEED, REACTING = 2, 20
+SEED, DRAWN = 2, 40
 SECONDS = "0.2"  # of the lab's time; of a shorter one most runs of a policy come too late
 RATE = r'"per_second":([0-9.e+]+)'
 
@@ -19,7 +19,7 @@ class Program:
     machine: str
     words: tuple[str, ...]
     metric: str = RATE
-    reacts: bool = True
+    drawn: bool = True
 
     @property
     def asked(self) -> list[str]:
@@ -40,11 +40,11 @@ STILL = ((mem("chase", "16K"), RATE), (mem("chase", "4K"), RATE), (mem("update",
 def drawn(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[Program]:
     """cpus: of each machine's nodes that have some. The same for the same seed."""
     draw = random.Random(seed)
-    found = [_reacting(draw, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(REACTING)]
+    found = [_drawn(draw, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(DRAWN)]
     return found + [Program(f"still-{k}", MACHINES[k % len(MACHINES)], words, metric, False) for k, (words, metric) in enumerate(STILL)]
 
 
-def _reacting(draw: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
+def _drawn(draw: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
     """A kernel, a size beside the caches', threads, where its memory is, and whether it is bound."""
     kernel, size = draw.choice(("triad", "copy", "chase", "update", "mix")), draw.choice(("4M", "8M", "16M"))
     threads, memory, bound = draw.choice((1, 2)), draw.choice((None, 0, 1)), draw.choice((None, None, 0, 1))

@@ -6,30 +6,32 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from contextlib import redirect_stdout
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..errors import CannotError, ExperimentError, Interrupted, NotPutBackError, UsageError
 from ..places import HERE
 from ..runner import cli as runner
+from ..runner import run, run_in_lab
 from ..runner.host import host_nodes
-from ..runner.records import results
+from ..runner.host.process import start
+from ..runner.records import manifest, results
 from ..runner.suite import estimate
-from ..units import percent, seconds
-from . import target, trial_suite
-
-BLOCKS = 3  # before precision is looked at
-MOST_BLOCKS = 200  # where neither precision nor the budget ends it
-TIMED_OUT = 124  # of `lab run`
+from ..units import seconds
+from . import stop, target, trial_suite
 
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="numaplace worth", usage="numaplace worth [OPTION..] -- CMD.. | FILE.toml | PID.. | --cgroup PATH | --unit NAME",
         description="Runs a program, or watches processes that run, as they are and under each placement, in blocks of random order, "
-                    "until the means are known well enough or the budget is spent; says in one sentence what placement buys.")
+                    "until every option is decided or the budget is spent; says in one sentence what placement buys.")
     top.add_argument("words", nargs="*", metavar="CMD", help="the program, a workload's file NAME.toml, or processes by their numbers")
     top.add_argument("--cgroup", metavar="PATH", help="processes that run: those of this cgroup (version 2)")
     top.add_argument("--unit", metavar="NAME", help="those of this systemd unit, such as redis.service")
@@ -43,47 +45,75 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies,
                      help="policies and mechanisms instead of all that this machine has")
     top.add_argument("--after", metavar="TIME", type=seconds, default=0.02, help="of its run: then a policy places it (20ms)")
-    top.add_argument("--precision", metavar="PERCENT", type=percent, default=0.5, help="of every mean's 95 %% interval, each way (0.5)")
     top.add_argument("--budget", metavar="TIME", default="10min", help="as in 10min or 1h (10min)")
     top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")
     top.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
     top.add_argument("--out", type=Path, default=Path("results/worth"), metavar="DIR", help="default: results/worth")
+    top.add_argument("--resume", action="store_true", help="goes on with the results in DIR, which are of the same program")
+    top.add_argument("--force", action="store_true", help="throws away the results in DIR")
     top.add_argument("--json", action="store_true", help="the answer in JSON")
-    top.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # what the host tells the lab's machine
+    top.add_argument("--measure", type=int, metavar="BLOCKS", help=argparse.SUPPRESS)  # what the host tells the lab's machine
+    top.add_argument("--only", type=runner.split_policies, help=argparse.SUPPRESS)     # and of which placements
     return top
 
 
-def measure(args: argparse.Namespace) -> None:
-    """On this machine, which may be the lab's."""
+def measure(args: argparse.Namespace) -> str:
+    """On this machine, which may be the lab's. Returns what has ended the run."""
     nodes = host_nodes.nodes()
     if not host_nodes.remote_memory(nodes):
         lab = "run the program itself in the lab: --lab 2x2 -- CMD" if target.runs(args) else "give --lab 2x2, or another machine of the lab"
         raise CannotError(f"this machine has one node with memory, so that no placement differs: {lab}")
     found = target.of(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
-    suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, BLOCKS, found.metric, found.workload), encoding="utf-8")
-    words = ["run", str(suite), "--out", str(args.out / "run"), "--force", "--repeat-until-ci", f"{args.precision}",
-             "--max-repeats", str(MOST_BLOCKS), *(["--budget", args.budget] if not host_nodes.in_lab() else [])]
+    suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
+    words = ["run", str(suite), "--out", str(args.out / "run"), *["--resume"] * args.resume,
+             *([] if args.measure else ["--budget", args.budget])]
+    rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-            runner.command_run(runner.parser().parse_args(words))
+            request = replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block)
+            runner.run_here(request, partial(target.check_length, levels))
+    except target.TooShortError:
+        (args.out / "run" / results.NAME).unlink(missing_ok=True)
+        raise
     except ExperimentError as error:
         never = isinstance(error, (CannotError, UsageError)) and not isinstance(error, NotPutBackError)
         if never or not results.count(args.out / "run"):
             raise
         print(f"numaplace worth: {error}", file=sys.stderr)  # the verdict says which options are not known
+    return "" if args.measure else rule.ended
 
 
-def in_lab(args: argparse.Namespace, argv: list[str]) -> None:
-    """The same there. The budget is the host's time, and what was measured until it is over counts."""
-    (args.out / "run" / results.NAME).unlink(missing_ok=True)  # of another program, where this one is not reached
+def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
+    """The same there, in boots of some blocks each. The budget is the host's time, and what was measured until it is over counts."""
+    until, only = time.monotonic() + budget(args.budget), stop.after_boots(args.out / "run")
+    sources = json.dumps(manifest.sources())  # of all boots, also where the tree changes meanwhile
+    while only is None or only:
+        begun = bool(results.count(args.out / "run"))
+        more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * begun]
+        given = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
+        if not boot(args, [*more, *given], until, sources):
+            return stop.SPENT
+        only = stop.after_boots(args.out / "run")
+    return stop.decided_by(args.out / "run")
+
+
+def boot(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
+    """A start of the machine from scratch: a snapshot has what a kernel chose at random. False: the budget is spent."""
     command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
-               "--timeout", f"{budget(args.budget):.0f}s", "--", HERE.programs / "numaplace-worth", "--measure", *argv]
-    status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
-    if status == TIMED_OUT and results.count(args.out / "run"):
-        print(f"numaplace worth: the budget of {args.budget} is spent: what was measured counts", file=sys.stderr)
-    elif status:
-        raise ExperimentError(f"in the lab ({args.lab}) the program could not be measured: see the lines above")
+               "--no-snapshot", "--timeout", "0", "--", HERE.programs / "numaplace-worth", *words]
+    child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=os.environ | {manifest.SOURCES: sources})
+    try:
+        status = child.wait(max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        status = None
+    finally:
+        run_in_lab.end(child)
+    if status is None and not results.count(args.out / "run"):
+        raise ExperimentError(f"--budget {args.budget}: it was over before anything was measured: give more")
+    if status:
+        raise SystemExit(status)  # which the line above says why
+    return status is not None
 
 
 def budget(text: str) -> float:
@@ -94,27 +124,37 @@ def budget(text: str) -> float:
         raise UsageError(f"--budget {text}: is no time, as in 10min or 1h30min") from None
 
 
-def tell(args: argparse.Namespace) -> None:
+def tell(args: argparse.Namespace, ended: str) -> None:
     try:
         from . import verdict
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
-    found = verdict.of(args.out / "run")
+    found = replace(verdict.of(args.out / "run"), ended=ended)
     print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.table(found)}\n{found.sentence()}")
+
+
+def prepare_folder(args: argparse.Namespace) -> None:
+    """Before anything boots or is written there."""
+    if args.resume and args.force:
+        raise UsageError("--resume keeps the results and --force throws them away: give one of them")
+    run.prepare_folder(run.Request(None, args.out / "run", resume=args.resume, force=args.force))
 
 
 def carry_out(argv: list[str]) -> None:
     args = parser().parse_args(argv)
     budget(args.budget)
-    args.out.mkdir(parents=True, exist_ok=True)
+    if args.lab:
+        run_in_lab.check_shared(args.out)
+    if not args.measure:
+        prepare_folder(args)
     if args.lab and not args.measure:
         if target.runs(args):
             raise UsageError("--lab starts a program: give -- CMD, not processes that run here")
-        in_lab(args, argv)
+        ended = in_lab(args, argv)
     else:
-        measure(args)
+        ended = measure(args)
     if not args.measure:
-        tell(args)
+        tell(args, ended)
 
 
 def main() -> int:

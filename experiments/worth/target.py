@@ -9,13 +9,17 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
+from ..mechanisms import registry
 from ..places import HERE
 from ..runner.host.host_nodes import Node
 from ..runner.host.tool import last_line
 from ..runner.suite.command import of_file
 from . import trial_suite
+
+NEEDED = 0.2  # s of a program's run: of a shorter one most observations under a policy come too late
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,20 @@ def of(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
 
 def runs(args: argparse.Namespace) -> bool:
     return bool(args.cgroup or args.unit or args.words and all(word.isdigit() for word in args.words))
+
+
+def check_length(levels: Sequence[str], record: dict[str, Any]) -> None:
+    """Ends a run at its first observation if its program has ended before it could be looked at, where a placement is made while it runs."""
+    late = next((level for level in levels if level != "none" and not ((found := registry.of_level(level)) and found.starts)), None)
+    unseen = not record["tasks"] if not record["marks"] else any("before it could be" in mark for mark in record["marks"])
+    if late and unseen and record["order"] == 0 and record["check"] in ("ok", "not reached"):
+        seconds = record["steps"].get("start", 0) + record["steps"].get("ps_before", 0)
+        raise TooShortError(f"the program ends within {seconds:.2g} s, and an observation under {late} needs {NEEDED} s of it: give it more work, "
+                            "or only start-.. placements with --placements")
+
+
+class TooShortError(ExperimentError):
+    """Of a program: nothing can be said of it."""
 
 
 def _metric(args: argparse.Namespace) -> dict[str, str]:

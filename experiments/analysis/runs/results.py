@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from experiments.errors import ExperimentError
 from experiments.runner.records.results import FORMAT, marks
 
 from .boots import boot_means
@@ -36,10 +37,8 @@ PLATFORM_TEXT = {
 }
 
 
-class ResultsError(Exception):
-    """A results directory that cannot be used. The text is one line, ready for the user."""
-
-    status = 1
+class ResultsError(ExperimentError):
+    """A results directory that cannot be used."""
 
 
 @dataclass(frozen=True)

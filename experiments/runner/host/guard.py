@@ -29,6 +29,7 @@ NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
 SYSFS, CGROUPS = Path("/sys"), Path("/sys/fs/cgroup")
 OF_PROCESS = re.compile(r"/proc/\d+/")
 CHOSEN = re.compile(r"(?<!\S)\[(\S+)\](?!\S)")
+OF_RUN = "NUMAPLACE_SCRATCH"  # in the environment of programs: the scratch folder of the run that has started them
 LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to
 
 
@@ -82,6 +83,10 @@ class Guard:
     def ends(self, pid_file: Path) -> None:
         """What is undone when a process has ended that writes its number into this file, after it was told to."""
         self._add("ended", str(pid_file))
+
+    def placed(self, numaplace: Path, pids: list[int]) -> None:
+        """Processes of the user's that are about to be placed: their CPUs and pages go back."""
+        self._add("restore", str(numaplace), *map(str, pids))
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -144,9 +149,21 @@ def _keep(theirs: socket.socket, scratch: Path) -> None:
             else:
                 answer = _undo(steps, argument)
             theirs.sendall(json.dumps(answer).encode() + b"\n")
+    _end_programs(scratch)
     _undo(steps, 0)
     shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
+
+
+def _end_programs(scratch: Path) -> None:
+    """What the run's programs have forked outlives them, also in sessions of its own."""
+    wanted = f"{OF_RUN}={scratch}".encode()
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if wanted in file.read_bytes().split(b"\0"):
+                os.kill(int(file.parent.name), signal.SIGKILL)
+        except OSError:  # it has ended, or is another user's
+            pass
 
 
 def _undo(steps: list[list[str]], left: int) -> list[str]:
@@ -194,7 +211,27 @@ def _ended(pid_file: str) -> None:
         time.sleep(TURN)
 
 
-UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended}
+def _restore(numaplace: str, *pids: str) -> None:
+    """After the end of what still places them, which a runner that was killed has left behind."""
+    end = time.monotonic() + LIMIT
+    while _places(pids) and time.monotonic() < end:
+        time.sleep(TURN)
+    _run(numaplace, "restore", "--pages", *pids)  # of one that has ended nothing is left
+
+
+def _places(pids: tuple[str, ...]) -> bool:
+    """Whether a numaplace apply of one of them runs."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_text(errors="replace").split("\0")
+        except OSError:  # it has ended
+            continue
+        if words[1:2] == ["apply"] and set(pids) & set(words):
+            return True
+    return False
+
+
+UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended, "restore": _restore}
 
 
 def said(path: Path) -> str:

@@ -15,7 +15,10 @@ from experiments.mechanisms import activity
 from experiments.places import HERE
 from experiments.runner.cli import main
 from experiments.runner.host import host_nodes, packages
+from experiments.runner.host.guard import Guard
 from experiments.runner.host.host_nodes import Node
+from experiments.runner.host.tool import Numaplace
+from experiments.runner.observe import Observer
 from experiments.runner.records import results
 from experiments.runner.suite import command, schedule
 from experiments.runner.suite import suite as suites
@@ -307,3 +310,17 @@ def test_a_suite_places_it_in_the_lab(tmp_path: Path, monkeypatch: pytest.Monkey
         assert {"name": "rate", "unit": "1/s", "value": 2.5} in record["metrics"]
         assert len(record["apply"]["decisions"]) == 2
     assert json.loads((tmp_path / "out/manifest.json").read_text())["commands"]["own"]["workload"]["kind"] == "command"
+
+
+@pytest.mark.parametrize("level, counts", [("none", True), ("start-bind:node=0", True), ("maximum-local", False), ("numa-balancing", False)])
+def test_a_program_that_nobody_could_look_at_counts_where_nobody_needs_to(level: str, counts: bool, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\nwarm_up = 60\n")  # it has ended by then, on any host
+    suite = suites.parse(SUITE.replace('"rate"', '"seconds"'), folder=tmp_path)
+    with Guard() as guard:
+        observer = Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard)
+        record = observer.observe(schedule.Trial(suite.workloads[0], level, 0, 0, False))
+    if not counts:
+        assert any("before it could be" in mark for mark in record["marks"]), record
+        return
+    assert [mark for mark in record["marks"] if "numa_balancing" not in mark] == [] and record["check"] == "ok" and record["tasks"] == []
+    assert [m["name"] for m in record["metrics"]][0] == "seconds"

@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.waiting import eventually
+import pytest
+
+from experiments.places import HERE
+from experiments.worth import trial_suite
+from tests.waiting import eventually, has_ended
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -55,6 +59,81 @@ def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:
     assert runner.wait(60) == 0
     assert (tmp_path / "sysctl").read_text() == "1\n"
     assert not scratch.exists() and not Path(f"/proc/{pid}").exists()
+
+
+# Processes of the user's under a policy, for ten minutes. The tool is a script that writes down what it is asked.
+ATTACHED = """
+import os, sys
+from pathlib import Path
+from experiments.runner.host import host_nodes
+from experiments.runner.host.guard import Guard
+from experiments.runner.host.tool import Numaplace
+from experiments.runner.observe import Observer
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
+from experiments.worth import trial_suite
+table = trial_suite.running([int(sys.argv[1])], 600 * (sys.argv[3] == "wait"), 0, sys.argv[2], r"([0-9]+)")
+suite = suites.parse(trial_suite.text("here", ["none", "maximum-local"], 1, "rate", table))
+with Guard() as guard:
+    observer = Observer(suite, host_nodes.nodes(), Numaplace(Path(sys.argv[4])), guard.scratch, "real", guard)
+    print(observer.observe(schedule.Trial(suite.workloads[0], "maximum-local", 0, 0, False))["marks"])
+"""
+TOOL = """#!/bin/sh
+[ "$1" != ps ] || exec {numaplace} "$@"
+echo "$@" >>{asked}
+[ "$1" = restore ] || echo '{{"decisions": []}}'
+"""
+
+
+@pytest.mark.parametrize("how", ["wait", "end"])
+def test_processes_that_run_are_put_back(how: str, tmp_path: Path) -> None:
+    """After SIGKILL, and at the end of the observation."""
+    asked, tool, rate = tmp_path / "asked", tmp_path / "numaplace", tmp_path / "rate"
+    tool.write_text(TOOL.format(numaplace=HERE.programs / "numaplace", asked=asked))
+    tool.chmod(0o755)
+    rate.write_text("1")
+    target = subprocess.Popen(["sleep", "600"])
+    try:
+        runner = subprocess.Popen([sys.executable, "-c", ATTACHED, str(target.pid), f"file://{rate}", how, tool], cwd=ROOT)
+        if how == "wait":
+            assert eventually(lambda: asked.exists() and asked.read_text().startswith("apply"), 60)
+            os.kill(runner.pid, signal.SIGKILL)
+        runner.wait(60)
+        assert eventually(lambda: asked.read_text().splitlines()[1:] == [f"restore --pages {target.pid}"], 60), asked.read_text()
+        assert target.poll() is None
+    finally:
+        target.kill()
+        target.wait()
+
+
+# A program that forks, under no policy.
+FORKS = """
+import sys
+from pathlib import Path
+from experiments.runner.host import host_nodes
+from experiments.runner.host.guard import Guard
+from experiments.runner.host.tool import Numaplace
+from experiments.runner.observe import Observer
+from experiments.runner.suite import schedule
+from experiments.runner.suite import suite as suites
+from experiments.worth import trial_suite
+suite = suites.parse(trial_suite.text("here", ["none"], 1, "seconds", f'file = "{sys.argv[1]}"'))
+with Guard() as guard:
+    Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard).observe(schedule.Trial(suite.workloads[0], "none", 0, 0, False))
+"""
+
+
+def test_what_a_program_has_forked_ends_after_sigkill(tmp_path: Path) -> None:
+    """The signal of the runner's end reaches the shell alone, and a process group has not what is in a session of its own."""
+    words = ["sh", "-c", f"setsid sleep 600 & echo $! >{tmp_path}/child; wait"]
+    (tmp_path / "own.toml").write_text(trial_suite.workload(words, {}, 0.01, tmp_path))
+    runner = subprocess.Popen([sys.executable, "-c", FORKS, tmp_path / "own.toml"], cwd=ROOT)
+    assert eventually(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text(), 60)
+    pid = int((tmp_path / "child").read_text())
+    assert eventually(lambda: "sleep" in Path(f"/proc/{pid}/comm").read_text(), 60)
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    assert eventually(lambda: has_ended(pid), 60)
 
 
 # The child undoes the last step first: it signals the runner, which waits for the answer, and then fails.

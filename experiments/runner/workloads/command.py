@@ -18,7 +18,7 @@ from typing import Any
 
 from ...errors import ExperimentError
 from ...places import HERE
-from ..host import packages
+from ..host import guard, packages
 from ..host.background import Background, Process, lookup
 from ..host.counters import Counting
 from ..host.host_nodes import Node
@@ -66,7 +66,7 @@ class Command(RunningWorkload):
         self.ready_seconds = time.monotonic() - main.started
         if self.spec.load:
             self._finish("load", self.spec.load)
-        if main.wait(self.spec.warm_up):
+        if main.wait(self.spec.warm_up) and not self.unseen_counts:
             raise ExperimentError(f"{main.why()}, before it could be placed: give it more work, or an earlier 'ready'")
         self._find(main.processes())
         for pid in self.pids:
@@ -104,7 +104,7 @@ class Command(RunningWorkload):
         return [spec.fill(word, self.values) for word in words]
 
     def _environment(self) -> dict[str, str]:
-        return packages.environment() | {
+        return packages.environment() | {guard.OF_RUN: str(self.scratch)} | {
             name: spec.fill(value, self.values) for name, value in self.spec.environment.items()}
 
     def _folders(self) -> None:
@@ -180,7 +180,7 @@ class Command(RunningWorkload):
         """Of one that has ended, what was last seen of it."""
         self.numaplace = numaplace
         self._look()
-        if not self.seen:
+        if not self.seen and not self.unseen_counts:
             raise ExperimentError(f"{self.programs[self.role].why()}, before it could be looked at: give it more work")
         known = [k for k, process in enumerate(self.found) if process.pid in self.seen]
         self.found, self.tasks = [self.found[k] for k in known], tuple(self.tasks[k] for k in known)

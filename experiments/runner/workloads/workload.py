@@ -44,6 +44,7 @@ class RunningWorkload:
     as_found = False       # whether its tasks are where the kernel has put them, with inputs that nobody declares
     runs_already = False   # whether its processes are the user's: their pages go back where they were
     works = True           # whether `working` has its tasks do something
+    unseen_counts = False  # whether an observation counts that has ended before its processes were looked at
     before_exec: Callable[[], None] = staticmethod(lambda: None)  # of a mechanism, in each program's process
     bound = False          # whether a mechanism has chosen the programs' CPUs by that
 

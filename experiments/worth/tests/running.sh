@@ -8,7 +8,7 @@ taskset -c 2 python3 experiments/worth/tests/scanner.py $port >"$1.said" &
 pid=$!
 until [ -s "$1.said" ]; do kill -0 "$pid" && sleep 0.01; done
 taskset -acp 0 "$pid" >&2
-build/numaplace worth --measure --out "$1" --window 200ms --settle 20ms --precision 20 \
+build/numaplace worth --measure 12 --out "$1" --window 200ms --settle 20ms \
 	--placements maximum-local:pages=follow,interleave --url "http://127.0.0.1:$port/" --metric 'scans ([0-9]+)' "$pid"
 kill -0 "$pid"
 kill "$pid"
