@@ -166,8 +166,6 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
     if not found:
         return
     out.print(_ranking(results, found["means"]))
-    if told := matrix.leaders_text(results):
-        out.print(_name(told))
     table = _table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
     for row in found["rows"]:
         titles = [row["workload"], f"best: {row['best']}"] + [""] * len(found["policies"])

@@ -11,7 +11,7 @@ from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Interval, Ratio, t_interval
 from . import cost
-from .speedup import BASELINE, Speedup, leaders, response, speedups, told, totals
+from .speedup import BASELINE, Speedup, response, speedups, told, totals
 
 FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
 MIB = 1 << 20
@@ -26,7 +26,7 @@ def matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
              "cells": [_cell(results, w, p, found.get((w, p)), timed) for p in results.policies]}
             for w in results.workloads]
     return {"policies": results.policies, "rows": rows, "timed": timed, "tests": len(found),
-            "totals": total_cells(results) if timed else [], "leaders": leaders_text(results) if timed else ""}
+            "totals": total_cells(results) if timed else []}
 
 
 def _response(results: Results, workload: str) -> str:
@@ -105,15 +105,6 @@ def total_cells(results: Results) -> list[dict[str, Any]]:
         else:
             cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": rank(total.ranks)})
     return cells
-
-
-def leaders_text(results: Results) -> str:
-    """How much the first ranks depend on the numbers of the machine file."""
-    found = leaders(results)
-    if found is None:
-        return ""
-    return (f"The first three, {', '.join(found.policies)}, are in this order on {found.same} of the {found.machines} machines that "
-            "the model may stand for.")
 
 
 def rank(ranks: tuple[int, int]) -> str:

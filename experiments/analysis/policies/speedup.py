@@ -151,28 +151,6 @@ def totals(results: Results) -> list[Total]:
     return [Total(p, sum(bool(speeds.of(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
 
 
-@dataclass(frozen=True)
-class Leaders:
-    """The first three by the geometric mean, and on how many of the machines that the lab's may be they are in this order."""
-
-    policies: tuple[str, ...]
-    same: int
-    machines: int
-
-
-def leaders(results: Results) -> Leaders | None:
-    """None where there is one machine only, or there are fewer policies."""
-    first, *others = (_order(_logs(s)) for s in runs_of(results))
-    if len(first) < 3 or not others:
-        return None
-    return Leaders(first[:3], sum(order[:3] == first[:3] for order in (first, *others)), 1 + len(others))
-
-
-def _order(logs: Logs) -> tuple[str, ...]:
-    means = {policy: mean_of_logs(of_blocks).value for policy, of_blocks in logs.items() if of_blocks}
-    return tuple(sorted(means, key=means.__getitem__, reverse=True))
-
-
 def _logs(speeds: Speeds) -> Logs:
     """Of each policy, by block, the mean over the workloads of log(speed-up); empty where it lacks a workload."""
     return {policy: _of_blocks([_log(speeds, w, policy) for w in speeds.workloads]) for policy in speeds.policies}
