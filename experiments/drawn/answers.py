@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The answers of the project's commands about a run that is drawn: one function each, and what the words mean."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from ..analysis.policies import regret, speedup
+from ..analysis.runs.results import Results
+from ..analysis.stats import compare as comparison
+from ..judge import verdict as judge_verdict
+from ..judge.cli import BOOTS as JUDGE_BOOTS
+from ..runner.repeats import precision
+from ..worth import verdict as worth_verdict
+from . import draw
+
+__all__ = ["JUDGE_BOOTS"]
+
+
+def speedups(run: Results) -> dict[tuple[str, str], Any]:
+    """By workload and policy: value, low, high, p_holm, significant."""
+    return speedup.speedups(run)
+
+
+def totals(run: Results) -> list[speedup.Total]:
+    return speedup.totals(run)
+
+
+def regrets(run: Results) -> regret.Regrets:
+    return regret.regrets(run)
+
+
+def precise(values: list[float], percent: float) -> bool:
+    return precision.precise(values, draw.UNIT, percent)
+
+
+def half_width(values: list[float]) -> float:
+    """In percent of the mean."""
+    return precision.half_width(values, draw.UNIT) or 0.0
+
+
+@dataclass(frozen=True)
+class Worth:
+    named: Any | None        # the speed-up of the option that the sentence names
+    loses: list[str]         # options that are said to lose
+    nothing: bool            # "nothing is worth it"
+    decided: bool
+    options: list[Any]       # each speed-up with its printed interval
+    ended: bool              # by its own rule, before the budget was spent
+    said: bool               # that it holds in one boot
+
+
+WORTH_PRECISION = 0.5
+WORTH_BOOTS = 1              # of `numaplace worth` without options
+
+
+def worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = False, precision_percent: float = WORTH_PRECISION) -> Worth:
+    """Of one program under options. `blocks` is what the budget has room for; where the command `stops` by itself, the most."""
+    drawn = cells.run(source, blocks)
+    made = _stop(drawn, blocks, precision_percent) if stops else blocks
+    run = draw.results([o for o in drawn.observations if o.repeat < made], drawn.policies)
+    options = list(speedup.speedups(run, machines=False).values())
+    found = worth_verdict.judged(options, made, None)
+    lost = [o.policy for o in found.options if o.significant and o.value < 1 - worth_verdict.LEAST]
+    sentence = found.sentence()
+    return Worth(found.best, lost, sentence.startswith("nothing is worth it"), found.decided, found.options, made < blocks, "in this boot" in sentence)
+
+
+def _stop(drawn: Results, most: int, percent: float) -> int:
+    """The blocks that the command makes before it ends by itself: `precision.next_block` of one workload."""
+    values = {p: [o.value(draw.METRIC) or 0.0 for o in drawn.observations if o.policy == p] for p in drawn.policies}
+    for made in range(precision.LEAST, most):
+        if all(half_width(v[:made]) <= percent for v in values.values()) and all(precise(v[:made], percent) for v in values.values()):
+            return made
+    return most
+
+
+def compare(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:
+    """The rows, and whether it is said that they hold in one boot only."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = comparison.compare(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
+    pair, = found["pairs"]
+    return pair["rows"], any("one boot" in note or "this boot" in note for note in pair["notes"])
+
+
+@dataclass(frozen=True)
+class Judged:
+    slower: list[str]
+    faster: list[str]
+    excluded: Callable[[str], bool]  # whether what is printed excludes that this workload is slower
+    rows: list[dict[str, Any]]
+
+
+def judge(first: Results, second: Results, smallest: float = 0.01) -> Judged:
+    with tempfile.TemporaryDirectory() as folder:
+        found = judge_verdict.of(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
+                                 [draw.METRIC], smallest)
+    words = {row["workload"]: row["verdict"] for row in found.rows}
+    clear = "no regression found" in found.sentence() and "not excluded" not in found.sentence()
+    return Judged([w for w, word in words.items() if word == judge_verdict.SLOWER],
+                  [w for w, word in words.items() if word == judge_verdict.FASTER], lambda workload: clear, found.rows)
