@@ -168,12 +168,14 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
     out.print(_ranking(results, found["means"]))
     table = _table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
     for row in found["rows"]:
-        titles = [row["workload"], f"best: {row['best']}"] + [""] * len(found["policies"])
+        titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
             table.add_row(_name(title), _policy(policy), *map(Text, cells), end_section=policy == found["policies"][-1])
     out.print(table)
-    out.print(Text("regret: 1 - speed / speed of the best static placement of this run, and of a clairvoyant one; "
-                   "95 % intervals by blocks, of each cell alone", style="dim"))
+    for note in found["notes"]:
+        out.print(_name(note))
+    out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of a "
+                   "clairvoyant one; 95 % intervals by blocks, of each cell alone; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
 

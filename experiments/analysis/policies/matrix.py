@@ -98,12 +98,14 @@ def total_cells(results: Results) -> list[dict[str, Any]]:
     for policy in results.policies:
         total = by_policy.get(policy)
         if total is None:
-            cells.append({"mean": "1", "limits": "", "rank": text_format.DASH})
+            cells.append({"mean": "1", "limits": "", "rank": text_format.DASH, "decided": True})
         elif total.ratio is None:
             cells.append({"mean": text_format.DASH, "limits": f"{total.workloads} of {len(results.workloads)} workloads",
-                          "rank": text_format.DASH})
+                          "rank": text_format.DASH, "decided": True})
         else:
-            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": rank(total.ranks)})
+            low, high = total.ratio.low, total.ratio.high
+            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": rank(total.ranks),
+                          "decided": low is not None and high is not None and not low <= 1 <= high})
     return cells
 
 
