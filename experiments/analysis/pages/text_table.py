@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..policies import matrix, regret_table
+from ..policies import matrix, regret_table, speedup
 from ..runs import text_format
 from ..runs.results import Observation, Results, read
 from ..stats.intervals import Interval, t_interval
@@ -167,16 +167,24 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
         return
     out.print(_ranking(results, found["means"]))
     table = _table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
+    against = speedup.speedups(results)
     for row in found["rows"]:
         titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
-            table.add_row(_name(title), _policy(policy), *map(Text, cells), end_section=policy == found["policies"][-1])
+            differs = _differs(against.get((row["workload"], policy)))
+            table.add_row(_name(title), _policy(policy) + differs, *map(Text, cells), end_section=policy == found["policies"][-1])
     out.print(table)
     for note in found["notes"]:
         out.print(_name(note))
     out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of a "
-                   "clairvoyant one; 95 % intervals by blocks, of each cell alone; 2/3: in two of three blocks", style="dim"))
+                   "clairvoyant one; 95 % intervals by blocks, of each cell alone; "
+                   "*: faster or slower than none after Holm's adjustment; ?: not decided; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
+
+
+def _differs(found: speedup.Speedup | None) -> Text:
+    """From the baseline, which itself has no mark."""
+    return Text("" if found is None else " *" if found.significant else regret_table.UNDECIDED)
 
 
 def _ranking(results: Results, regrets: list[str]) -> Table:
@@ -184,7 +192,8 @@ def _ranking(results: Results, regrets: list[str]) -> Table:
     names = ("speed-up", "95 % interval", "rank", "regret, static")
     table = _table(("all workloads", "left"), *((name, "right") for name in names))
     for policy, total, regret in zip(results.policies, matrix.total_cells(results), regrets, strict=True):
-        table.add_row(_policy(policy), *map(Text, (total["mean"], total["limits"], total["rank"], regret)))
+        mean = total["mean"] + ("" if total["decided"] else regret_table.UNDECIDED)
+        table.add_row(_policy(policy), *map(Text, (mean, total["limits"], total["rank"], regret)))
     return table
 
 

@@ -29,6 +29,11 @@ class Regret:
     low: float | None
     high: float | None
 
+    @property
+    def decided(self) -> bool:
+        """Whether it is surely a loss, or surely a gain."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
 
 @dataclass(frozen=True)
 class Regrets:

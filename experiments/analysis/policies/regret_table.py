@@ -14,6 +14,7 @@ from .regret import LEAST, Regret, Regrets, regrets, told
 from .speedup import response
 
 REMOTE = "remote_share"  # metric: of the accesses to memory, those to another node's
+UNDECIDED = " ?"
 
 
 def table(results: Results) -> dict[str, Any] | None:
@@ -44,11 +45,11 @@ def notes(found: Regrets) -> list[str]:
 
 
 def text(found: Regret | None) -> str:
-    """'12 % [8, 16]'; '' where there is nothing to compare, and for the reference itself."""
+    """'12 % [8, 16]', with a '?' where it is not decided; '' where there is nothing to compare, and for the reference itself."""
     if found is None:
         return ""
     ends = "" if found.low is None or found.high is None else f" [{round(100 * found.low)}, {round(100 * found.high)}]"
-    return f"{round(100 * found.value)} %{ends}".replace("-", "−")
+    return f"{round(100 * found.value)} %{ends}{'' if found.decided else UNDECIDED}".replace("-", "−")
 
 
 def activity(results: Results) -> list[dict[str, Any]]:

@@ -142,3 +142,14 @@ def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path
     lines[0]["metrics"].pop()
     row, = regret_table.activity(reader.read(synthetic.write(tmp_path / "some", lines, TIMED)))
     assert row["remote"] == "–", "of one of two observations"
+
+
+def test_what_is_not_decided_is_marked(tmp_path: Path) -> None:
+    """tiering is between the blocks' scatter beside none, and beside the best one: a difference, but none that is told apart."""
+    values = VALUES | {("cross", "tiering"): [4.0, 9.0, 6.0]}
+    out = io.StringIO()
+    text_table.show_regret(read(tmp_path, values), out)
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    assert any(re.match(r"tiering 1\.\d+× \? ", line) for line in lines), out.getvalue()
+    assert any(re.search(r"tiering \? −?\d+ % \[\S+ \d+\] \?", line) for line in lines), out.getvalue()
+    assert any(line.startswith("tiering * −25 %") for line in lines), out.getvalue()
