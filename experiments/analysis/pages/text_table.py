@@ -176,8 +176,9 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
     out.print(table)
     for note in found["notes"]:
         out.print(_name(note))
-    out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of a "
-                   "clairvoyant one; 95 % intervals by blocks, of each cell alone; "
+    out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of the "
+                   "clairvoyant: programs that place their own hot memory as they know their next accesses; not a bound; "
+                   "95 % intervals by blocks, of each cell alone; "
                    "*: faster or slower than none after Holm's adjustment; ?: not decided; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 

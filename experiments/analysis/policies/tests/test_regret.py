@@ -79,6 +79,7 @@ def test_workloads_without_a_best_one_are_named(tmp_path: Path) -> None:
     text_table.show_regret(read(tmp_path, values), out)
     told = " ".join(out.getvalue().split())
     assert "no static placement is distinguishable from the others as the best: contention-1L1R regret:" in told, told
+    assert "not a bound" in told
 
 
 def test_a_run_without_a_whole_block_has_no_mean(tmp_path: Path) -> None:
