@@ -85,7 +85,7 @@ def compare(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool
     with tempfile.TemporaryDirectory() as folder:
         found = comparison.compare(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
     pair, = found["pairs"]
-    return pair["rows"], any("one boot" in note or "this boot" in note for note in pair["notes"])
+    return pair["rows"], any("of one boot" in note for note in pair["notes"])
 
 
 @dataclass(frozen=True)

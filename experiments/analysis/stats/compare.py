@@ -115,6 +115,9 @@ def _notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
             found.append(f"{results.directory}: {marked} marked, not counted")
         if results.nodes == 1:
             found.append(f"{results.directory}: one node, so nothing in it is remote")
+        if len(results.boots) == 1:
+            found.append(f"{results.directory}: of one boot: intervals and p say nothing of another boot, whose means may be others; "
+                         "give --boots to both runs")
     return found
 
 
