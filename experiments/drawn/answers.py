@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from ..analysis.pages import summary
 from ..analysis.policies import regret, speedup
 from ..analysis.runs.results import Results
 from ..analysis.stats import compare as comparison
@@ -37,6 +38,12 @@ def regrets(run: Results) -> regret.Regrets:
 
 def precise(values: list[float], percent: float) -> bool:
     return precision.precise(values, draw.UNIT, percent)
+
+
+def precise_says_more(percent: float) -> bool:
+    """Whether the report of such a run says that slow runs may not be in its intervals."""
+    run = draw.Cells({("w", "none"): 1.0}).run(Random(1), 10)
+    return any("slow runs" in note for note in summary.notes(replace(run, manifest=run.manifest | {"repeat_until_ci": percent})))
 
 
 def half_width(values: list[float]) -> float:

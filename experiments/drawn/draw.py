@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from ..analysis.runs.results import Metric, Observation, Results
 from ..runner.suite import schedule
@@ -66,8 +65,9 @@ class Boots:
 
 
 def observation(workload: str, policy: str, repeat: int, value: float, boot: str = "0", order: int = 0) -> Observation:
-    return Observation(workload, policy, "real", repeat, order, False, (), (Metric(METRIC, UNIT, value),), (), None, {},
-                       {"boot_id": boot}, order)
+    record = {"workload": workload, "policy": policy, "repeat": repeat, "order": order, "platform": "real", "marks": [], "check": "ok",
+              "metrics": [{"name": METRIC, "unit": UNIT, "value": value}], "boot_id": boot}
+    return Observation(workload, policy, "real", repeat, order, False, (), (Metric(METRIC, UNIT, value),), (), None, {}, record, order)
 
 
 def results(observations: Sequence[Observation], policies: Sequence[str] = ()) -> Results:
@@ -111,10 +111,5 @@ def write(folder: Path, run: Results) -> Path:
     """As the runner writes it; returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(run.manifest))
-    (folder / "results.jsonl").write_text("".join(json.dumps(_record(o)) + "\n" for o in run.observations))
+    (folder / "results.jsonl").write_text("".join(json.dumps(o.raw | {"order": o.order}) + "\n" for o in run.observations))
     return folder
-
-
-def _record(o: Observation) -> dict[str, Any]:
-    return {"workload": o.workload, "policy": o.policy, "repeat": o.repeat, "order": o.order, "platform": o.platform, "marks": [],
-            "check": "ok", "metrics": [{"name": m.name, "unit": m.unit, "value": m.value} for m in o.metrics], **o.raw}

@@ -45,7 +45,7 @@ def test_a_run_that_ends_before_it_is_precise_names_the_cells(tmp_path: Path, ca
     assert cli.main(["run", str(suite), "--out", str(out), "--repeat-until-ci", "0.000001%", "--max-repeats", "3"]) == 0
     told = "the precision of 1e-06 % was not reached in 1 cells: uniform-64K-local / none"
     assert capsys.readouterr().out.splitlines()[-1] == f"small: {told}"
-    assert told in summary.notes(read(out))
+    assert told in summary.notes(read(out)) and summary.NARROW in summary.notes(read(out))
 
 
 SUITE = """
