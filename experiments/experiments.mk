@@ -91,14 +91,15 @@ evidence: setup-check			## every suite on its machines of the lab, 5 hours in ca
 bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a build of its authors' sources; 2 minutes
 	$(PY) -m experiments.workloads.mem.bench_multichase $(or $(MULTICHASE),multichase) --rounds $(BENCH_ROUNDS)
 
-.PHONY: aa aa-lab
-aa:					## false positives of the analysis where two levels are one policy, and coverage; 10 minutes
-	$(PY) -m experiments.analysis.stats.aa
+.PHONY: check-statistics
+check-statistics:			## what the analysis, worth and judge answer of runs whose truth is known; ONLY='worth *', 4 minutes
+	$(PY) -m experiments.drawn $(if $(ONLY),--only '$(ONLY)')
 
+.PHONY: aa-lab
 AA_SEEDS ?= 1 2 3 4 5 6 7 8 9 10
 AA_RESULT := results/aa/aa-lab.txt
-aa-lab: $(AA_SEEDS:%=results/aa/%/done)	## the same of measured runs: a run of contention in the timed lab for each of AA_SEEDS
-	$(PY) -m experiments.analysis.stats.aa $(AA_SEEDS:%=results/aa/%) >$(AA_RESULT); status=$$?; cat $(AA_RESULT); exit $$status
+aa-lab: $(AA_SEEDS:%=results/aa/%/done)	## false positives of measured runs of one policy as two levels: contention in the timed lab, for each of AA_SEEDS
+	$(PY) -m experiments.drawn --measured $(AA_SEEDS:%=results/aa/%) >$(AA_RESULT); status=$$?; cat $(AA_RESULT); exit $$status
 
 # One of its runs, by its seed. Those that are done are kept, and one that was interrupted is made anew.
 aa-lab-%: results/aa/%/done ;
@@ -110,8 +111,8 @@ results/aa/%/done:
 		--out results/aa/$* --force
 	touch $@
 
-.PHONY: check-statistics
-check-statistics:			## the analysis beside R's own results of R's data sets; needs apt-get install r-base-core
+.PHONY: check-r
+check-r:			## the analysis beside R's own results of R's data sets; needs apt-get install r-base-core
 	@command -v Rscript >/dev/null || { echo "Rscript is not installed: apt-get install --no-install-recommends r-base-core" >&2; exit 3; }
 	$(PY) -m pytest experiments/analysis/tests/test_reference_r.py -q
 

@@ -95,6 +95,8 @@ def in_the_lab() -> Iterator[Piece]:
 
 
 def of_other_targets() -> Iterator[Piece]:
+    yield Piece("statistics", ("experiments/analysis", "experiments/drawn", "experiments/judge", "experiments/runner/repeats", "experiments/worth"),
+                ("make", "-s", "check-statistics"))
     yield Piece("fuzz parsers", ("userspace", "policies"), ("make", "-s", "fuzz"))
     for series in kernels.known_series():
         yield Piece(f"trace {series}", MODULE, (*PYTEST, "kmod/tests/check_trace.py", "-k", f"[{series}]"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a program would do that knows its next accesses: those workloads have it whose file says how (`clairvoyant`)."""
+"""Programs that place their own hot memory as they know their next accesses: workloads whose file says how (`clairvoyant`)."""
 
 from .mechanism import Mechanism
 
 
 class Clairvoyant(Mechanism):
     name = "clairvoyant"
-    about = "programs that know what they will access next place it themselves: what no mechanism can know"
+    about = "programs place their own hot memory as they know their next accesses; not a bound"
     counters = ("pgmigrate_success",)

@@ -89,7 +89,5 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
         "a": text_format.number(row["mean_a"], 4), "b": text_format.number(row["mean_b"], 4),
         "ratio": text_format.number(row["ratio"]), "ratio_limits": limits("ratio_ci95"),
         "difference": text_format.signed(row["difference"]), "limits": limits("ci95"),
-        "g": text_format.DASH if row["hedges_g"] is None else text_format.signed(row["hedges_g"]),
-        "g_limits": limits("hedges_g_ci95"),
         "p": text_format.p_value(row["p"]), "p_holm": text_format.p_value(row["p_holm"]),
     }

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..policies import matrix, regret_table
+from ..policies import matrix, regret_table, speedup
+from ..policies.decision import LEGEND
 from ..runs import text_format
 from ..runs.results import Results
 from .terminal import console, name_of, options_below, table_of
@@ -21,16 +22,21 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
     if not found:
         return
     out.print(_ranking(results, found["means"]))
-    if told := matrix.leaders_text(results):
-        out.print(name_of(told))
     table = table_of(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
+    against = speedup.decide(results)
     for row in found["rows"]:
-        titles = [row["workload"], f"best: {row['best']}"] + [""] * len(found["policies"])
+        titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
-            table.add_row(name_of(title), options_below(policy), *map(Text, cells), end_section=policy == found["policies"][-1])
+            decided = against.get((row["workload"], policy))
+            table.add_row(name_of(title), options_below(policy) + (f" {decided.mark}" if decided else ""), *map(Text, cells),
+                          end_section=policy == found["policies"][-1])
     out.print(table)
-    out.print(Text("regret: 1 - speed / speed of the best static placement of this run, and of a clairvoyant one; "
-                   "95 % intervals by blocks, of each cell alone", style="dim"))
+    for note in found["notes"]:
+        out.print(name_of(note))
+    out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of the "
+                   "clairvoyant: programs that place their own hot memory as they know their next accesses; not a bound; "
+                   "95 % intervals by blocks, of each cell alone; "
+                   f"of each placement beside none: {LEGEND}; ?: a regret that is not decided; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
 
@@ -39,7 +45,8 @@ def _ranking(results: Results, regrets: list[str]) -> Table:
     names = ("speed-up", "95 % interval", "rank", "regret, static")
     table = table_of(("all workloads", "left"), *((name, "right") for name in names))
     for policy, total, regret in zip(results.policies, matrix.total_cells(results), regrets, strict=True):
-        table.add_row(options_below(policy), *map(Text, (total["mean"], total["limits"], total["rank"], regret)))
+        mean = total["mean"] + ("" if total["decided"] else regret_table.UNDECIDED)
+        table.add_row(options_below(policy), *map(Text, (mean, total["limits"], total["rank"], regret)))
     return table
 
 

@@ -12,7 +12,7 @@ from ..runs.results import Results
 from ..stats.intervals import Interval, Ratio, t_interval
 from . import cost
 from .decision import LEGEND, Decision, text_of_blocks, text_of_least
-from .speedup import BASELINE, SOLUTION, decide, decide_solutions, leaders, response, told, totals
+from .speedup import BASELINE, SOLUTION, decide, decide_solutions, response, told, totals
 
 FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
 MIB = 1 << 20
@@ -29,7 +29,7 @@ def matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
     decisions = list(found.values())
     return {"policies": results.policies, "rows": rows, "timed": timed, "tests": len(found), "legend": LEGEND,
             "of": text_of_blocks(decisions), "least": text_of_least(decisions),
-            "totals": total_cells(results) if timed else [], "leaders": leaders_text(results) if timed else ""}
+            "totals": total_cells(results) if timed else []}
 
 
 def _response(results: Results, workload: str) -> str:
@@ -103,22 +103,15 @@ def total_cells(results: Results) -> list[dict[str, Any]]:
     for policy in results.policies:
         total = by_policy.get(policy)
         if total is None:
-            cells.append({"mean": "1", "limits": "", "rank": text_format.DASH})
+            cells.append({"mean": "1", "limits": "", "rank": text_format.DASH, "decided": True})
         elif total.ratio is None:
             cells.append({"mean": text_format.DASH, "limits": f"{total.workloads} of {len(results.workloads)} workloads",
-                          "rank": text_format.DASH})
+                          "rank": text_format.DASH, "decided": True})
         else:
-            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": rank(total.ranks)})
+            low, high = total.ratio.low, total.ratio.high
+            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": rank(total.ranks),
+                          "decided": low is not None and high is not None and not low <= 1 <= high})
     return cells
-
-
-def leaders_text(results: Results) -> str:
-    """How much the first ranks depend on the numbers of the machine file."""
-    found = leaders(results)
-    if found is None:
-        return ""
-    return (f"The first three, {', '.join(found.policies)}, are in this order on {found.same} of the {found.machines} machines that "
-            "the model may stand for.")
 
 
 def rank(ranks: tuple[int, int]) -> str:

@@ -1,38 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a placement loses to the best that was decided before the work, and to one that knows the next accesses.
+"""What a placement loses to the best that was decided before the work, and to programs that know their next accesses.
 
-Regret is 1 - speed / speed of the reference: 0 is as good, below 0 is better. The best static placement of a workload is
-that with the best mean of this run: among several it is a little too good by chance, so that regret is a little too high.
+Regret is 1 - speed / speed of the reference: 0 is as good, below 0 is better. The best static placement of a workload is chosen
+for each block by the other blocks: by the same ones it would be too good by chance, and every regret too high. An interval is
+Student's of the blocks' logarithms. Where blocks do not tell which static placement is the best, the blocks depend on each other
+by the choice, and the interval is wider (see mean_of_dependent).
 """
 
 from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from dataclasses import dataclass
 
 from ...mechanisms.registry import KNOWN
 from ...runner.suite.schedule import CLAIRVOYANT
 from ..runs.results import Results
-from ..stats.intervals import Ratio
-from .speedup import BASELINE, Logs, Speeds, compared, hull, mean_of_logs, runs_of
+from ..stats.intervals import Ratio, t_interval
+from .speedup import BASELINE, Logs, Speeds, compared, hull, mean_of_logs, runs_of, surely_faster
+
+LEAST = 3  # blocks: the one that is judged, and two that choose
 
 
 @dataclass(frozen=True)
 class Regret:
-    reference: str  # the level that it is compared with
     value: float
     low: float | None
     high: float | None
 
+    @property
+    def decided(self) -> bool:
+        """Whether it is surely a loss, or surely a gain."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
 
 @dataclass(frozen=True)
 class Regrets:
-    """By workload and policy; a workload that has no clairvoyant has none of its regrets."""
+    """By workload and policy; a workload of fewer than LEAST blocks has none to a static placement, one without a
+    clairvoyant none to that."""
 
     static: dict[tuple[str, str], Regret]
     clairvoyant: dict[tuple[str, str], Regret]
     mean: dict[str, Regret]  # by policy, to the best static one: of the geometric mean over the workloads
+    references: dict[str, Counter[str]]  # by workload: in how many blocks each level was the best static one
+    best: dict[str, str | None]  # by workload: the static level that is surely faster than each other one
 
 
 def told(results: Results) -> bool:
@@ -49,46 +61,89 @@ def is_static(level: str) -> bool:
 
 def regrets(results: Results) -> Regrets:
     speeds, *others = runs_of(results)
-    best = {w: best_static(speeds, w) for w in speeds.workloads}
-    clear = {w: CLAIRVOYANT for w in speeds.workloads if speeds.of(w, CLAIRVOYANT)}
-    return Regrets(_all(speeds, others, best), _all(speeds, others, clear), _means(speeds, others, best))
+    chosen = {w: best_static(logs_of(speeds, w)) for w in speeds.workloads}
+    chosen = {w: blocks for w, blocks in chosen.items() if len(blocks) >= LEAST}
+    best = {w: surely_best(speeds, others, w) for w in speeds.workloads}
+    return Regrets(_static(speeds, others, chosen, best), _clairvoyant(speeds, others), _means(speeds, others, chosen, best),
+                   {w: Counter(blocks.values()) for w, blocks in chosen.items()}, best)
 
 
-def best_static(speeds: Speeds, workload: str) -> str:
-    def speed(level: str) -> float:
-        return speeds.sign(workload) * math.log(statistics.fmean(speeds.of(workload, level).values()))
-    return max((level for level in (BASELINE, *speeds.policies) if is_static(level) and speeds.of(workload, level)), key=speed)
+def logs_of(speeds: Speeds, workload: str) -> Logs:
+    """Of each level, by block, log(speed); the unit is that of the metric."""
+    return {level: {block: speeds.sign(workload) * math.log(value) for block, value in speeds.of(workload, level).items()}
+            for level in (BASELINE, *speeds.policies) if speeds.of(workload, level)}
 
 
-def _all(speeds: Speeds, others: list[Speeds], reference: dict[str, str]) -> dict[tuple[str, str], Regret]:
+def best_static(levels: Logs) -> dict[int, str]:
+    """By block, the static level of the best mean in the other blocks, of those that the block has; without the blocks that have no
+    others."""
+    static = {level: logs for level, logs in levels.items() if is_static(level)}
     found = {}
-    for workload, level in reference.items():
-        for policy in (BASELINE, *speeds.policies):
-            if policy != level and speeds.of(workload, policy):
-                times = hull(compared(speeds, workload, policy, level)[0],
-                             [compared(other, workload, policy, level)[0] for other in others])
-                found[workload, policy] = _regret(level, times)
+    for block in sorted(set().union(*static.values())):
+        others = {level: [log for b, log in logs.items() if b != block] for level, logs in static.items() if block in logs}
+        means = {level: statistics.fmean(logs) for level, logs in others.items() if logs}
+        if means:
+            found[block] = max(means, key=means.__getitem__)
     return found
 
 
-def _means(speeds: Speeds, others: list[Speeds], best: dict[str, str]) -> dict[str, Regret]:
+def surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str | None:
+    """None where blocks do not tell it, on every machine that the lab's may be; a level without another one is the best."""
+    first, *rest = ({level: logs for level, logs in logs_of(one, workload).items() if is_static(level)} for one in (speeds, *others))
+    pairs = math.comb(len(first), 2)
+    return next((p for p in first if all(surely_faster(first, rest, p, q, pairs) for q in first if q != p)), None)
+
+
+Chosen = dict[str, dict[int, str]]  # by workload and block, the static level that is compared with
+
+
+def mean_of_dependent(logs: dict[int, float]) -> Ratio:
+    """As mean_of_logs(), of blocks each with a reference that the others chose: the variance of the mean is s^2 (1/n + 1/(n-1)).
+
+    Nadeau, Bengio, Inference for the Generalization Error, Machine Learning 52, 2003, for leave-one-out.
+    """
+    found, n = t_interval(list(logs.values())), len(logs)
+    half = (found.half or 0.0) * math.sqrt(1 + n / (n - 1))
+    return Ratio(math.exp(found.mean), math.exp(found.mean - half), math.exp(found.mean + half))
+
+
+def _static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[tuple[str, str], Regret]:
+    """Not of a level that is the reference in every block."""
     found = {}
+    for workload, policy in ((w, p) for w in chosen for p in (BASELINE, *speeds.policies)):
+        first, *rest = (_logs(one, workload, policy, chosen) for one in (speeds, *others))
+        if len(first) >= LEAST and any(level != policy for level in chosen[workload].values()):
+            mean = mean_of_logs if best[workload] else mean_of_dependent
+            found[workload, policy] = _regret(hull(mean(first), [mean(logs) for logs in rest]))
+    return found
+
+
+def _clairvoyant(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
+    return {(w, p): _regret(hull(compared(speeds, w, p, CLAIRVOYANT)[0], [compared(other, w, p, CLAIRVOYANT)[0] for other in others]))
+            for w in speeds.workloads if speeds.of(w, CLAIRVOYANT)
+            for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.of(w, p)}
+
+
+def _means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:
+    """Of the policies that have every workload in LEAST blocks or more."""
+    found, mean = {}, mean_of_logs if all(best.values()) else mean_of_dependent
     for policy in (BASELINE, *speeds.policies):
-        if all(speeds.of(w, policy) for w in speeds.workloads) and _logs(speeds, policy, best):  # of a run in parts, a whole block
-            first, *rest = (mean_of_logs(_logs(one, policy, best)) for one in (speeds, *others))
-            found[policy] = _regret("", hull(first, rest))
+        each = [[_logs(one, w, policy, chosen) for w in speeds.workloads] for one in (speeds, *others)]
+        blocks = set.intersection(*map(set, each[0])) if len(chosen) == len(speeds.workloads) else set()
+        if len(blocks) >= LEAST:
+            first, *rest = (mean({b: statistics.fmean(logs[b] for logs in one) for b in sorted(blocks)}) for one in each)
+            found[policy] = _regret(hull(first, rest))
     return found
 
 
-def _logs(speeds: Speeds, policy: str, best: dict[str, str]) -> dict[int, float]:
-    """By block, the mean over the workloads of log(speed / the best static one's)."""
-    each: Logs = {w: {block: speeds.sign(w) * math.log(value / speeds.of(w, level)[block])
-                      for block, value in speeds.of(w, policy).items() if block in speeds.of(w, level)} for w, level in best.items()}
-    blocks = set.intersection(*(set(logs) for logs in each.values()))
-    return {block: statistics.fmean(logs[block] for logs in each.values()) for block in sorted(blocks)}
+def _logs(speeds: Speeds, workload: str, policy: str, chosen: Chosen) -> dict[int, float]:
+    """By block, log(speed / the best static one's)."""
+    levels = logs_of(speeds, workload)
+    ours = levels.get(policy, {})
+    return {block: ours[block] - levels[level][block] for block, level in chosen.get(workload, {}).items() if block in ours}
 
 
-def _regret(reference: str, times: Ratio) -> Regret:
+def _regret(times: Ratio) -> Regret:
     """No speed is below 0, so that no regret is above 1."""
     low, high = (None if end is None else min(1.0, 1 - end) for end in (times.high, times.low))
-    return Regret(reference, 1 - times.value, low, high)
+    return Regret(1 - times.value, low, high)

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ...mechanisms import activity as activity_of
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import t_interval
-from .regret import Regret, regrets, told
+from .regret import LEAST, Regret, Regrets, regrets, told
 from .speedup import response
 
 REMOTE = "remote_share"  # metric: of the accesses to memory, those to another node's
+UNDECIDED = " ?"
 
 
 def table(results: Results) -> dict[str, Any] | None:
@@ -20,18 +22,34 @@ def table(results: Results) -> dict[str, Any] | None:
     if not told(results):
         return None
     found = regrets(results)
-    rows = [{"workload": w, "best": next(r.reference for (name, _), r in found.static.items() if name == w),
+    rows = [{"workload": w, "best": references(found.references.get(w)),
              "cells": [(text(found.static.get((w, p))), text(found.clairvoyant.get((w, p)))) for p in results.policies]}
-            for w in results.workloads if any(name == w for name, _ in found.static)]
-    return {"policies": results.policies, "rows": rows, "means": [text(found.mean.get(p)) for p in results.policies]}
+            for w in results.workloads if any(name == w for name, _ in (*found.static, *found.clairvoyant))]
+    return {"policies": results.policies, "rows": rows, "means": [text(found.mean.get(p)) for p in results.policies],
+            "notes": notes(found)}
+
+
+def references(found: Counter[str] | None) -> list[str]:
+    """Which static placements were the reference: 'maximum-local'; or 'maximum-local 2/3' and 'none 1/3', of three blocks."""
+    if not found or len(found) == 1:
+        return list(found or ())
+    return [f"{level} {blocks}/{found.total()}" for level, blocks in found.most_common()]
+
+
+def notes(found: Regrets) -> list[str]:
+    few = [w for w in found.best if w not in found.references]
+    open_ = [w for w, level in found.best.items() if w in found.references and level is None]
+    lines = [f"no regret to a static placement: {', '.join(few)}: the best one is chosen by other blocks than that in which it is "
+             f"compared with, so that {LEAST} blocks are needed"] if few else []
+    return lines + ([f"no static placement is distinguishable from the others as the best: {', '.join(open_)}"] if open_ else [])
 
 
 def text(found: Regret | None) -> str:
-    """'12 % [8, 16]'; '' where there is nothing to compare, and for the reference itself."""
+    """'12 % [8, 16]', with a '?' where it is not decided; '' where there is nothing to compare, and for the reference itself."""
     if found is None:
         return ""
-    ends = "" if found.low is None or found.high is None else f" [{100 * found.low:.0f}, {100 * found.high:.0f}]"
-    return f"{100 * found.value:.0f} %{ends}".replace("-", "−")
+    ends = "" if found.low is None or found.high is None else f" [{round(100 * found.low)}, {round(100 * found.high)}]"
+    return f"{round(100 * found.value)} %{ends}{'' if found.decided else UNDECIDED}".replace("-", "−")
 
 
 def activity(results: Results) -> list[dict[str, Any]]:

@@ -140,31 +140,9 @@ def totals(results: Results) -> list[Total]:
     found, others = _logs(speeds), [_logs(s) for s in rest]
     whole = {p: logs for p, logs in found.items() if logs}
     rated = {p: hull(mean_of_logs(logs), [mean_of_logs(o[p]) for o in others]) for p, logs in whole.items()}
-    better = {(p, q) for p, q in permutations(whole, 2) if _surely(found, others, p, q, math.comb(len(whole), 2))}
+    better = {(p, q) for p, q in permutations(whole, 2) if surely_faster(found, others, p, q, math.comb(len(whole), 2))}
     ranks = {p: (1 + sum((q, p) in better for q in whole), len(whole) - sum((p, q) in better for q in whole)) for p in whole}
     return [Total(p, sum(bool(speeds.of(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
-
-
-@dataclass(frozen=True)
-class Leaders:
-    """The first three by the geometric mean, and on how many of the machines that the lab's may be they are in this order."""
-
-    policies: tuple[str, ...]
-    same: int
-    machines: int
-
-
-def leaders(results: Results) -> Leaders | None:
-    """None where there is one machine only, or there are fewer policies."""
-    first, *others = (_order(_logs(s)) for s in runs_of(results))
-    if len(first) < 3 or not others:
-        return None
-    return Leaders(first[:3], sum(order[:3] == first[:3] for order in (first, *others)), 1 + len(others))
-
-
-def _order(logs: Logs) -> tuple[str, ...]:
-    means = {policy: mean_of_logs(of_blocks).value for policy, of_blocks in logs.items() if of_blocks}
-    return tuple(sorted(means, key=means.__getitem__, reverse=True))
 
 
 def _logs(speeds: Speeds) -> Logs:
@@ -191,8 +169,8 @@ def mean_of_logs(logs: dict[int, float], level: float = LEVEL) -> Ratio:
     return Ratio(math.exp(found.mean), *ends)
 
 
-def _surely(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
-    """Whether p is faster than q on every machine, by blocks, each pair with its share of the 5 % (Bonferroni)."""
+def surely_faster(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
+    """Whether p is faster than q on every machine, by blocks, each of `pairs` with its share of the 5 % (Bonferroni)."""
     both = [{b: one[p][b] - one[q][b] for b in one[p].keys() & one[q].keys()} for one in (found, *others)]
     limits = [mean_of_logs(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
     return all(low is not None and low > 1 for low in limits)

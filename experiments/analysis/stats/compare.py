@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs side by side with the first: ratios and differences of means, a test of each, Holm's correction.
 
-Fieller's interval of b / a, the interval of b - a and Hedges' g are each of one row; only the p values are adjusted,
+Fieller's interval of b / a and the interval of b - a are each of one row; only the p values are adjusted,
 over all rows of all runs that are tests of their own.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..runs.results import Results, ResultsError, natural, policy_rank, read
-from .intervals import Difference, Ratio, hedges, holm, paired, paired_ratio, ratio, t_interval, welch
+from .intervals import Difference, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
 
 ALPHA = 0.05
 SAME_METRIC = 1e-9  # a metric that is always the same multiple of another tells nothing more
@@ -117,7 +117,7 @@ def _notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
     for results in (first, second):
         if len(results.boots) == 1:
             found.append(f"{results.directory}: of one boot: what another boot changes is in no interval, and beside a run of "
-                         "another boot it is one value: give --boots 3")
+                         "another boot it is one value: give --boots 3 to both runs")
         marked = sum(bool(o.marks) for o in results.measured)
         if marked:
             found.append(f"{results.directory}: {marked} marked, not counted")
@@ -128,7 +128,7 @@ def _notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
 
 def _row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
     a, b = list(left.values()), list(right.values())
-    mean_a, test, times, effect = t_interval(a).mean, welch(a, b), ratio(b, a), hedges(a, b)
+    mean_a, test, times = t_interval(a).mean, welch(a, b), ratio(b, a)
     blocks = sorted(left.keys() & right.keys())
     if in_blocks:
         a, b = [left[k] for k in blocks], [right[k] for k in blocks]
@@ -146,9 +146,6 @@ def _row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, An
         "blocks": len(blocks),
         **_of_test(test, mean_a),
         **_of_ratio(times),
-        "hedges_g": effect.value if effect else None,
-        "hedges_g_ci95_low": effect.low if effect else None,
-        "hedges_g_ci95_high": effect.high if effect else None,
     }
 
 

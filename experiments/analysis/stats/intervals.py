@@ -86,33 +86,6 @@ def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Diff
 
 
 @dataclass(frozen=True)
-class Effect:
-    """A difference in standard deviations."""
-
-    value: float
-    low: float
-    high: float
-
-
-def hedges(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Effect | None:
-    """Hedges' g of b - a: pooled deviation, corrected for small samples, normal limits.
-
-    Borenstein, Hedges, Higgins, Rothstein 2009, equations 4.18 to 4.24. None where nothing varies.
-    """
-    n, m = len(a), len(b)
-    if n < 2 or m < 2:
-        return None
-    df = n + m - 2
-    pooled = math.sqrt(((n - 1) * statistics.variance(a) + (m - 1) * statistics.variance(b)) / df)
-    if pooled == 0:
-        return None
-    d, small = (statistics.fmean(b) - statistics.fmean(a)) / pooled, 1 - 3 / (4 * df - 1)
-    error = small * math.sqrt((n + m) / (n * m) + d**2 / (2 * (n + m)))
-    half = float(stats.norm.ppf((1 + level) / 2)) * error
-    return Effect(small * d, small * d - half, small * d + half)
-
-
-@dataclass(frozen=True)
 class Ratio:
     """mean(a) / mean(b). The limits are None where there is one value of either, or no bound."""
 

@@ -17,12 +17,6 @@ say("welch", two$estimate[1] - two$estimate[2], two$conf.int, two$statistic, two
 pair <- t.test(b, a, paired = TRUE)
 say("paired", mean(b - a), pair$conf.int, pair$statistic, pair$parameter, pair$p.value)
 
-# Hedges' g from Student's t with one variance, and Borenstein's large-sample variance (2009, 4.18 to 4.24).
-n <- length(a); m <- length(b); d <- t.test(b, a, var.equal = TRUE)$statistic * sqrt(1 / n + 1 / m)
-j <- 1 - 3 / (4 * (n + m - 2) - 1)
-g <- j * d; e <- j * sqrt((n + m) / (n * m) + d^2 / (2 * (n + m)))
-say("hedges", g, g + qnorm(c(0.025, 0.975)) * e)
-
 # Fieller: the ratios at which the test of mean(x) - r mean(y) turns; weights and plants, whose means are far from 0.
 x <- ToothGrowth$len[ToothGrowth$dose == 2]; y <- ToothGrowth$len[ToothGrowth$dose == 1]
 turns <- function(r, v, df) abs(mean(x) - r * mean(y)) - qt(0.975, df) * sqrt(v(r))

@@ -287,7 +287,7 @@ def test_compare_page(browser: Browser, tmp_path: Path) -> None:
     assert [r["workload"] for r in changed] == ["contention-2-0"]
     (row,) = changed
     assert row["ratio"] == pytest.approx(1.2, abs=0.01) and row["ratio_ci95_low"] > 1.15
-    assert row["hedges_g"] > 3 and row["p_holm"] > row["p"]
+    assert row["p_holm"] > row["p"]
     assert any("machine differs" in note for note in pair["notes"])
     browser.open(compare_report.write(found, tmp_path / "compare.html"), width=390, dark=True)
     assert browser.problems() == []

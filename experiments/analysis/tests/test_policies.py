@@ -98,21 +98,6 @@ def test_in_the_lab_a_speed_up_holds_on_every_machine_of_the_model(tmp_path: Pat
     assert 1.01 < alone.low and alone.significant and alone.value == found.value
 
 
-def test_the_first_three_depend_on_the_machine_s_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """n-mass is local, the second remote as none is and almost as fast, the third is far behind: links decide the first two."""
-    values = {"none": 10.0, "n-mass": 10.2, "start-interleave": 10.19, "tiering": 5.0}
-    lines = records({("cross", p): [v, v + 0.01] for p, v in values.items()}, platform="lab-timed")
-    for line in lines:
-        if line["policy"] != "n-mass":
-            line["tasks"] = next(one["tasks"] for one in lines if one["policy"] == "none")
-    results = reader.read(synthetic.write(tmp_path, lines, synthetic.TIMED))
-    found = speedup.leaders(results)
-    assert found.policies == ("n-mass", "start-interleave", "tiering") and 1 <= found.same < found.machines
-    assert f"on {found.same} of the {found.machines} machines" in matrix.leaders_text(results)
-    monkeypatch.setattr(placed, "runs", lambda results: [results])
-    assert speedup.leaders(results) is None and matrix.leaders_text(results) == ""
-
-
 def test_a_block_that_one_of_both_lacks_is_left_out(tmp_path: Path) -> None:
     """A repeat is marked, in which the baseline was twice as fast."""
     lines = records({("cross", "none"): [10.0, 10.2, 10.1, 20.0], ("cross", "n-mass"): [11.0, 11.2, 11.1]})

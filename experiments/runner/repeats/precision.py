@@ -21,7 +21,7 @@ T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.
        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
        2.045, 2.042)
 # Observations before an interval is believed. A run that stops once it looks narrow enough has intervals that are too
-# narrow, and of runs that are slow now and then few observations have seen no slow one: see test_coverage.
+# narrow, and of runs that are slow now and then few observations have seen no slow one: see make check-statistics.
 LEAST = 10
 GIVE_UP = 3 * ATTEMPTS  # observations of a cell in a row that came out marked
 

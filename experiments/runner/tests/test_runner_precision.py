@@ -11,7 +11,6 @@ import numpy
 import pytest
 from scipy import stats
 
-from experiments.analysis.stats import coverage
 from experiments.runner.host import host_nodes
 from experiments.runner.records import results
 from experiments.runner.repeats import bootstrap, precision
@@ -62,20 +61,6 @@ def test_the_bootstrap_asks_for_more_where_values_lie_to_one_side() -> None:
     assert high - fmean(lopsided) > 1.3 * (fmean(lopsided) - low)
     assert 100 * (high - fmean(lopsided)) / fmean(lopsided) > width
     assert not precision.precise(lopsided, "s", 1.01 * width) and precision.half_width(lopsided) < 1.01 * width
-
-
-BOUNDS = {"normal, 3 %": (92, 97), "normal, 4 %": (91, 97), "1 in 10 is 10 % more": (65, 80),
-          "1 in 10 is 20 % more": (55, 75), "1 in 20 is 20 % more": (42, 60)}
-
-
-@pytest.mark.parametrize("made_by", coverage.MADE_BY)
-def test_coverage(made_by: str, monkeypatch) -> None:
-    """Of values that are slow now and then an interval covers little: ten values have seen no slow one in 35 of 100
-    runs with one in ten, and no interval of such values can know."""
-    monkeypatch.setattr(bootstrap, "RESAMPLES", 200)
-    covered, _ = coverage.of(made_by, runs=200)
-    least, most = BOUNDS[made_by]
-    assert least <= 100 * covered <= most
 
 
 STEADY, LOOSE = [10, 10.01, 9.99, 10, 10] * 2, [10, 12, 8, 10, 9] * 2

@@ -4,20 +4,22 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from pathlib import Path
 
 import pytest
 
 from experiments.analysis.pages import text_table
-from experiments.analysis.policies import regret, regret_table
+from experiments.analysis.policies import regret, regret_table, speedup
 from experiments.analysis.runs import results as reader
 from experiments.analysis.tests import synthetic
+from experiments.drawn import reports, tally
 
 TIMED = synthetic.MANIFEST | {"platform": "real", "responses": ["bandwidth"]}
-VALUES = {("cross", "none"): [5.0, 5.2], ("cross", "start-interleave"): [8.0, 8.4], ("cross", "tiering"): [6.0, 6.3],
-          ("cross", "clairvoyant"): [10.0, 10.5], ("contention-1L1R", "none"): [4.0, 4.4], ("contention-1L1R", "start-interleave"): [2.0, 2.2],
-          ("contention-1L1R", "tiering"): [5.0, 5.5]}
+VALUES = {("cross", "none"): [5.0, 5.2, 5.1], ("cross", "start-interleave"): [8.0, 8.4, 8.16], ("cross", "tiering"): [6.0, 6.3, 6.12],
+          ("cross", "clairvoyant"): [10.0, 10.5, 10.2], ("contention-1L1R", "none"): [4.0, 4.4, 4.2],
+          ("contention-1L1R", "start-interleave"): [2.0, 2.2, 2.1], ("contention-1L1R", "tiering"): [5.0, 5.5, 5.25]}
 
 
 def read(folder: Path, values: dict[tuple[str, str], list[float]]) -> reader.Results:
@@ -28,13 +30,56 @@ def read(folder: Path, values: dict[tuple[str, str], list[float]]) -> reader.Res
 
 def test_regret_is_to_the_best_static_level_of_each_workload(tmp_path: Path) -> None:
     found = regret.regrets(read(tmp_path, VALUES))
-    assert {w: r.reference for (w, _), r in found.static.items()} == {"cross": "start-interleave", "contention-1L1R": "none"}
+    assert found.references == {"cross": {"start-interleave": 3}, "contention-1L1R": {"none": 3}}
+    assert ("cross", "start-interleave") not in found.static, "it is the reference"
     assert found.static["cross", "tiering"].value == pytest.approx(1 - 0.75)
     assert found.static["contention-1L1R", "tiering"].value == pytest.approx(-0.25), "better than each static one"
     assert found.clairvoyant["cross", "tiering"].value == pytest.approx(0.4)
     assert not [w for w, _ in found.clairvoyant if w == "contention-1L1R"], "it has no clairvoyant"
     assert found.mean["tiering"].value == pytest.approx(1 - (0.75 * 1.25) ** 0.5)
     assert "clairvoyant" not in found.mean, "it lacks a workload"
+
+
+def test_the_reference_of_a_block_is_chosen_by_the_others(tmp_path: Path) -> None:
+    """In each block another one is the best than in the others."""
+    values = {("cross", "none"): [1.0, 2.0, 2.0], ("cross", "start-interleave"): [2.0, 1.0, 1.9], ("cross", "tiering"): [1.0, 1.0, 1.0]}
+    found = regret.regrets(read(tmp_path, values))
+    assert found.references["cross"] == {"none": 2, "start-interleave": 1} and found.best["cross"] is None
+    assert found.static["cross", "tiering"].value == pytest.approx(1 - 0.5 ** (1 / 3))
+    assert ("cross", "none") in found.static and ("cross", "start-interleave") in found.static
+
+
+def test_equal_placements_have_no_regret(tmp_path: Path) -> None:
+    """By the best mean of the same blocks it was 1.3 points."""
+    case = next(case for case in reports.cases() if case.drawn.startswith("eight equal placements, eight workloads, 3 %, 3 blocks"
+                                                                          ) and case.name == "regret")
+    lines = {line.what: line for line in tally.lines(case, 1)}
+    assert {line.verdict for line in lines.values()} == {tally.OK}
+    assert lines[reports.BIAS.what].high < 0.003 and lines[tally.HOLDS.what].value > 0.93
+
+
+def test_the_interval_is_wider_where_blocks_do_not_tell_the_best(tmp_path: Path) -> None:
+    logs = {1: 0.1, 2: 0.2, 3: 0.4}
+    plain, wide = speedup.mean_of_logs(logs), regret.mean_of_dependent(logs)
+    assert wide.value == plain.value
+    assert math.log(wide.high / wide.value) == pytest.approx(math.sqrt(2.5) * math.log(plain.high / plain.value))
+
+
+def test_two_blocks_have_no_regret_and_say_why(tmp_path: Path) -> None:
+    results = read(tmp_path, {key: found[:2] for key, found in VALUES.items()})
+    found = regret.regrets(results)
+    assert found.static == {} and found.mean == {} and found.clairvoyant
+    told, = regret_table.table(results)["notes"]
+    assert "no regret to a static placement: contention-1L1R, cross" in told and "3 blocks are needed" in told
+
+
+def test_workloads_without_a_best_one_are_named(tmp_path: Path) -> None:
+    values = VALUES | {("contention-1L1R", "start-interleave"): [4.1, 4.3, 4.2]}
+    out = io.StringIO()
+    text_table.show_regret(read(tmp_path, values), out)
+    told = " ".join(out.getvalue().split())
+    assert "no static placement is distinguishable from the others as the best: contention-1L1R regret:" in told, told
+    assert "not a bound" in told
 
 
 def test_a_run_without_a_whole_block_has_no_mean(tmp_path: Path) -> None:
@@ -75,8 +120,10 @@ def test_the_terminal_ranks_the_placements_first(tmp_path: Path) -> None:
 
 def test_no_limit_is_above_everything(tmp_path: Path) -> None:
     """Two blocks that differ much, by which the speed might be negative."""
-    values = VALUES | {("cross", "start-interleave"): [8.0, 9.0], ("cross", "tiering"): [1.0, 6.0]}
-    assert regret.regrets(read(tmp_path, values)).static["cross", "tiering"].high == 1
+    values = VALUES | {("cross", "start-interleave"): [8.0, 9.0, 8.5], ("cross", "tiering"): [0.1, 6.0, 3.0],
+                       ("cross", "clairvoyant"): [10.0, 10.5, 12.0]}
+    found = regret.regrets(read(tmp_path, values))
+    assert found.clairvoyant["cross", "tiering"].high == 1 and found.static["cross", "tiering"].high < 1
 
 
 def test_pages_that_the_module_moved_are_counted(tmp_path: Path) -> None:
@@ -96,3 +143,14 @@ def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path
     lines[0]["metrics"].pop()
     row, = regret_table.activity(reader.read(synthetic.write(tmp_path / "some", lines, TIMED)))
     assert row["remote"] == "–", "of one of two observations"
+
+
+def test_what_is_not_decided_is_marked(tmp_path: Path) -> None:
+    """tiering is between the blocks' scatter beside none, and beside the best one: a difference, but none that is told apart."""
+    values = VALUES | {("cross", "tiering"): [4.0, 9.0, 6.0]}
+    out = io.StringIO()
+    text_table.show_regret(read(tmp_path, values), out)
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    assert any(re.match(r"tiering 1\.\d+× \? ", line) for line in lines), out.getvalue()
+    assert any(re.search(r"tiering \? −?\d+ % \[\S+ \d+\] \?", line) for line in lines), out.getvalue()
+    assert any(line.startswith("tiering * −25 %") for line in lines), out.getvalue()

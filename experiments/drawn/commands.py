@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace worth, experiment compare and numaplace judge about programs whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from random import Random
+
+from . import answers, draw
+from .draw import Boots, Cells
+from .tally import HOLDS, Bound, Case, Event, false
+
+ONE_BOOT = Boots()
+OPTIONS = "abcdefg"
+# Of the answers that name an option: at little power no interval holds as often, since the luck that named it is in it. What is
+# bounded is the share of all answers: Benjamini, Yekutieli, Journal of the American Statistical Association 100, 2005.
+NAMED = Bound("of those named, the interval holds")
+WORTH_A_CHANGE = 0.01  # worth: a gain of so much or less is not worth it
+SPREAD = {"fault": 0.008, "fork": 0.012, "huge-fault": 0.010, "map": 0.032, "move": 0.013}  # between boots, measured by check-judge
+SLOWER = 0.05
+
+
+def cases() -> Iterator[Case]:
+    yield from worth_cases()
+    yield from compare_cases()
+    yield from judge_cases()
+
+
+def worth_cases() -> Iterator[Case]:
+    for number, between in product(sorted({1, answers.WORTH_BOOTS}), (0, 0.002, 0.005, 0.01, 0.02)):
+        yield Case("worth boots", f"seven options, nothing reacts, 12 blocks of {number} boot{'s' * (number > 1)}, repeats 0.5 %, "
+                   f"{100 * between:g} % between boots", 100,
+                   lambda d, number=number, between=between: worth(d, {}, 0.005, 12, Boots(number, between)))
+    yield Case("worth stops", "seven options, nothing reacts, repeats 1 %, 200 blocks at most", 40,
+               lambda d: worth(d, {}, 0.01, 200, stops=True))
+    yield Case("worth stops", "one option +3 %, repeats 1 %, 200 blocks at most", 40,
+               lambda d: worth(d, {"a": 0.03}, 0.01, 200, stops=True))
+    for noise, name in ((draw.slow(0.05, 1 / 1.2), "1 in 20 is 20 % slower"), (draw.slow(0.02, 1 / 1.5), "1 in 50 is 50 % slower")):
+        yield Case("worth stops", f"seven options, nothing reacts, {name}, 200 blocks at most", 40,
+                   lambda d, noise=noise: worth(d, {}, noise, 200, stops=True))
+    every = dict.fromkeys(OPTIONS, 0.03)
+    for gains, deviation, blocks, runs, name in (
+            ({"a": 0.03}, 0.03, 10, 300, "one option +3 %"), (every, 0.03, 10, 300, "all +3 %"), (every, 0.05, 10, 300, "all +3 %"),
+            ({"a": 0.05}, 0.01, 3, 300, "one option +5 %"), ({"a": 0.05}, 0.03, 3, 300, "one option +5 %"),
+            ({"a": 0.05}, 0.01, 2, 200, "one option +5 %"), ({}, 0.03, 10, 300, "nothing reacts"), ({}, 0.03, 3, 300, "nothing reacts"),
+            ({"a": 0.02}, 0.01, 20, 100, "one option +2 %"), (dict.fromkeys(OPTIONS, 0.009), 0.003, 12, 60, "all +0.9 %")):
+        yield Case("worth named", f"{name}, repeats {100 * deviation:g} %, {blocks} blocks", runs,
+                   lambda d, gains=gains, deviation=deviation, blocks=blocks: worth(d, gains, deviation, blocks))
+
+
+def worth(source: Random, gains: Mapping[str, float], deviation: float | draw.Noise, blocks: int, boots: Boots = ONE_BOOT,
+          stops: bool = False) -> Iterator[Event]:
+    """gains: of the options that react, as 0.03."""
+    noise = deviation if callable(deviation) else draw.normal(deviation)
+    speeds = {("w", p): 1 + gains.get(p, 0) for p in ("none", *OPTIONS)}
+    found = answers.worth(Cells(speeds, noise, boots), source, blocks, stops)
+    said = found.said and boots.deviation > 0  # it excuses nothing where boots are alike
+    yield from (Event(HOLDS, _holds(o, speeds["w", o.policy]), said) for o in found.options)
+    wrong = bool(found.named) and not _holds(found.named, speeds["w", found.named.policy])
+    yield Event(false("the named option's interval"), wrong, said)
+    if found.named:
+        yield Event(NAMED, not wrong)
+    yield Event(false("an option is named"), bool(found.named) and gains.get(found.named.policy, 0) <= WORTH_A_CHANGE, said)
+    yield Event(false("an option loses"), bool(found.loses), said)
+    if any(gain > WORTH_A_CHANGE for gain in gains.values()):
+        yield Event(false("nothing is worth it"), found.nothing, said)
+    if stops:
+        yield Event(Bound("ended by itself, and not decided", most=0.05), found.ended and not found.decided)
+
+
+def _holds(found: object, true: float) -> bool:
+    return found.low is None or found.high is None or found.low <= true <= found.high
+
+
+def compare_cases() -> Iterator[Case]:
+    for n in (3, 10):
+        yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, boots do not differ", 120, lambda d, n=n: compare(d, n, Boots()))
+    for n, between in ((10, 0.002), (10, 0.005), (10, 0.01), (3, 0.01)):
+        yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, one boot each, {100 * between:g} % between boots", 120,
+                   lambda d, n=n, between=between: compare(d, n, Boots(1, between)))
+    for between in (0.01, 0.03):
+        yield Case("compare", f"24 cells, two equal runs of five boots of two repeats, 1 %, {100 * between:g} % between boots", 120,
+                   lambda d, between=between: compare(d, 10, Boots(5, between)))
+
+
+def compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]:
+    cells = Cells({(f"w{k}", "none"): 1.0 for k in range(24)}, draw.normal(0.01), boots)
+    rows, said = answers.compare(cells.run(source, repeats), cells.run(source, repeats))
+    said = said and boots.deviation > 0
+    yield from (Event(HOLDS, row["ratio_ci95_low"] <= 1 <= row["ratio_ci95_high"], said) for row in rows
+                if row["ratio_ci95_low"] is not None)
+    yield Event(false("any of 24 differs"), any(row["significant"] for row in rows), said)
+
+
+def judge_cases() -> Iterator[Case]:
+    for slow in ((), tuple(SPREAD), *((w,) for w in SPREAD)):
+        what = "nothing" if not slow else "all five" if len(slow) > 1 else f"{slow[0]} alone"
+        yield Case("judge", f"kernel-mm, {answers.JUDGE_BOOTS} boots of each kernel, 5 % slower: {what}", 150, lambda d, slow=slow: judge(d, slow))
+
+
+def judge(source: Random, slow: tuple[str, ...]) -> Iterator[Event]:
+    boots = answers.JUDGE_BOOTS
+    kernels = [Cells({(w, "none"): 1 - SLOWER * (b and w in slow) for w in SPREAD},
+                     noises={(w, "none"): draw.normal(deviation) for w, deviation in SPREAD.items()}, boots=Boots(boots)) for b in (0, 1)]
+    found = answers.judge(*(kernel.run(source, boots) for kernel in kernels))
+    yield Event(false("slower or faster"), bool(set(found.slower) - set(slow) or found.faster))
+    for workload in slow:
+        yield Event(false(f"no regression of {workload}"), workload not in found.slower and found.excluded(workload))
