@@ -61,7 +61,7 @@ def worth(source: Random, gains: Mapping[str, float], deviation: float | draw.No
     yield Event(false("the named option's interval"), wrong, said)
     if found.named:
         yield Event(NAMED, not wrong)
-    yield Event(false("an option is named"), bool(found.named) and gains.get(found.named.policy, 0) <= WORTH_A_CHANGE, said)
+    yield Event(false("an option is named"), bool(found.named) and gains.get(found.named.policy, 0) <= 0, said)
     yield Event(false("an option loses"), bool(found.loses), said)
     if any(gain > WORTH_A_CHANGE for gain in gains.values()):
         yield Event(false("nothing is worth it"), found.nothing, said)
