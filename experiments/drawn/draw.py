@@ -14,6 +14,7 @@ from ..runner.suite import schedule
 from ..runner.suite import suite as suites
 
 METRIC, UNIT = "rate", "1/s"
+MODES = (1.0, 1.6)  # of a program that starts on node 0, and on node 1
 MEAN = 1000.0
 Noise = Callable[[Random, int], Iterator[float]]  # factors around 1, for so many observations
 
@@ -40,7 +41,7 @@ def lognormal(deviation: float) -> Noise:
 
 def two_modes(draw: Random, n: int) -> Iterator[float]:
     """Of two nodes, on which a program starts by chance, one is 1.6 times as fast. The mean is 1.3."""
-    return (draw.gauss(1, 0.01) * draw.choice((1.0, 1.6)) for _ in range(n))
+    return (draw.gauss(1, 0.01) * draw.choice(MODES) for _ in range(n))
 
 
 def drifting(draw: Random, n: int) -> Iterator[float]:
@@ -64,10 +65,12 @@ class Boots:
     deviation: float = 0.0  # between boots
 
 
-def observation(workload: str, policy: str, repeat: int, value: float, boot: str = "0", order: int = 0) -> Observation:
+def observation(workload: str, policy: str, repeat: int, value: float, boot: str = "0", order: int = 0, node: int = 0) -> Observation:
+    """node: that its task started on."""
+    task = {"role": "program", "node_before": node}
     record = {"workload": workload, "policy": policy, "repeat": repeat, "order": order, "platform": "real", "marks": [], "check": "ok",
-              "metrics": [{"name": METRIC, "unit": UNIT, "value": value}], "boot_id": boot}
-    return Observation(workload, policy, "real", repeat, order, False, (), (Metric(METRIC, UNIT, value),), (), None, {}, record, order)
+              "metrics": [{"name": METRIC, "unit": UNIT, "value": value}], "tasks": [task], "boot_id": boot}
+    return Observation(workload, policy, "real", repeat, order, False, (), (Metric(METRIC, UNIT, value),), (task,), None, {}, record, order)
 
 
 def results(observations: Sequence[Observation], policies: Sequence[str] = ()) -> Results:
@@ -92,7 +95,8 @@ class Cells:
             means = [draw.gauss(1, self.boots.deviation) for _ in range(self.boots.number)]
             for k, value in enumerate(values):
                 boot = k * self.boots.number // repeats
-                made.append(observation(workload, policy, k, MEAN * speed * means[boot] * value, str(boot)))
+                node = int(self.noises.get((workload, policy)) is two_modes and value > 1.3)
+                made.append(observation(workload, policy, k, MEAN * speed * means[boot] * value, str(boot), node=node))
         return results(made, list(dict.fromkeys(policy for _, policy in self.speeds)))
 
 

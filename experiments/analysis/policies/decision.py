@@ -17,9 +17,12 @@ ALPHA = 0.05
 POWER = 0.9     # a change of `least` is found in so many of such runs
 NOTHING = 0.01  # a change within this is none that matters
 FASTER, SLOWER, SAME, MODEL, OPEN = "faster", "slower", "no change above 1 %", "not on every machine of the model", "not decided"
-MARKS = {FASTER: "*", SLOWER: "*", SAME: "=", MODEL: "m", OPEN: ""}
-LEGEND = ("* decided; = no change above 1 %; m decided by the runs, but not on every machine that the model may stand for; "
-          "without a mark: not decided")
+CHANCE = "started on different nodes"
+MARKS = {FASTER: "*", SLOWER: "*", SAME: "=", MODEL: "m", CHANCE: "s", OPEN: ""}
+LEGEND = ("* decided; = no change above 1 %; m decided by the runs, but not on every machine that the model may stand for; s its programs, "
+          "or those under none, started on different nodes, so that an interval of fewer than five blocks is too narrow; without a mark: "
+          "not decided")
+ENOUGH = 5  # blocks, where the node that a program starts on is chance: make check-statistics, "start node by chance"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Decision:
     boots: int = 0               # that the blocks are; 0: repeats within one boot
     runs: Ratio | None = None    # by the blocks alone, where the machines of the model are in low and high
     least: float | None = None   # smallest change, a share, that is found in nine of ten such runs
+    starts: int = 1              # nodes that its tasks, or the baseline's, have started on in different observations
 
     @property
     def by_runs(self) -> Ratio:
@@ -44,6 +48,8 @@ class Decision:
 
     @property
     def word(self) -> str:
+        if self.by_chance:
+            return CHANCE
         if self.significant:
             return FASTER if self.value > 1 else SLOWER
         runs = self.by_runs
@@ -56,7 +62,11 @@ class Decision:
     @property
     def significant(self) -> bool:
         """By the blocks, and on every machine that the lab's may be."""
-        return self.rejected and outside(Ratio(self.value, self.low, self.high))
+        return not self.by_chance and self.rejected and outside(Ratio(self.value, self.low, self.high))
+
+    @property
+    def by_chance(self) -> bool:
+        return self.starts > 1 and self.blocks < ENOUGH
 
     @property
     def rejected(self) -> bool:

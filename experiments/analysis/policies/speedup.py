@@ -55,9 +55,16 @@ class Speeds:
             if value is not None and value > 0:
                 self._values[o.workload, o.policy][o.repeat] = value
         self.workloads = [w for w in self.metric if (w, BASELINE) in self._values]
+        self._starts: dict[tuple[str, str], set[tuple]] = defaultdict(set)
+        for o in results.clean:
+            self._starts[o.workload, o.policy].add(tuple(task.get("node_before") for task in o.tasks))
 
     def of(self, workload: str, policy: str) -> dict[int, float]:
         return self._values.get((workload, policy), {})
+
+    def starts(self, workload: str, policy: str) -> int:
+        """On how many nodes, or sets of them, its tasks have started."""
+        return len(self._starts[workload, policy])
 
     def sign(self, workload: str) -> int:
         """1 where more of the metric is faster, else -1."""
@@ -110,7 +117,8 @@ def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
         least = smallest_found([ours[k] for k in both], [base[k] for k in both], len(cells))
         blocks = min(len(ours), len(base))
         found[workload, policy] = Decision(workload, policy, times.value, times.low, times.high, blocks, p,
-                                           boots=blocks if min(ours) < 0 else 0, least=least)
+                                           boots=blocks if min(ours) < 0 else 0, least=least,
+                                           starts=max(speeds.starts(workload, p) for p in (policy, BASELINE)))
     return found
 
 
