@@ -84,14 +84,14 @@ def worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = False) -
                            + [o for o in run.observations if levels is not None and o.policy not in levels], drawn.policies)
     found = _worth(run)
     sentence = found.sentence()
-    lost = [o.policy for o in found.options if o.enough and o.high is not None and o.high < 1 and o.value < 1 - worth_verdict.LEAST]
+    lost = [o.policy for o in found.options if o.significant and o.value < 1 - worth_verdict.LEAST]
     return Worth(found.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), found.decided, found.options,
                  made < blocks, "within this boot" in sentence)
 
 
 def _worth(run: Results) -> worth_verdict.Verdict:
-    speeds, = speedup.runs_of(run)
-    return worth_verdict.judged(list(worth_verdict.gains(run, speeds).values()), len(run.select("w", worth_verdict.BASELINE)), None)
+    looked_at = replace(run, manifest=run.manifest | {"suite_text": "looks = true"})
+    return worth_verdict.judged(list(speedup.decide(looked_at).values()), len(run.select("w", worth_verdict.BASELINE)), None)
 
 
 def compare(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:

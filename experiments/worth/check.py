@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import fmean
 
 from .. import pieces
+from ..analysis.policies.decision import Decision
 from ..analysis.policies.speedup import BASELINE, Speeds, compared
 from ..analysis.runs.results import higher_is_better, read
 from ..places import HERE
@@ -133,11 +134,12 @@ def row(out: Path, program: Program) -> Row:
                loss, held, true)
 
 
-def holds(told: verdict.Gain, run: Path) -> bool:
-    """Whether what was told and the longer run's 95 % interval have a gain in common."""
+def holds(told: Decision, run: Path) -> bool:
+    """Whether the interval by the runs and the longer run's 95 % interval have a gain in common: both are of one machine."""
     speeds = Speeds(read(run))
     true, _ = compared(speeds, speeds.workloads[0], told.policy, BASELINE)
-    return true.low is not None and true.low <= told.high and told.low <= true.high
+    runs = told.by_runs
+    return true.low is not None and true.low <= runs.high and runs.low <= true.high
 
 
 def table(rows: list[Row]) -> str:

@@ -12,9 +12,9 @@ from ..errors import ExperimentError
 from ..runner.host import state
 from ..runner.records import results
 from ..runner.repeats import precision
+from ..runner.repeats.looks import BOOTS, LOOKS
 from ..runner.suite.schedule import Trial, is_clean
 from ..runner.suite.suite import Suite
-from .looks import BOOTS, LOOKS
 
 MOST = LOOKS[-1]
 SPENT = "the budget is spent"

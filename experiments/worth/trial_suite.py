@@ -25,6 +25,7 @@ repeats = {repeats}
 warmups = 0
 seed = 1
 nodes = 1
+looks = true
 responses = [{response}]
 
 [factors]

@@ -13,12 +13,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..analysis.policies.speedup import BASELINE, Speeds, hull, runs_of
+from ..analysis.policies.decision import Decision
+from ..analysis.policies.speedup import BASELINE, decide
 from ..analysis.runs.results import Results, read
-from ..analysis.stats.intervals import LEVEL, paired_ratio
 from ..errors import ExperimentError
+from ..runner.repeats import looks
 from ..runner.repeats.precision import LEAST as ENOUGH
-from . import looks
 
 LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
 NAMED = 0.1  # of a program's memory or accesses: a mapping is not named where less of them is remote
@@ -27,39 +27,20 @@ MARKED = 0.1  # share of an option's runs; those that are left are then no fair 
 
 
 @dataclass(frozen=True)
-class Gain:
-    """The speed under an option / as the program is, above 1 is faster, with the simultaneous limits; none where nothing
-    bounds it."""
-
-    policy: str
-    value: float
-    low: float | None
-    high: float | None
-    blocks: int     # with both
-    boots: int = 1  # that these are of
-
-    @property
-    def enough(self) -> bool:
-        """Else nothing is said of it: of runs that are slow now and then few have seen no slow one."""
-        return self.blocks >= ENOUGH and (self.boots == 1 or self.boots >= looks.BOOTS)
-
-
-@dataclass(frozen=True)
 class Verdict:
-    options: list[Gain]  # the best first, with the limits of the runs alone
-    best: Gain | None       # None: nothing is worth it, or it is not decided
+    options: list[Decision]  # the best first
+    best: Decision | None    # None: nothing is worth it, or it is not decided
     runs: int               # of the program as it is
     remote: float | None    # share of its memory's pages on other nodes than its own, as it is
     unknown: dict[str, str] = field(default_factory=dict)  # options that cannot be judged, and why
     most: str = ""          # the mapping that most of the remote memory is in, where one has more than half
     accesses: float | None = None  # share of the accesses to memory that are to other nodes', where the machine counts them
-    machines: dict[str, Gain] = field(default_factory=dict)  # by option, with the limits of every machine that the lab's may be
     ended: str = ""         # what has ended the run
 
     def sentence(self) -> str:
-        lost = [found for found in self.options if found.enough and found.high is not None and found.high < 1 and found.value < 1 - LEAST]
+        lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
         worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
-        within = "" if any(found.boots > 1 for found in self.options) else " within this boot"
+        within = "" if any(found.boots for found in self.options) else " within this boot"
         return f"{self.answer()}{within}{worst}{self.where()}"
 
     def where(self) -> str:
@@ -79,38 +60,37 @@ class Verdict:
         return f"not decided: {', '.join(map(name, self.unknown))} not known" if self.unknown else "nothing is worth it"
 
     @property
-    def open(self) -> Gain | None:
+    def open(self) -> Decision | None:
         """Where none is the best, the option that may gain most of those that may be worth it; None where none may."""
         able = [found for found in self.options if may_be_worth_it(found) or self.elsewhere(found)]
-        return max(able, key=lambda one: one.high or math.inf, default=None) if self.best is None else None
+        return max(able, key=lambda one: one.by_runs.high or math.inf, default=None) if self.best is None else None
 
     @property
-    def undecided(self) -> list[Gain]:
+    def undecided(self) -> list[Decision]:
         """Of which more blocks may make the best, or another best; not where the model alone leaves it open."""
         return [found for found in self.options if may_be_worth_it(found)
-                and (self.best is None or not found.enough or found.high is None or found.high > self.best.value)]
+                and (self.best is None or not found.enough or found.by_runs.high is None or found.by_runs.high > self.best.value)]
 
     @property
     def decided(self) -> bool:
         return self.best is not None or not (self.open or self.unknown)
 
-    def elsewhere(self, found: Gain) -> str:
-        return ELSEWHERE if is_worth_it(found) and not is_worth_it(self.machines.get(found.policy, found)) else ""
+    def elsewhere(self, found: Decision) -> str:
+        return ELSEWHERE if is_worth_it(found) and not found.significant else ""
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
                 "decided": self.decided, "runs": self.runs, "ended": self.ended,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
-                             "blocks": found.blocks, "boots": found.boots, "undecided": may_be_worth_it(found),
+                             "blocks": found.observations, "boots": found.boots or 1, "word": found.word, "undecided": may_be_worth_it(found),
                              "on_every_machine": not self.elsewhere(found)} for found in self.options]}
 
 
 def of(folder: Path) -> Verdict:
     results = read(folder)
     unknown = not_known(results)
-    as_filed, *others = (gains(results, speeds) for speeds in runs_of(results))
-    found = {policy: one for policy, one in as_filed.items() if policy not in unknown and one.blocks > 1}
+    found = {policy: one for (_, policy), one in decide(results).items() if policy not in unknown and one.blocks > 1}
     if not found:
         why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
         raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
@@ -118,51 +98,26 @@ def of(folder: Path) -> Verdict:
                 if policy not in found and policy != BASELINE and policy not in unknown}
     local = mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
     return judged(list(found.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local, unknown,
-                  most_remote(results), mean_as_it_is(results, "remote_share"),
-                  {policy: hull(one, [other[policy] for other in others]) for policy, one in found.items()})
+                  most_remote(results), mean_as_it_is(results, "remote_share"))
 
 
-def gains(results: Results, speeds: Speeds) -> dict[str, Gain]:
-    """Of the options that have a block or a boot in common with the program as it is."""
-    found = (gain_of(results, speeds, workload, policy) for workload in speeds.workloads for policy in speeds.policies)
-    return {one.policy: one for one in found if one}
+def judged(found: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
+           accesses: float | None = None) -> Verdict:
+    """The best holds on all machines that the lab's may be."""
+    ordered = sorted(found, key=lambda one: -one.value)
+    best = next((one for one in ordered if is_worth_it(one) and one.significant), None)
+    return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
 
 
-def gain_of(results: Results, speeds: Speeds, workload: str, policy: str) -> Gain | None:
-    """By the blocks that both have, or by the means of the boots where these are several."""
-    ours, base = speeds.of(workload, policy), speeds.of(workload, BASELINE)
-    both = sorted(ours.keys() & base.keys())
-    if not both:
-        return None
-    boots = len({o.boot for o in results.select(workload, policy)})
-    blocks = len(both) if boots == 1 else min(len(results.select(workload, level)) for level in (policy, BASELINE))
-    a, b = ([of[block] for block in both] for of in ((ours, base) if speeds.sign(workload) > 0 else (base, ours)))
-    times = paired_ratio(a, b, level(len(speeds.policies), blocks, boots))
-    return Gain(policy, times.value, times.low, times.high, blocks, boots)
+def is_worth_it(found: Decision) -> bool:
+    """By the runs it gains something for certain, and what was measured is worth a change."""
+    low = found.by_runs.low
+    return found.rejected and not found.by_chance and low is not None and low > 1 and found.value >= 1 + LEAST
 
 
-def level(options: int, blocks: int, boots: int = 1) -> float:
-    """Of one interval, for all to hold together in 95 %: each option has its share, and of that look j has 1 / (j (j + 1)), so
-    that any number of looks has no more than the whole. An option that is left out has had no look since."""
-    look = looks.number(blocks, boots)
-    return 1 - (1 - LEVEL) / options / (look * (look + 1))
-
-
-def judged(found: list[Gain], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
-           accesses: float | None = None, machines: dict[str, Gain] | None = None) -> Verdict:
-    """machines: the same on every machine that the lab's may be. The best holds on all of them."""
-    ordered, machines = sorted(found, key=lambda one: -one.value), machines or {}
-    best = next((one for one in ordered if is_worth_it(one) and is_worth_it(machines.get(one.policy, one))), None)
-    return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses, machines)
-
-
-def is_worth_it(found: Gain) -> bool:
-    """It gains something for certain, and what was measured is worth a change."""
-    return found.enough and found.low is not None and found.low > 1 and found.value >= 1 + LEAST
-
-
-def may_be_worth_it(found: Gain) -> bool:
-    return not is_worth_it(found) and (not found.enough or found.high is None or found.high > 1 + LEAST)
+def may_be_worth_it(found: Decision) -> bool:
+    high = found.by_runs.high
+    return not is_worth_it(found) and (not found.enough or found.by_chance or high is None or high > 1 + LEAST)
 
 
 def not_known(results: Results) -> dict[str, str]:
@@ -214,13 +169,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def gain(found: Gain) -> str:
+def gain(found: Decision) -> str:
     value, *ends = (None if end is None else round(100 * (end - 1)) for end in (found.value, found.low, found.high))
     return f"{value:+d} %" + ("" if None in ends else f" [{ends[0]}, {ends[1]}]")
 
 
-def few_of(found: Gain) -> str:
-    return f"fewer than {ENOUGH} blocks" if found.blocks < ENOUGH else f"fewer than {looks.BOOTS} boots"
+def few_of(found: Decision) -> str:
+    return f"fewer than {ENOUGH} blocks" if found.observations < ENOUGH else f"fewer than {looks.BOOTS} boots"
 
 
 def table(verdict: Verdict) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from scipy import stats
 
+from ...runner.repeats import looks
+from ...runner.repeats.precision import LEAST
 from ..stats.intervals import Ratio
 
 ALPHA = 0.05
@@ -40,6 +42,8 @@ class Decision:
     boots: int = 0               # that the blocks are; 0: repeats within one boot
     runs: Ratio | None = None    # by the blocks alone, where the machines of the model are in low and high
     least: float | None = None   # smallest change, a share, that is found in nine of ten such runs
+    observations: int = 0        # clean ones, of the side that has fewer
+    looked_at: bool = False      # low and high are of all options and looks of the run together; nothing is adjusted by p_holm
     starts: int = 1              # nodes that its tasks, or the baseline's, have started on in different observations
 
     @property
@@ -70,7 +74,13 @@ class Decision:
 
     @property
     def rejected(self) -> bool:
-        return self.p_holm is not None and self.p_holm < ALPHA
+        """That nothing differs: by p, or by the interval where that is of the whole run."""
+        return self.enough if self.looked_at else self.p_holm is not None and self.p_holm < ALPHA
+
+    @property
+    def enough(self) -> bool:
+        """Else nothing is said of a run that was looked at: of runs that are slow now and then few have seen no slow one."""
+        return self.observations >= LEAST and (not self.boots or self.boots >= looks.BOOTS)
 
     @property
     def mark(self) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import permutations, product
 from typing import TypeVar
 
-from ..runs.results import Results, higher_is_better
+from ...runner.repeats import looks
+from ..runs.results import Observation, Results, higher_is_better
 from ..stats.intervals import LEVEL, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
 from . import placed
 from .decision import Decision, smallest_found
@@ -55,16 +56,20 @@ class Speeds:
             if value is not None and value > 0:
                 self._values[o.workload, o.policy][o.repeat] = value
         self.workloads = [w for w in self.metric if (w, BASELINE) in self._values]
-        self._starts: dict[tuple[str, str], set[tuple]] = defaultdict(set)
+        self.looked_at = results.looked_at
+        self._clean: dict[tuple[str, str], list[Observation]] = defaultdict(list)
         for o in results.clean:
-            self._starts[o.workload, o.policy].add(tuple(task.get("node_before") for task in o.tasks))
+            self._clean[o.workload, o.policy].append(o)
 
     def of(self, workload: str, policy: str) -> dict[int, float]:
         return self._values.get((workload, policy), {})
 
     def starts(self, workload: str, policy: str) -> int:
         """On how many nodes, or sets of them, its tasks have started."""
-        return len(self._starts[workload, policy])
+        return len({tuple(task.get("node_before") for task in o.tasks) for o in self._clean[workload, policy]})
+
+    def observations(self, workload: str, policy: str) -> int:
+        return len(self._clean[workload, policy])
 
     def sign(self, workload: str) -> int:
         """1 where more of the metric is faster, else -1."""
@@ -112,31 +117,33 @@ def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
     found = {}
     for workload, policy in cells:
         ours, base = speeds.of(workload, policy), speeds.of(workload, BASELINE)
-        times, p = compared(speeds, workload, policy, BASELINE)
+        blocks, boots = min(len(ours), len(base)), min(len(ours), len(base)) if min(ours) < 0 else 0
+        observations = min(speeds.observations(workload, p) for p in (policy, BASELINE))
+        level = looks.level(len(speeds.policies), observations, boots or 1) if speeds.looked_at else LEVEL
+        times, p = compared(speeds, workload, policy, BASELINE, level)
         both = sorted(ours.keys() & base.keys())
         least = smallest_found([ours[k] for k in both], [base[k] for k in both], len(cells))
-        blocks = min(len(ours), len(base))
-        found[workload, policy] = Decision(workload, policy, times.value, times.low, times.high, blocks, p,
-                                           boots=blocks if min(ours) < 0 else 0, least=least,
-                                           starts=max(speeds.starts(workload, p) for p in (policy, BASELINE)))
+        found[workload, policy] = Decision(
+            workload, policy, times.value, times.low, times.high, blocks, p, boots=boots, least=least, observations=observations,
+            looked_at=speeds.looked_at, starts=max(speeds.starts(workload, p) for p in (policy, BASELINE)))
     return found
 
 
-def compared(speeds: Speeds, workload: str, policy: str, reference: str) -> tuple[Ratio, float | None]:
+def compared(speeds: Speeds, workload: str, policy: str, reference: str, level: float = LEVEL) -> tuple[Ratio, float | None]:
     """Speed under the policy / under the reference, and p."""
     a, b = speeds.of(workload, policy), speeds.of(workload, reference)
-    return _ratio(a, b) if speeds.sign(workload) > 0 else _ratio(b, a)
+    return _ratio(a, b, level) if speeds.sign(workload) > 0 else _ratio(b, a, level)
 
 
-def _ratio(a: dict[int, float], b: dict[int, float]) -> tuple[Ratio, float | None]:
+def _ratio(a: dict[int, float], b: dict[int, float], level: float = LEVEL) -> tuple[Ratio, float | None]:
     """mean(a) / mean(b) with its limits, and p: by the blocks that both have, or of independent means where these are fewer
     than two. A block that one of them lacks says nothing: its other observations may be slower than those of all blocks."""
     both = [block for block in a if block in b]
     if len(both) > 1 or a.keys() == b.keys():
         x, y = [a[block] for block in both], [b[block] for block in both]
-        return paired_ratio(x, y), paired(x, y).p
+        return paired_ratio(x, y, level), paired(x, y).p
     x, y = list(a.values()), list(b.values())
-    return ratio(x, y), welch(x, y).p
+    return ratio(x, y, level), welch(x, y).p
 
 
 Logs = dict[str, dict[int, float]]

@@ -150,6 +150,11 @@ class Results:
         return [str(name) for name in found] if isinstance(found, list) else []
 
     @property
+    def looked_at(self) -> bool:
+        """Whether it was looked at before it ended, so that its intervals are of all looks and options together."""
+        return self._of_suite("looks") is True
+
+    @property
     def design(self) -> str:
         """That made the workloads of the suite's levels; "" where it lists them."""
         return text_of(self._of_suite("design"))

@@ -7,9 +7,11 @@ import random
 from pathlib import Path
 
 from experiments.analysis.tests import synthetic
+from experiments.runner.repeats import looks
 from experiments.runner.suite import suite as suites
-from experiments.worth import looks, stop, trial_suite, verdict
+from experiments.worth import stop, trial_suite, verdict
 
+LOOKED_AT = {"suite_text": "looks = true"}
 WORKLOAD = trial_suite.running([1], 1.0, 0.0, '', '')
 
 
@@ -21,8 +23,8 @@ def run(draw: random.Random, folder: Path, gains: dict[str, float], noise: float
         records += [synthetic.observation("cross", t.policy, t.repeat, value=500 * draw.gauss(1, noise) * (1 + gains.get(t.policy, 0)), platform="real")
                     | {"order": t.order} for t in trials]
         if stop.blocks(records) in looks.LOOKS:
-            synthetic.write(folder, records)
-    synthetic.write(folder, records)
+            synthetic.write(folder, records, LOOKED_AT)
+    synthetic.write(folder, records, LOOKED_AT)
     return rule, records, verdict.of(folder)
 
 
