@@ -107,7 +107,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one.add_argument("--boots", type=int, metavar="N",
-                     help="in the lab: shares the repeats out over N boots, each with every combination, or of a multiple of the repeats "
+                     help="shares the repeats out over N boots, of the lab or, which then asks for each reboot, of this machine, each with every combination, or of a multiple of the repeats "
                           "with some workloads (one a repeat, or what the suite says)")
     one.add_argument("--jobs", type=int, metavar="N",
                      help="in the lab: so many of the boots side by side (one a processor; of --boots 1)")
@@ -168,9 +168,8 @@ def request_of(args: argparse.Namespace) -> Request:
     for name in ("kernel", "functional", "timed"):
         if getattr(args, name) and args.lab is None:
             raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
-    for name in ("boots", "jobs"):
-        if getattr(args, name) is not None and args.lab is None:
-            raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
+    if args.jobs is not None and args.lab is None:
+        raise UsageError("--jobs is the lab's: give --lab MACHINE too")
     boots, jobs = boots_of(args, suite)
     if boots != 1 and args.repeat_until_ci is not None:
         raise UsageError("--boots and --repeat-until-ci: give one of them, as the repeats of a boot are fixed before it")

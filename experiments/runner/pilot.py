@@ -66,7 +66,7 @@ def carry_out(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Nu
 
 def amount(least: float) -> int:
     """The next step of a geometric series, one at least."""
-    return max(1, math.ceil(STEP ** math.ceil(math.log(max(least, 1), STEP))))
+    return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - 1e-9), 6))
 
 
 def measure_inputs(trial: Trial, start: Start, numaplace: Numaplace) -> dict[str, Input]:

@@ -131,6 +131,7 @@ def run(request: Request, report: Report) -> int:
         switch_balancing_off(guard)
         platform = numaplace.ps([os.getpid()])["platform"]
         records = results.read(request.out)
+        request = of_this_boot(request, records)
         request, model = _model(request, numaplace, platform, records, guard.scratch)
         _manifest(request, numaplace, platform, model, records)
         make = StaticObserver if schedule.is_static(request.suite) else Observer
@@ -142,7 +143,26 @@ def run(request: Request, report: Report) -> int:
         finally:
             writer.close()
     tell_precision(request)
+    tell_boots(request)
     return bad
+
+
+def of_this_boot(request: Request, records: list[dict[str, Any]]) -> Request:
+    """A real machine makes the share of one boot, and is rebooted by its user before the next."""
+    if request.share or request.boots == 1:
+        return request
+    parts, boot = shares.of(request.suite, request.boots), state.boot_id()
+    mine = next((part for part in parts if any(part.has(record) and record.get("boot_id") == boot for record in records)), None)
+    left = [part for part in parts if part.left(records)]
+    if mine and left and mine not in left:
+        raise CannotError(f"{request.out}: boot {mine.boot + 1} of {request.boots} is made: reboot this machine, then go on with --resume")
+    return replace(request, share=((mine or (left or parts)[0]).boot, request.boots))
+
+
+def tell_boots(request: Request) -> None:
+    left = [part for part in shares.of(request.suite, request.boots) if part.left(results.read(request.out))]
+    if left and request.boots > 1 and not in_lab():
+        print(f"{request.suite.name}: {len(left)} of {request.boots} boots are left: reboot this machine, then go on with --resume", flush=True)
 
 
 def switch_balancing_off(guard: Guard) -> None:

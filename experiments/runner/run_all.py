@@ -25,6 +25,7 @@ from .host.interrupts import stop_signals
 from .host.process import start
 from .host.tool import last_line
 from .records import results
+from .suite import designs
 from .suite import suite as suites
 from .workloads.kinds import lacking
 
@@ -138,6 +139,9 @@ def chosen(args: argparse.Namespace, out: Path) -> list[Run]:
         suite = suites.load(name)
         if missing := lacking(suite):
             print(f"{name}: left out, {', '.join(missing)} is not installed", flush=True)
+            continue
+        if why := designs.without_placement(suites.choose(suite, None, args.policies)):
+            print(f"{name}: left out, has no placement: {why}", flush=True)
             continue
         for number, where in enumerate(lab_machines(args, suite)):
             found.append(Run(name, where, out / (name if not number else f"{name}-{where}")))

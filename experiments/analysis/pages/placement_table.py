@@ -15,6 +15,7 @@ from ..policies.speedup import BASELINE, decide, decide_solutions, response, tol
 from ..runs import text_format
 from ..runs.results import Observation, Results
 from ..stats.intervals import t_interval
+from . import summary
 from .terminal import console, name_of, options_below, table_of
 
 COLUMNS = 6  # placements side by side in 80 columns
@@ -33,8 +34,8 @@ class Run:
 def show(results: Results, stream: TextIO | None = None) -> None:
     """What a run measured: of contention its matrix first, then each cell beside the baseline."""
     out = console(stream)
-    for notice in results.notices:
-        out.print(Text(f"note: {text_format.printable(notice)}"))
+    for note in summary.notes(results):
+        out.print(Text(f"note: {text_format.printable(note)}"))
     timed = told(results)
     run = Run(results, decide(results) if timed else {}, decide_solutions(results) if timed else {})
     if results.design == CONTENTION:

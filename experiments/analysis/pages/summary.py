@@ -71,7 +71,13 @@ def notes(results: Results) -> list[str]:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
         found.append("a mean of one observation has no confidence interval")
-    return [*found, *frozen.judged_by(results), *_boots(results), *_precision(results), *run_order.notes(results), *steady.notes(results)]
+    return [*found, *_host(results), *frozen.judged_by(results), *_boots(results), *_precision(results), *run_order.notes(results), *steady.notes(results)]
+
+
+def _host(results: Results) -> list[str]:
+    """Devices of the lab take the host's time."""
+    loads = [load for o in results.clean if isinstance(load := o.raw.get("host_load"), (int, float))]
+    return [f"the lab's host had a load of {min(loads):.1f} to {max(loads):.1f}"] if loads else []
 
 
 def _boots(results: Results) -> list[str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..policies import matrix, regret_table, speedup
-from ..policies.decision import LEGEND
+from ..policies.decision import LEGEND, text_of_blocks
 from ..runs import text_format
 from ..runs.results import Results
 from .terminal import console, name_of, options_below, table_of
@@ -35,7 +35,7 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
         out.print(name_of(note))
     out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of the "
                    "clairvoyant: programs that place their own hot memory as they know their next accesses; not a bound; "
-                   "95 % intervals by blocks, of each cell alone; "
+                   f"95 % intervals by blocks, of each cell alone, of {text_of_blocks(list(against.values()))}; "
                    f"of each placement beside none: {LEGEND}; ?: a regret that is not decided; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
@@ -73,6 +73,7 @@ def _show_pair(out: Console, found: dict[str, Any], whole: dict[str, Any]) -> No
         f"{whole['alpha']}: {TESTS[whole['in_blocks']]}, p adjusted by Holm over all "
         f"{whole['tests']} tests; – no test: fewer than two observations, no spread, or a multiple of another metric"
     )
+    told += f"; {_values(found)}"
     if whole["smallest"]:
         told += f"; nothing is marked whose interval is within {100 * whole['smallest']:g} %"
     out.print(Text(told, style="dim"))
@@ -85,6 +86,15 @@ def _show_pair(out: Console, found: dict[str, Any], whole: dict[str, Any]) -> No
             out.print(name_of(f"only in {side}: {name}"))
     platforms = sorted({found[side]["platform"] for side in "ab"})
     out.print(Text(text_format.platform_line(platforms), style="bold"))
+
+
+def _values(found: dict[str, Any]) -> str:
+    """What a and b have of each row: 'a: 3 boots, b: 3 to 5 boots'."""
+    told = []
+    for side in "ab":
+        counts = sorted({row[f"n_{side}"] for row in found["rows"]})
+        told.append(f"{side}: {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "") + f" {found[side]['values']}")
+    return ", ".join(told)
 
 
 def _comparison(rows: list[dict[str, Any]]) -> Table:

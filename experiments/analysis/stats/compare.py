@@ -165,6 +165,7 @@ def _run(results: Results) -> dict[str, str]:
         "suite": results.suite,
         "machine": results.machine,
         "platform": ", ".join(results.platforms),
+        "values": "boots" if len(results.boots) > 1 else "repeats within one boot",
     }
 
 

@@ -35,14 +35,19 @@ def expand(suite: Suite, nodes: list[Node]) -> Suite:
         return with_workloads(suite, far_apart(listed, nodes) if suite.nodes == 2 else listed, nodes)
     design = DESIGNS[suite.design]
     check_levels(suite, design)
-    if design.fixed and not is_static(suite):
-        raise UsageError(f"suite {suite.name}: has no placement: {design.fixed}: leave --placements out")
+    if why := without_placement(suite):
+        raise UsageError(f"suite {suite.name}: has no placement: {why}: leave --placements out")
     made = design.make(suite.levels, nodes)
     workloads = tuple(w for w in (made if design.all_nodes else far_apart(made, nodes)) if fits(w, nodes))
     if not workloads:
         raise UsageError(f"suite {suite.name}: no combination of its levels fits this machine's "
                          f"{len(nodes)} nodes of {min(len(node.cpus) for node in nodes)} CPUs and more")
     return with_workloads(suite, spread_over(suite, workloads), nodes)
+
+
+def without_placement(suite: Suite) -> str:
+    """Why it cannot be run under the placements that were asked for; "" where it can."""
+    return DESIGNS[suite.design].fixed if suite.design and not is_static(suite) else ""
 
 
 def check_levels(suite: Suite, design: Design) -> None:

@@ -245,6 +245,19 @@ def test_boots_side_by_side_go_on(small: Path, boots: list[list[str]]) -> None:
     assert len(boots) == 3 and sorted(repeat for _, repeat, warmup in made(small) if not warmup) == [0, 1, 2, 3]
 
 
+def test_on_a_real_machine_each_reboot_is_asked_for(small: Path, monkeypatch, capsys, tmp_path: Path) -> None:
+    assert run(small, "--boots", "2") == 0
+    assert "1 of 2 boots are left: reboot this machine, then go on with --resume" in capsys.readouterr().out
+    assert [repeat for _, repeat, warmup in made(small) if not warmup] == [0, 1]
+    assert run(small, "--boots", "2", "--resume") == 3
+    assert "boot 1 of 2 is made: reboot this machine" in capsys.readouterr().err
+    (tmp_path / "boot").write_text("after the reboot\n")
+    monkeypatch.setattr(state, "BOOT", tmp_path / "boot")
+    assert run(small, "--boots", "2", "--resume") == 0
+    assert "are left" not in capsys.readouterr().out
+    assert {boot for boot, repeat, warmup in made(small) if repeat > 1 and not warmup} == {"after the reboot"}
+
+
 def test_side_by_side_a_boot_that_fails_is_told(small: Path, monkeypatch, capsys) -> None:
     started = []
 
@@ -271,7 +284,7 @@ def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]])
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--boots", "2"], "--boots is the lab's"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
+    (["--boots", "5"], "this run has 4 repeats"), (["--lab", "--boots", "5"], "this run has 4 repeats"),
     (["--lab", "--boots", "0"], "each boot makes one of them at least"),
     (["--lab", "--boots", "2", "--jobs", "3"], "the run has 2 boots"), (["--jobs", "2"], "--jobs is the lab's"),
     (["--lab", "--boots", "1", "--jobs", "2"], "the run has 1 boot:"),

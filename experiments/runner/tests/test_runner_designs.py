@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from experiments.errors import UsageError
+from experiments.runner import cli, run_all
 from experiments.runner.host import host_nodes
 from experiments.runner.host.topology import Cpu
 from experiments.runner.suite import designs, schedule
@@ -187,7 +189,7 @@ def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
         whole = designs.expand(suite, host_nodes.of_lab(on))
         quick = designs.expand(suites.with_levels(suite, suite.quick), host_nodes.of_lab(on))
         assert 2 <= len(schedule.make(quick)) < len(schedule.make(whole))
-        alone = {"memory"} if name in ("contention", "split") else set()  # of one level on a machine without such nodes
+        alone = {"memory"} if name in ("contention", "contention-policies", "split") else set()  # of one level on a machine without such nodes
         assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} - alone for w in whole.workloads)
 
 
@@ -204,3 +206,18 @@ def test_a_missing_factor_is_named() -> None:
     suite = suites.load("contention")
     with pytest.raises(UsageError, match="design contention needs the factor remote"):
         designs.expand(replace(suite, levels={"local": [1]}), host_nodes.of_lab("demo-2s"))
+
+
+@pytest.mark.parametrize("name", ["latency-matrix", "loaded-latency", "core-to-core", "work-stealing"])
+def test_what_measures_places_that_it_names_has_no_placement(name: str) -> None:
+    suite, nodes = suites.load(name), host_nodes.of_lab("cxl-3n")
+    designs.expand(suite, nodes)
+    with pytest.raises(UsageError, match=f"^suite {name}: has no placement: it.* leave --placements out$"):
+        designs.expand(suites.choose(suite, None, ["none", "n-mass"]), nodes)
+
+
+def test_all_suites_leave_those_out_and_say_why(capsys) -> None:
+    args = cli.parser().parse_args(["run", "--all", "--lab", "cxl-3n", "--placements", "none,interleave"])
+    names = {one.name.partition(" ")[0] for one in run_all.chosen(args, Path())}
+    assert "core-to-core" not in names and {"contention", "cross", "cachetest", "redis-lists"} <= names
+    assert "core-to-core: left out, has no placement: it measures" in capsys.readouterr().out

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is measured of a workload before its first placement, on real processes; a machine of one node takes no placement itself."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.errors import CannotError
+from experiments.runner import pilot
+from experiments.runner.host import host_nodes
+from experiments.runner.observe import Observer
+from experiments.runner.suite import designs, schedule
+from experiments.runner.suite import suite as suites
+from experiments.runner.workloads.mem import Memory
+
+PLACING = ("none", "maximum-local")
+TAKES = 0.2  # s, of the stand-in's placement
+
+
+class Tool:
+    """numaplace, of which this machine of one node can run no placement and no flip."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def apply(self, policy: str, pids: list[int], assume: list[str], sample: float) -> dict:
+        self.asked.append((policy, len(pids), assume))
+        time.sleep(TAKES)
+        return {"decisions": []}
+
+    def restore(self, pids: list[int]) -> None:
+        self.asked.append("restore")
+
+    def measure_penalty(self, pid: int, phase: float) -> tuple[float, float]:
+        self.asked.append("flip")
+        return 1.5, 20.0
+
+
+def workload(tmp_path: Path, *placements: str) -> tuple[schedule.Trial, Any]:
+    node = host_nodes.nodes()[0]
+    suite = suites.choose(suites.load("contention"), None, list(placements))
+    suite = replace(suite, levels={"local": [2], "remote": [0]}, parameters=suite.parameters | {
+        "memory": {"size": "64K", "kernel": "plain", "seconds": 0.01, "warm": 0.0, "pages": "default"}})
+    made = designs.with_workloads(suite, designs.contention(suite.levels, [node, node]), [node, node])
+    trial = schedule.Trial(made.workloads[0], "none", 0, 0, False)
+    return trial, lambda one: Memory(one, made, [node, node], tmp_path)
+
+
+def test_the_work_takes_three_times_a_placement(tmp_path: Path) -> None:
+    trial, start = workload(tmp_path, *PLACING)
+    tool = Tool()
+    found = pilot.carry_out(trial, PLACING, start, tool, 0.02, timed=True)
+    assert tool.asked == ["flip", ("maximum-local", 2, tool.asked[1][2]), "restore"], "both workers are of one kind: one flip"
+    assert all(text.endswith(",penalty=1.5,mpki=20") for text in tool.asked[1][2])
+    assert found.inputs["local-0"] == found.inputs["local-1"] and found.inputs["local-0"].source.startswith("measured")
+    running = start(trial)
+    running.work = found.work
+    try:
+        running.start()
+        with running.working(0.02):
+            pass
+    finally:
+        running.stop()
+    assert running.solved > TAKES, "by the rate of its workers, on a host that others use too"
+
+
+def test_an_input_that_cannot_be_measured_is_not_told_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial, start = workload(tmp_path, *PLACING)
+
+    def refuse(self: Tool, pid: int, phase: float) -> tuple[float, float]:
+        raise CannotError("nothing counts here")
+
+    monkeypatch.setattr(Tool, "measure_penalty", refuse)
+    found = pilot.carry_out(trial, PLACING, start, Tool(), 0.02, timed=True)
+    assert found.inputs["local-0"] == pilot.Input(None, None, "not measured: nothing counts here")
+    assert pilot.carry_out(trial, PLACING, start, Tool(), 0.02, timed=False).inputs == {}, "where times mean nothing"
+
+
+def test_amounts_are_steps_of_a_series() -> None:
+    assert [pilot.amount(x) for x in (0, 1, 95, 101, 120)] == [1, 1, 100, 126, 126]
+
+
+@pytest.mark.parametrize("solved, policy, marked", [(0.1, "n-mass", True), (0.3, "n-mass", False), (0.1, "none", False)])
+def test_a_work_that_was_over_before_the_placement_is_marked(tmp_path: Path, solved: float, policy: str, marked: bool) -> None:
+    trial, start = workload(tmp_path, *PLACING)
+    running = start(trial)
+    running.solved = solved
+    record = {"metrics": [], "marks": [], "policy": policy, "apply_at": [5.0, 5.2]}
+    Observer._fill_work(None, running, record)
+    assert record["metrics"] == [{"name": "time_to_solution", "unit": "s", "value": solved}]
+    assert bool(record["marks"]) == marked and (not marked or "before the placement was at 0.200 s" in record["marks"][0])
+
+
+def test_workers_are_free_in_a_run_with_placements_and_bound_in_one_without(tmp_path: Path) -> None:
+    words = []
+    for placements in (["none"], ["none", "n-mass"]):
+        trial, start = workload(tmp_path, *placements)
+        running = start(trial)
+        running.run = lambda task, said, **more: words.append([*map(str, said)])
+        running.programs = {}
+        running.start()
+    assert ["--pin" in one for one in words] == [True, True, False, False]
