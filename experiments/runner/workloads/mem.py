@@ -16,7 +16,6 @@ from typing import Any
 from ...errors import ExperimentError
 from ...places import HERE
 from ..host.host_nodes import Node, format_list
-from ..host.process import Program
 from ..host.tool import Numaplace
 from ..host.topology import SPREADS, ordered
 from ..suite.schedule import Trial
@@ -42,7 +41,6 @@ class Memory(RunningWorkload):
         self.operation = self.options.get("operation", "triad")
         spread = self.options.get("spread", SPREADS[0])
         self.free = {k: list(ordered(node.places, spread)) for k, node in enumerate(nodes)}
-        self.turns: dict[int, dict[str, Any]] = {}  # the last of each process, by its number
 
     def start(self) -> None:
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
@@ -82,30 +80,32 @@ class Memory(RunningWorkload):
         with ThreadPoolExecutor(len(self.programs)) as pool:
             begin = time.monotonic()
             left = Countdown(len(self.programs), over)
-            tasks = [pool.submit(self._solve, program, turn, left) for program in self.programs.values()]
+            tasks = [pool.submit(self._solve, role, turn, left) for role in self.programs]
             try:
                 yield turn
             finally:
                 left.one()
             self.solved = max(task.result() for task in tasks) - begin
 
-    def _solve(self, program: Program, turn: float, left: Countdown) -> float:
-        """When the work was done, by the clock that the programs have too. Without a work, turns are timed alone."""
-        finished = 0.0
+    def _solve(self, role: str, turn: float, left: Countdown) -> float:
+        """When the work was done, by the clock that the programs have too. Without a work, turns are timed alone. What a task
+        says last it has said after the placement."""
+        program, finished = self.programs[role], 0.0
         try:
             if self.work:
                 program.send(f"work {self.work}")
-                finished = program.receive("result", WORK_LIMIT)["finished"]
+                self.said[role] = program.receive("result", WORK_LIMIT)
+                finished = self.said[role]["finished"]
         finally:
             left.one()
         while not left.over.is_set():
             program.send(f"run {turn or TURN}")
-            self.turns[program.pid] = program.receive("result", turn + WORK_LIMIT)
+            self.said[role] = program.receive("result", turn + WORK_LIMIT)
         return finished
 
     def rate(self) -> float:
         """Operations per second of the fastest task in its last turn."""
-        return max(r["operations"] / (r["finished"] - r["started"]) for r in self.turns.values())
+        return max(r["operations"] / (r["finished"] - r["started"]) for r in self.said.values())
 
     def measure(self) -> Measured:
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
