@@ -160,8 +160,10 @@ def of_this_boot(request: Request, records: list[dict[str, Any]]) -> Request:
 
 
 def tell_boots(request: Request) -> None:
+    if request.boots == 1 or in_lab():
+        return
     left = [part for part in shares.of(request.suite, request.boots) if part.left(results.read(request.out))]
-    if left and request.boots > 1 and not in_lab():
+    if left:
         print(f"{request.suite.name}: {len(left)} of {request.boots} boots are left: reboot this machine, then go on with --resume", flush=True)
 
 
