@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -342,25 +343,22 @@ def command_run_and_tell(args: argparse.Namespace) -> int:
     if args.all or not args.suite or in_lab():
         return command_run(args)
     out = args.out or Path("results") / suites.load(args.suite).name
-    before = results.count(out)
+    before = results.written(out)
     try:
-        status = command_run(args)
-    except ExperimentError:
-        if results.count(out) > before:
+        return command_run(args)
+    finally:
+        if results.written(out) != before:
             tell_results(out)
-        raise
-    tell_results(out)
-    return status
 
 
 def tell_results(out: Path) -> None:
     try:
         from ..analysis.pages import placement_table
-        from ..analysis.runs.results import read
+        from ..analysis.runs.results import ResultsError, read
     except ImportError as error:
         print(f"the table of the results needs {error.name}: run 'make setup'")
         return
-    if results.reached(out):
+    with suppress(ResultsError):  # nothing but warm-ups
         placement_table.show(read(out))
 
 

@@ -38,6 +38,12 @@ def reached(directory: Path) -> int:
     return len(set(map(key_of, read(directory))))
 
 
+def written(directory: Path) -> int | None:
+    """When something was written last, in ns; None where nothing was."""
+    path = directory / NAME
+    return path.stat().st_mtime_ns if path.exists() and path.stat().st_size else None
+
+
 def count(directory: Path) -> int:
     return len(read(directory))
 
