@@ -22,7 +22,7 @@ from .workloads.workload import RunningWorkload
 
 BASELINE = "none"
 TIMES = 3              # that the work takes as long as a placement
-STEP = 10 ** 0.1       # between two amounts of work: boots whose placements take about as long have the same
+STEP = 10 ** 0.05      # between two amounts of work: boots whose placements take about as long have the same
 FLIP = 0.02  # s, of each of a flip's four phases
 TURN = 0.25  # s: between two turns a task waits, and what its CPU counts then is others' work
 Start = Callable[[Trial], RunningWorkload]

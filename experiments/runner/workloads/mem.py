@@ -104,8 +104,8 @@ class Memory(RunningWorkload):
         return finished
 
     def rate(self) -> float:
-        """Operations per second of the fastest task in its last turn."""
-        return max(r["operations"] / (r["finished"] - r["started"]) for r in self.said.values())
+        """Operations per second of the slowest task in its last turn: the work ends with it."""
+        return min(r["operations"] / (r["finished"] - r["started"]) for r in self.said.values())
 
     def measure(self) -> Measured:
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
