@@ -31,14 +31,23 @@ def kind(line: str) -> str:
 
 
 def kinds(text: str) -> list[str]:
-    """A wide interval goes on in a line of its own, which is no other kind of result."""
-    return [found for found in map(kind, text.strip().splitlines()) if found not in ("", "#")]
+    """Of a table's lines, which begin with a space, and of the words below it, whose lines break where figures let them."""
+    lines = text.strip("\n").splitlines()
+    words = " ".join(line.strip() for line in lines if not line.startswith(" "))
+    return [found for found in (*map(kind, (line for line in lines if line.startswith(" "))), kind(words)) if found not in ("", "#")]
+
+
+def end_of(output: str) -> str:
+    """From the head of the last table on."""
+    lines = output.splitlines(keepends=True)
+    head = max((number for number, line in enumerate(lines) if line.startswith(" workload")), default=len(lines))
+    return "".join(lines[head:])
 
 
 def difference(output: str, readme: str) -> str | None:
     """The first line that is not of the kind shown, or nothing."""
     wanted = kinds(shown(readme))
-    found = kinds(output)[-len(wanted):]
+    found = kinds(end_of(output))
     for number, kind_wanted in enumerate(wanted):
         kind_found = found[number] if number < len(found) else "nothing"
         if kind_found != kind_wanted:

@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The table that a run ends with: `demo`, or `run SUITE` of its quick levels under six placements, three boots. A run that was
-# ended goes on.
+# ended goes on; one that is whole is made again where the code that makes observations has changed since.
 set -o pipefail
 
 placements=none,maximum-local:pages=follow,n-mass:pages=stay,measured:pages=move,interleave,weighted
+uses=(experiments/runner experiments/workloads experiments/lab experiments/mechanisms policies userspace/lib kmod ':(exclude)*/tests/*')
 case $1 in
-demo) words=(demo) ;;
-run)
-	out=results/measured/$2
-	words=(run "$2" --quick --repeats 3 --lab --placements "$placements" --out "$out")
-	[ -e "$out/results.jsonl" ] && words+=(--resume)
-	;;
+demo) out=results/demo words=(demo) ;;
+run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --lab --placements "$placements" --out "$out") ;;
 esac
-build/numaplace experiment "${words[@]}" | sed -n '/^ *$/,$p' | sed "s|$PWD|/home/you/numaplace|"
+
+# Whether the code of the run in $out is that of the tree.
+same() {
+	local commit
+	commit=$(jq -r '.tool | select(.changed_since | not) | .commit' "$out/manifest.json" 2>/dev/null) && [ -n "$commit" ] &&
+		git diff --quiet "$commit" -- "${uses[@]}"
+}
+
+if same; then
+	[ "$1" = run ] && words+=(--resume)
+elif [ "$1" = run ]; then
+	words+=(--force)
+fi
+if ! same || ! [ -e "$out/whole" ]; then
+	build/numaplace experiment "${words[@]}" >&2 || exit 2
+	touch "$out/whole"
+fi
+.venv/bin/python -c '
+import sys
+from experiments.analysis.pages import placement_table
+from experiments.analysis.runs.results import read
+placement_table.show(read(sys.argv[1]))' "$out" | sed -n '/^ *$/,$p'

@@ -143,7 +143,7 @@ def _show_tasks(run: Run, out: Console) -> None:
     table = table_of(*columns, *([("with the move", "right")] if run.with_the_move else [("pages moved", "right")]))
     for workload in results.workloads:
         metric = response(results, workload) or next(iter(results.performance_metrics(workload)), None)
-        titles = [workload, f"{text_format.label(metric[0])}," if metric else "", metric[1] if metric else ""]
+        titles = [workload, f"{text_format.label(metric[0])}, {metric[1]}" if metric else ""]
         for row, policy in enumerate(results.policies):
             last = policy == results.policies[-1]
             title = titles[row:row + 1] if not last else titles[row:]
@@ -160,13 +160,15 @@ def _task_cells(run: Run, workload: str, policy: str, metric: tuple[str, str] | 
     locality = "->".join(text_format.fraction(_mean_of(group, f"locality_{when}")) for when in ("before", "after"))
     moved = text_format.ungrouped(text_format.count(_mean_of(group, "pages_moved")))
     found = [(run.while_it_runs, metric[0] if metric else None), (run.with_the_move, "time_to_solution")]
-    cells = [_with_mean(decisions.get((workload, policy)), _mean_of(group, name) if name else None) for decisions, name in found]
+    cells = [_ratio_or_mean(decisions.get((workload, policy)), _mean_of(group, name) if name else None) for decisions, name in found]
     return [f"{locality}\n{moved} moved", *cells] if run.with_the_move else [locality, cells[0], moved]
 
 
-def _with_mean(decision: Decision | None, mean: float | None) -> str:
-    text = text_format.ungrouped(text_format.number(mean, 4))
-    return f"{decision.text()}\n{text}" if decision else text
+def _ratio_or_mean(decision: Decision | None, mean: float | None) -> str:
+    """The baseline shows what the others are compared with."""
+    if decision is None:
+        return text_format.ungrouped(text_format.number(mean, 4))
+    return f"{decision.ratio} {decision.mark}".rstrip() + f"\n{decision.limits()}"
 
 
 def _head(policy: str) -> str:

@@ -103,8 +103,8 @@ class Decision:
         return f"{self.value:.{self.decimals}f}"
 
     def text(self) -> str:
-        """'1.11 [1.08, 1.13] *'."""
-        return " ".join(filter(None, (self.ratio, self.limits(), self.mark)))
+        """'1.11 * [1.08, 1.13]'."""
+        return " ".join(filter(None, (self.ratio, self.mark, self.limits())))
 
 
 def outside(found: Ratio) -> bool:
