@@ -10,11 +10,17 @@ demo) out=results/demo words=(demo) ;;
 run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --lab --placements "$placements" --out "$out") ;;
 esac
 
+# Of the run in $out, where its tree had no changes.
+commit() {
+	.venv/bin/python -c '
+import json, sys
+tool = json.load(open(sys.argv[1]))["tool"]
+print("" if tool["changed_since"] else tool["commit"])' "$out/manifest.json" 2>/dev/null
+}
+
 # Whether the code of the run in $out is that of the tree.
 same() {
-	local commit
-	commit=$(jq -r '.tool | select(.changed_since | not) | .commit' "$out/manifest.json" 2>/dev/null) && [ -n "$commit" ] &&
-		git diff --quiet "$commit" -- "${uses[@]}"
+	[ -n "$(commit)" ] && git diff --quiet "$(commit)" -- "${uses[@]}"
 }
 
 if same; then
@@ -31,3 +37,4 @@ import sys
 from experiments.analysis.pages import placement_table
 from experiments.analysis.runs.results import read
 placement_table.show(read(sys.argv[1]))' "$out" | sed -n '/^ *$/,$p'
+echo "observations by commit $(commit | cut -c1-12)"
