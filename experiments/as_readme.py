@@ -13,7 +13,7 @@ from .places import HERE
 README = HERE.code / "README.md"
 SHOWN = re.compile(r"^`make demo` ends like this.*?^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"(?<!\S)[+−-]?\d+(\.\d+)?(->\d+(\.\d+)?)?(?!\S)")
-INTERVAL = re.compile(r" ?(\[[^\]]*\]|[*=m](?= |$))")  # with what it decides
+INTERVAL = re.compile(r" (\[[^\]]*\]|[*=m](?= |$))")  # with what it decides
 REPORT = re.compile(r"\S*/results/demo/report\.html$")
 
 

@@ -127,6 +127,13 @@ def test_the_session_in_the_readme_is_the_measured_one() -> None:
     assert f"```\n{session}```" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_table_in_the_readme_is_the_measured_one() -> None:
+    head, _, table = (ROOT / "Documentation/measured/demo.txt").read_text(encoding="utf-8").partition("\n\n")
+    lines = [line.rstrip() for line in table.rpartition("observations by commit")[0].strip("\n").splitlines()]
+    assert "table.sh demo" in head and " none " in table
+    assert "\n".join(lines).strip("\n") in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_page_of_tests_in_ci_begins_with_the_measured_run() -> None:
     head, _, session = (ROOT / "Documentation/measured/count.txt").read_text(encoding="utf-8").partition("\n\n")
     assert "measured/count.sh" in head and "remote_share is" in session

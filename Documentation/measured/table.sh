@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The table that a run ends with: `demo`, or `run SUITE` of its quick levels under six placements, three boots. A run that was
+# The table that a run ends with: `demo`, or `run SUITE` of its quick levels under six placements, each cell in three boots,
+# of which two make half of the workloads each, so that two processors end together. A run that was
 # ended goes on; one that is whole is made again where the code that makes observations has changed since.
 set -o pipefail
 
@@ -7,7 +8,7 @@ placements=none,maximum-local:pages=follow,n-mass:pages=stay,measured:pages=move
 uses=(experiments/runner experiments/workloads experiments/lab experiments/mechanisms policies userspace/lib kmod ':(exclude)*/tests/*')
 case $1 in
 demo) out=results/demo words=(demo) ;;
-run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --lab --placements "$placements" --out "$out") ;;
+run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --boots 6 --lab --placements "$placements" --out "$out") ;;
 esac
 
 # Of the run in $out, where its tree had no changes.
