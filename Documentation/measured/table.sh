@@ -5,7 +5,10 @@
 set -o pipefail
 
 placements=none,maximum-local:pages=follow,n-mass:pages=stay,measured:pages=move,interleave,weighted
-uses=(experiments/runner experiments/workloads experiments/lab experiments/mechanisms policies userspace/lib kmod ':(exclude)*/tests/*')
+runner=experiments/runner
+uses=($runner/observe.py $runner/observe_static.py $runner/pilot.py $runner/switched.py $runner/locality.py $runner/workloads
+	$runner/kinds $runner/suite $runner/host/calibration.py $runner/host/topology.py $runner/host/distance.py
+	experiments/workloads experiments/lab policies userspace/lib kmod ':(exclude)*/tests/*')
 case $1 in
 demo) out=results/demo words=(demo) ;;
 run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --boots 6 --lab --placements "$placements" --out "$out") ;;

@@ -19,13 +19,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import ExperimentError, Interrupted, NotPutBackError, not_put_back
 from .interrupts import held
 
 NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
+KERNEL_LOG = Path("/dev/kmsg")
 SYSFS, CGROUPS = Path("/sys"), Path("/sys/fs/cgroup")
 OF_PROCESS = re.compile(r"/proc/\d+/")
 CHOSEN = re.compile(r"(?<!\S)\[(\S+)\](?!\S)")
@@ -150,9 +151,18 @@ def _keep(theirs: socket.socket, scratch: Path) -> None:
                 answer = _undo(steps, argument)
             theirs.sendall(json.dumps(answer).encode() + b"\n")
     _end_programs(scratch)
-    _undo(steps, 0)
+    if failed := _undo(steps, 0):
+        _tell(not_put_back(failed))
     shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
+
+
+def _tell(text: str) -> None:
+    """Nobody else hears it after the runner's end: to the kernel's log, or where that may not be written to a file beside it."""
+    for path, mode in ((KERNEL_LOG, "w"), (Path(tempfile.gettempdir()) / "numaplace-not-put-back", "a")):
+        with suppress(OSError), path.open(mode, encoding="utf-8") as log:
+            log.write(f"numaplace: {text}\n")
+            return
 
 
 def _end_programs(scratch: Path) -> None:

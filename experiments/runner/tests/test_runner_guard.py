@@ -54,6 +54,27 @@ def test_everything_is_put_back_after_sigkill(tmp_path: Path) -> None:
     assert eventually(lambda: not scratch.exists(), 60)
 
 
+UNDO_FAILS = """
+import os, sys, time
+from pathlib import Path
+from experiments.runner.host import guard
+guard.KERNEL_LOG = Path(sys.argv[2])
+with guard.Guard() as held:
+    held.run("false")
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_could_not_be_put_back_after_sigkill_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "kmsg"
+    runner = subprocess.Popen([sys.executable, "-c", UNDO_FAILS, tmp_path, log], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert runner.stdout.readline() == "ready\n"
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    assert eventually(lambda: log.exists() and log.read_text().startswith("numaplace: not put back: false: "), 60)
+
+
 def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:
     runner, pid, scratch = start(tmp_path / "sysctl", "end")
     assert runner.wait(60) == 0
