@@ -11,7 +11,7 @@ uses=($runner/observe.py $runner/observe_static.py $runner/pilot.py $runner/swit
 	experiments/workloads experiments/lab policies userspace/lib kmod ':(exclude)*/tests/*')
 case $1 in
 demo) out=results/demo words=(demo) ;;
-run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --boots 6 --lab --placements "$placements" --out "$out") ;;
+run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --boots 6 --jobs "$(nproc)" --lab --placements "$placements" --out "$out") ;;
 esac
 
 # Of the run in $out, where its tree had no changes.
