@@ -287,7 +287,7 @@ def test_table_numbers(tmp_path: Path) -> None:
     text = shown(folder)
     none, local = policy_lines(text)
     found = decide(read(folder))["cross", "maximum-local"]
-    assert found.text() in " ".join(local.split()) and found.value == pytest.approx(1.25)
+    assert f"{found.ratio} {found.mark} " in " ".join(local.split()) and found.limits() in text and found.value == pytest.approx(1.25)
     assert "of 3 repeats within one boot" in " ".join(text.split())
 
 

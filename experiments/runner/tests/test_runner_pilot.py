@@ -85,12 +85,13 @@ def test_amounts_are_steps_of_a_series() -> None:
     assert [pilot.amount(x) for x in (0, 1, 95, 101, 120)] == [1, 1, 100, 113, 126]
 
 
-@pytest.mark.parametrize("solved, policy, marked", [(0.1, "n-mass", True), (0.3, "n-mass", False), (0.1, "none", False)])
-def test_a_work_that_was_over_before_the_placement_is_marked(tmp_path: Path, solved: float, policy: str, marked: bool) -> None:
+@pytest.mark.parametrize("solved, policy, platform, marked", [
+    (0.1, "n-mass", "lab-timed", True), (0.3, "n-mass", "lab-timed", False), (0.1, "none", "real", False), (0.1, "n-mass", "lab-functional", False)])
+def test_a_work_that_was_over_before_the_placement_is_marked(tmp_path: Path, solved: float, policy: str, platform: str, marked: bool) -> None:
     trial, start = workload(tmp_path, *PLACING)
     running = start(trial)
     running.solved = solved
-    record = {"metrics": [], "marks": [], "policy": policy, "apply_at": [5.0, 5.2]}
+    record = {"metrics": [], "marks": [], "policy": policy, "platform": platform, "apply_at": [5.0, 5.2]}
     Observer._fill_work(None, running, record)
     assert record["metrics"] == [{"name": "time_to_solution", "unit": "s", "value": solved}]
     assert bool(record["marks"]) == marked and (not marked or "before the placement was at 0.200 s" in record["marks"][0])
