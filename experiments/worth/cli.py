@@ -137,7 +137,8 @@ def prepare_folder(args: argparse.Namespace) -> None:
     """Before anything boots or is written there."""
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
-    run.prepare_folder(run.Request(None, args.out / "run", resume=args.resume, force=args.force))
+    with results.writing(args.out / "run"):  # which makes it
+        run.prepare_folder(run.Request(None, args.out / "run", resume=args.resume, force=args.force))
 
 
 def carry_out(argv: list[str]) -> None:

@@ -338,3 +338,8 @@ def test_processes_that_run_are_put_back() -> None:
     found = verdict.of(out / "run")
     assert found.best and found.best.policy == "maximum-local:pages=follow" and found.best.value > 1.2, verdict.table(found)
     assert found.remote == pytest.approx(1, abs=0.01)
+
+
+def test_the_folder_is_made_before_anything_boots(tmp_path: Path) -> None:
+    cli.prepare_folder(cli.parser().parse_args(["--out", str(tmp_path / "new"), "--", "true"]))
+    assert (tmp_path / "new" / "run").is_dir()
