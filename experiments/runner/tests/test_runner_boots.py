@@ -225,7 +225,7 @@ def test_boots_side_by_side_make_one_run(small: Path, boots: list[list[str]]) ->
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_no_boot_begins_after_the_budget(small: Path, boots: list[list[str]], capsys, jobs: str) -> None:
-    words = ("--lab", "demo-2s", "--boots", "4", "--jobs", jobs, "--budget", "1s")
+    words = ("--lab", "demo-2s", "--boots", "4", "--jobs", jobs, "--budget", "0.001s")
     assert run(small, *words) == 0
     assert len(boots) < 4 and "boots are not whole: --resume makes them" in capsys.readouterr().out
     assert run(small, "--lab", "demo-2s", "--boots", "4", "--jobs", jobs, "--resume") == 0
