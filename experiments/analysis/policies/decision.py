@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run decides of a workload under a placement beside the baseline. Every table and command that prints a ratio of the two,
-its interval or a verdict takes them from here."""
+"""What a run decides of a workload under a placement beside the baseline. Terminal, page, price, worth and ranks print the ratio of
+the two, its interval and the word for it from here. `compare` and `judge` are of two runs: stats/compare.py."""
 
 from __future__ import annotations
 
