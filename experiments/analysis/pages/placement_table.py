@@ -118,7 +118,7 @@ def _show_cells(run: Run, out: Console) -> None:
 
 
 def _cell(run: Run, workload: str, policy: str) -> str:
-    """'1.57 *', its interval, and the same with the placement in it: '> 1.22 *'."""
+    """'1.57 *', its interval, and the same with the placement in it, which begins with '>'."""
     results, metric = run.results, response(run.results, workload)
     found, solved = run.while_it_runs.get((workload, policy)), run.with_the_move.get((workload, policy))
     if not results.select(workload, policy):
@@ -126,8 +126,8 @@ def _cell(run: Run, workload: str, policy: str) -> str:
     if not found:
         mean = _mean(results, workload, policy, metric[0]) if metric else None
         return text_format.ungrouped(text_format.number(mean, 4))
-    lines = [f"{found.ratio} {found.mark}".rstrip(), found.limits().strip("[]").replace(", ", "-"),
-             f"> {solved.ratio} {solved.mark}".rstrip() if solved else ""]
+    lines = [line for one, sign in ((found, ""), (solved, "> ")) if one
+             for line in (f"{sign}{one.ratio} {one.mark}".rstrip(), one.limits().strip("[]").replace(", ", "-"))]
     return "\n".join(filter(None, lines))
 
 

@@ -68,6 +68,18 @@ def test_the_terminal_and_the_page_have_one_answer(tmp_path: Path) -> None:
         assert decide_solutions(results)["cross", policy].text() in cells[policy]["told"][0]
 
 
+def test_many_placements_have_both_answers_in_80_columns(tmp_path: Path) -> None:
+    names = ("n-mass:pages=stay", "maximum-local:pages=follow", "measured:pages=move", "interleave", "weighted")
+    values = {"none": [10.0, 10.1, 10.2, 10.05]} | {name: [11.0 + k, 11.1 + k, 11.05 + k, 11.2 + k] for k, name in enumerate(names)}
+    results, out = run(tmp_path, values), io.StringIO()
+    placement_table.show(results, out)
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    for name in names:
+        for one, sign in ((decide(results)["cross", name], ""), (decide_solutions(results)["cross", name], "> ")):
+            assert f"{sign}{one.ratio} {one.mark}".rstrip() in text and one.limits().strip("[]").replace(", ", "-") in text
+
+
 def test_what_was_to_be_found_is_found_in_nine_of_ten() -> None:
     """By drawn data: blocks of a pair whose true change is just what such a run says that it finds."""
     draw, n, hits = random.Random(5), 8, 0
