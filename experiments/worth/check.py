@@ -39,7 +39,7 @@ HALVES = ("worth", "truth")
 UNFINISHED = 2  # measure.py writes no file then
 KEPT = TOP / "Documentation/measured/worth.jsonl"
 INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/worth/stop.py",
-          "experiments/worth/looks.py", "experiments/mechanisms/start_bind.py", "experiments/mechanisms/start_interleave.py", "policies", ":(exclude)*/tests/*")
+          "experiments/mechanisms/start_bind.py", "experiments/mechanisms/start_interleave.py", "policies", ":(exclude)*/tests/*")
 JUDGES = ("experiments/worth/verdict.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
           "experiments/analysis/stats/intervals.py", "experiments/analysis/machines", ":(exclude)*/tests/*")
 
