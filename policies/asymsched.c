@@ -19,8 +19,9 @@
 #include "model/model.h"
 #include "plan/placer.h"
 
-#define TRY_ALL 8 /* nodes of which every renumbering is tried: 40,320 */
-#define GB	1e9
+#define TRY_ALL	 8 /* nodes of which every renumbering is tried: 40,320 */
+#define GB	 1e9
+#define ROUNDING 1e-9 /* of a score */
 
 static const struct np_option options[] = {
 	/* clang-format off */
@@ -144,16 +145,20 @@ static bool can_take(const struct asym *a, int x, int y)
 	return a->busy[y] <= a->m->node[x].cpus && (!(a->bytes[y] > 0) || a->m->node[x].has_memory);
 }
 
+static bool stays_or_can_take(const struct asym *a, size_t x)
+{
+	return a->now[x] == (int)x || can_take(a, a->now[x], (int)x);
+}
+
 /* Score and moved bytes of the placement now; false when a node cannot take its place. */
 static bool measure(const struct asym *a, double *score, double *bytes)
 {
 	*score = *bytes = 0;
 	for (size_t x = 0; x < a->k; x++) {
-		if (a->now[x] != (int)x) {
-			if (!can_take(a, a->now[x], (int)x))
-				return false;
+		if (!stays_or_can_take(a, x))
+			return false;
+		if (a->now[x] != (int)x)
 			*bytes += a->bytes[x];
-		}
 		for (size_t y = x + 1; y < a->k; y++)
 			if (a->cluster[x] == a->cluster[y])
 				*score += a->weight[x] *
@@ -210,21 +215,62 @@ static void stay(const struct asym *a, int *place)
 		place[node] = (int)node;
 }
 
-/* Exchanges two nodes as long as that improves the score. */
+/* What the links of the place of node x add to the score, the one to node except left out. */
+static double score_of(const struct asym *a, size_t x, size_t except)
+{
+	double sum = 0;
+
+	for (size_t y = 0; y < a->k; y++)
+		if (y != x && y != except && a->cluster[y] == a->cluster[x])
+			sum += a->weight[x] * a->link[(size_t)a->now[x] * a->k + (size_t)a->now[y]];
+	return sum;
+}
+
+/* What the exchange of the places of x and y adds to the score; 0 where one cannot take its place. */
+static double improvement(struct asym *a, size_t x, size_t y)
+{
+	double more = -score_of(a, x, y) - score_of(a, y, x);
+
+	swap(&a->now[x], &a->now[y]);
+	if (stays_or_can_take(a, x) && stays_or_can_take(a, y))
+		more += score_of(a, x, y) + score_of(a, y, x);
+	else
+		more = 0;
+	swap(&a->now[x], &a->now[y]);
+	return more;
+}
+
+/* The most that an exchange adds to the score, and its two nodes. */
+static double find_exchange(struct asym *a, size_t pair[2])
+{
+	double most = 0;
+
+	for (size_t x = 0; x < a->k; x++)
+		for (size_t y = x + 1; y < a->k; y++) {
+			double more = a->weight[x] > 0 || a->weight[y] > 0 ? improvement(a, x, y) :
+									     0;
+
+			if (more > most) {
+				most = more;
+				pair[0] = x;
+				pair[1] = y;
+			}
+		}
+	return most;
+}
+
+/* Exchanges two nodes, those that improve the score most, as long as any do. */
 static void exchange(struct asym *a)
 {
-	double before = -1;
+	size_t pair[2] = { 0 };
+	double more;
 
-	while (a->best_score > before) {
-		before = a->best_score;
-		memcpy(a->now, a->best, a->k * sizeof(*a->now));
-		for (size_t x = 0; x < a->k; x++)
-			for (size_t y = x + 1; y < a->k; y++) {
-				swap(&a->now[x], &a->now[y]);
-				find_best_score(a);
-				swap(&a->now[x], &a->now[y]);
-			}
+	memcpy(a->now, a->best, a->k * sizeof(*a->now));
+	while ((more = find_exchange(a, pair)) > ROUNDING * a->best_score) {
+		swap(&a->now[pair[0]], &a->now[pair[1]]);
+		a->best_score += more;
 	}
+	memcpy(a->best, a->now, a->k * sizeof(*a->best));
 }
 
 static void find_placement(struct asym *a)
