@@ -33,12 +33,10 @@
 #define NP_FAULT_LEN  256
 
 /*
- * Changes when a field below goes or means something else; a plug-in of another
- * number is refused. New fields only come at the end of a structure and mean
- * nothing when they are 0: a plug-in that was built before works on, see struct
- * np_plugin. So struct np_known, which stands inside others, stays as it is.
+ * Changes when a field below means something else. A plug-in that was built with another
+ * number, or with structures of other sizes, is refused: see struct np_plugin.
  */
-#define NP_POLICY_ABI 4
+#define NP_POLICY_ABI 5
 
 /* Source of a number. Printed beside every number that a plan rests on. */
 enum np_provenance {
@@ -245,7 +243,6 @@ struct np_policy {
 	 */
 	int (*plan)(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		    const struct np_options *o, struct np_plan *out);
-	const struct np_sizes *built_with; /* set when it is loaded; NULL: with this header */
 	/*
 	 * Optional. Asked with what the finished plan is predicted to bring, [2]: now, then,
 	 * after free memory has limited which pages move. NULL: the plan stands; else
@@ -262,26 +259,14 @@ struct np_policy {
 		       struct np_plan *out);
 };
 
-/*
- * Bytes of the structures that a policy and numaplace hand each other, in the header of one of
- * them.
- */
-struct np_sizes {
-	uint32_t machine, node, task, decision, plan, option, policy;
-};
-
-/*
- * The symbol `numaplace_plugin` of a shared object. Its policy is passed structures of
- * the sizes that it was built with, truncated after the last field that it knows. One
- * with larger structures than numaplace's was built with a newer header and is refused.
- */
+/* The symbol `numaplace_plugin` of a shared object, and the header that it was built with. */
 struct np_plugin {
-	uint32_t abi;  /* NP_POLICY_ABI */
-	uint32_t size; /* of this structure */
+	uint32_t abi;	   /* NP_POLICY_ABI */
+	uint32_t sizes[7]; /* NP_SIZES */
 	const struct np_policy *policy;
-	struct np_sizes sizes;
 };
 
+/* Bytes of the structures that a policy and numaplace hand each other. */
 /* clang-format off */
 #define NP_SIZES { \
 	sizeof(struct np_machine), sizeof(struct np_node), sizeof(struct np_task), \
@@ -290,8 +275,7 @@ struct np_plugin {
 
 #define NP_POLICY_PLUGIN(the_policy) \
 	__attribute__((visibility("default"))) const struct np_plugin numaplace_plugin = { \
-		.abi = NP_POLICY_ABI, .size = sizeof(struct np_plugin), \
-		.policy = &(the_policy), .sizes = NP_SIZES }
+		.abi = NP_POLICY_ABI, .sizes = NP_SIZES, .policy = &(the_policy) }
 /* clang-format on */
 
 /*

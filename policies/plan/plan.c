@@ -251,7 +251,8 @@ static int ask(const struct np_policy *p, const struct np_machine *m, const stru
 	int e = np_plan_begin(p, m, tasks, o, out);
 
 	if (!e)
-		e = np_policy_ask(p, m, tasks, out->n, o, out);
+		e = p->plan_as ? p->plan_as(p, m, tasks, out->n, o, out) :
+				 p->plan(m, tasks, out->n, o, out);
 	return e ? e : np_plan_finish(p, m, tasks, o, out);
 }
 

@@ -12,14 +12,6 @@ extern const struct np_policy *const np_policies[];
 /* The built-in policy of that name, or NULL. */
 const struct np_policy *np_policy_find(const char *name);
 
-/*
- * Calls p->plan, which may have been built with an older policy.h: see struct np_plugin. 0 or
- * -errno.
- */
-int np_policy_ask(const struct np_policy *p, const struct np_machine *m,
-		  const struct np_task *tasks, size_t n, const struct np_options *o,
-		  struct np_plan *out);
-
 /* Number of options in p's table. */
 size_t np_options_count(const struct np_policy *p);
 

@@ -80,9 +80,9 @@ def change(folder: Path, old: str, new: str) -> subprocess.CompletedProcess[str]
 
 @pytest.mark.parametrize(("old", "new", "message"), [
     ("NP_POLICY_PLUGIN(crowded);", "const void *use = &crowded;", "has no symbol numaplace_plugin"),
-    (ABI, f"{ABI}\n#undef NP_POLICY_ABI\n#define NP_POLICY_ABI 1", "built with policy.h of ABI 1"),
-    (ABI, f"{ABI}\n#undef NP_SIZES\n#define NP_SIZES {{ .task = 4096 }}",
-     "built with a newer policy.h: struct np_task has 4096 bytes"),
+    (ABI, f"{ABI}\n#undef NP_POLICY_ABI\n#define NP_POLICY_ABI 1", "built with the policy.h of another version"),
+    (ABI, f"{ABI}\n#undef NP_SIZES\n#define NP_SIZES {{ 4096 }}",
+     "built with the policy.h of another version"),
     (".def = 8,", ".def = -8,", "its option from has a default outside its range"),
     ('.summary = "spreads the pages of big tasks",', "", "lacks a name, summary"),
     (ABI, f"{ABI}\nvoid nowhere(void);\n#define np_may_hold(m, t, n) (nowhere(), true)",
