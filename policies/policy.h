@@ -152,11 +152,12 @@ enum np_mem_policy {
  * np_policy_plan() fills the members after "afterwards", except nodes, when the policy returns.
  */
 struct np_decision {
-	int from;     /* node index it runs on, NP_NODE_NONE if several */
-	int to;	      /* node index to run on, NP_NODE_NONE: leave alone */
-	int home;     /* node index holding most of its pages */
-	int pages_to; /* node index that its pages go to, NP_NODE_NONE: stay */
-	int spread;   /* row of plan->spread that its pages are spread by;
+	int from;	/* node index it runs on, NP_NODE_NONE if several */
+	int to;		/* node index to run on, NP_NODE_NONE: leave alone */
+	int home;	/* node index holding most of its pages */
+	int pages_to;	/* node index that its pages go to, NP_NODE_NONE: stay */
+	bool if_nearer; /* of its pages only those go there that it brings nearer to node to */
+	int spread;	/* row of plan->spread that its pages are spread by;
 				 * NP_NODE_NONE: not spread. Either this or pages_to */
 	enum np_mem_policy mem;
 	double penalty; /* to reckon with, at the machine's nearest remote distance: the

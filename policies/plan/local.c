@@ -185,9 +185,12 @@ int np_pages_follow(struct np_placer *p)
 	int e = 0;
 
 	for (size_t i = 0; !e && i < p->n; i++) {
-		if (p->decision[i].to != NP_NODE_NONE)
-			p->decision[i].pages_to = np_nearest_memory(p, i, p->decision[i].to);
-		else if (p->decision[i].nodes != NP_NODE_NONE)
+		struct np_decision *d = &p->decision[i];
+
+		d->if_nearer = true;
+		if (d->to != NP_NODE_NONE)
+			d->pages_to = np_nearest_memory(p, i, d->to);
+		else if (d->nodes != NP_NODE_NONE)
 			e = np_pages_into_nodes(p, i);
 	}
 	return e;

@@ -9,7 +9,8 @@
 void np_place_maximum_local(struct np_placer *p);
 
 /*
- * Sends every placed task's pages to its node, or the nearest with memory, or into its nodes. 0 or
+ * Sends the pages of every placed task that this brings nearer to its node, or the nearest with
+ * memory, or into its nodes. Of nodes that are equally near the one that has most of them. 0 or
  * -ENOMEM.
  */
 int np_pages_follow(struct np_placer *p);

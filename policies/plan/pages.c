@@ -48,16 +48,24 @@ uint64_t np_pages_fixed(const struct np_task *t, size_t node, size_t k)
 	       (own ? (uint64_t)((double)here * (double)shared / (double)own) : 0);
 }
 
-static void send_to(const struct np_machine *m, const struct np_task *t, int to, uint64_t all,
-		    uint64_t *after)
+static bool brings_nearer(const struct np_machine *m, const struct np_decision *d, int from)
+{
+	return !d->if_nearer || d->to == NP_NODE_NONE ||
+	       np_distance(m, d->to, d->pages_to) < np_distance(m, d->to, from);
+}
+
+static void send_to(const struct np_machine *m, const struct np_task *t,
+		    const struct np_decision *d, uint64_t all, uint64_t *after)
 {
 	uint64_t rest = all;
 
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		after[i] = (int)i == to ? 0 : np_pages_fixed(t, i, m->n_nodes);
+	for (int i = 0; i < (int)m->n_nodes; i++) {
+		after[i] = i == d->pages_to	  ? 0 :
+			   brings_nearer(m, d, i) ? np_pages_fixed(t, (size_t)i, m->n_nodes) :
+						    t->pages[i];
 		rest -= after[i];
 	}
-	after[to] = rest;
+	after[d->pages_to] = rest;
 }
 
 /* By weight, what must stay counted in; the last node of the spread takes the rounding. */
@@ -112,7 +120,7 @@ static void want_all_pages(struct books *b)
 			continue;
 		}
 		if (d->pages_to != NP_NODE_NONE)
-			send_to(b->m, t, d->pages_to, sum_of(t->pages, k), after);
+			send_to(b->m, t, d, sum_of(t->pages, k), after);
 		else
 			spread_over(b->m, t, b->plan->spread + (size_t)d->spread * k,
 				    sum_of(t->pages, k), after);
@@ -207,7 +215,7 @@ static uint64_t pages_wanted(const struct books *b, size_t i)
 	uint64_t after[k], all = sum_of(t->pages, k), wanted = 0;
 
 	if (d->pages_to != NP_NODE_NONE)
-		send_to(b->m, t, d->pages_to, all, after);
+		send_to(b->m, t, d, all, after);
 	else
 		spread_over(b->m, t, b->plan->spread + (size_t)d->spread * k, all, after);
 	for (size_t node = 0; node < k; node++)

@@ -93,6 +93,14 @@ void np_nodes_now(const struct np_placer *p, size_t i, uint8_t *in)
 		in[node] = t->node != NP_NODE_NONE ? node == t->node : !t->on || t->on[node];
 }
 
+/* Whether memory is nearer to node on a than on b, or as near with more of the task's pages on it. */
+static bool is_better(const struct np_placer *p, size_t i, int node, int a, int b)
+{
+	int nearer = np_distance(p->m, node, b) - np_distance(p->m, node, a);
+
+	return nearer > 0 || (!nearer && p->tasks[i].pages[a] > p->tasks[i].pages[b]);
+}
+
 int np_nearest_memory(const struct np_placer *p, size_t i, int node)
 {
 	int best = NP_NODE_NONE;
@@ -102,8 +110,7 @@ int np_nearest_memory(const struct np_placer *p, size_t i, int node)
 			continue;
 		if (other == node)
 			return node;
-		if (best == NP_NODE_NONE ||
-		    np_distance(p->m, node, other) < np_distance(p->m, node, best))
+		if (best == NP_NODE_NONE || is_better(p, i, node, other, best))
 			best = other;
 	}
 	return best;

@@ -285,6 +285,29 @@ static void maximum_local_never_loses_pages(void)
 	}
 }
 
+/* Of every page that maximum-local moves the distance to its task becomes shorter, also where many nodes are equally near. */
+static void maximum_local_shortens_distances(void)
+{
+	state = 7;
+	for (round_number = 0; round_number < ROUNDS; round_number++) {
+		struct fixture f;
+
+		random_case(&f, 1);
+		for (size_t i = 0; i < f.m.n_nodes * f.m.n_nodes; i++)
+			f.distance[i] = i % (f.m.n_nodes + 1) ? 20 + 10 * (int)random_below(2) : 10;
+		HOLDS(fixture_plan(&f, "maximum-local", NULL) == 0);
+		for (size_t i = 0; i < f.n; i++) {
+			const struct np_decision *d = &f.decision[i];
+			const uint64_t *after = f.after + i * f.m.n_nodes;
+
+			for (int from = 0; d->to != NP_NODE_NONE && from < (int)f.m.n_nodes; from++)
+				HOLDS(after[from] >= f.pages[i][from] ||
+				      np_distance(&f.m, d->to, d->pages_to) <
+					      np_distance(&f.m, d->to, from));
+		}
+	}
+}
+
 /* Even where no page moves it never has fewer tasks at home than it found. */
 static void maximum_local_never_loses_homes(void)
 {
@@ -399,6 +422,7 @@ static CU_TestInfo properties_tests[] = {
 	{ "sharing leaves no core idle", sharing_is_even },
 	{ "same input, same plan", same_input_same_plan },
 	{ "maximum-local never loses local pages", maximum_local_never_loses_pages },
+	{ "maximum-local brings each page that it moves nearer", maximum_local_shortens_distances },
 	{ "maximum-local never loses tasks at home", maximum_local_never_loses_homes },
 	{ "planning again changes nothing", planning_again_changes_nothing },
 	{ "measured is never below none", measured_is_never_below_none },
