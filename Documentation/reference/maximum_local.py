@@ -103,8 +103,10 @@ def decide(question: dict) -> list[dict]:
             d["reason"] = f"keeps {task['cores']} CPUs busy, more than any node has: left to the kernel"
     if question["options"].get("pages") == "follow":
         for task, d in pairs:
+            d["if_nearer"] = True
             if d["to"] is not None and task["may_hold"]:
-                d["pages_to"] = min(task["may_hold"], key=lambda node: (node != d["to"], placing.distance[d["to"], node]))
+                d["pages_to"] = min(task["may_hold"], key=lambda node: (node != d["to"], placing.distance[d["to"], node],
+                                                                        -task["pages"].get(str(node), 0)))
     return question["decisions"]
 
 

@@ -80,12 +80,12 @@ json_t *np_decision_json(const struct np_request *p, size_t i)
 	const struct np_task *t = &p->tasks.task[i];
 	const struct np_decision *d = &p->plan.decision[i];
 
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}",
 			 "pid", (int)t->pid, "comm", np_json_text(t->comm),
 			 "from", np_json_node(m, d->from), "to", np_json_node(m, d->to),
 			 "to_nodes", nodes_json(p, d->nodes),
 			 "home", np_json_node(m, d->home), "pages_to", np_json_node(m, d->pages_to),
-			 "spread", spread_json(p, d->spread),
+			 "if_nearer", d->if_nearer, "spread", spread_json(p, d->spread),
 			 "pages_to_move", (json_int_t)d->pages_to_move,
 			 "moves", moves_json(p, i),
 			 "cost_s", rounded_json(d->cost), "gain", rounded_json(d->gain),

@@ -216,6 +216,16 @@ static int read_mem(const struct reader *r, struct np_decision *d)
 				   "a memory policy: auto, leave, preferred, interleave or weighted");
 }
 
+static int read_if_nearer(const struct reader *r, struct np_decision *d)
+{
+	const json_t *j = json_object_get(r->object, "if_nearer");
+
+	if (j && !json_is_boolean(j))
+		return wrong_value(r, "if_nearer", j, "true or false");
+	d->if_nearer = json_is_true(j);
+	return 0;
+}
+
 /* One line, whatever it holds. */
 static int read_reason(const struct reader *r, struct np_decision *d)
 {
@@ -237,6 +247,8 @@ static int read_one(const struct reader *r)
 
 	if (!e)
 		e = read_node(r, "pages_to", TO_HOLD, &d->pages_to);
+	if (!e)
+		e = read_if_nearer(r, d);
 	if (!e)
 		e = read_spread(r, d);
 	if (!e)
