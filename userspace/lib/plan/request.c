@@ -129,37 +129,49 @@ static int read_model(struct np_machine *here, struct np_model *model, const cha
 	return same ? 0 :
 		      np_fail(err, -EINVAL,
 			      "machine file %s has no [model] or another "
-			      "number of nodes than this machine",
-			      file);
+			      "number of nodes than machine %s",
+			      file, here->name);
+}
+
+/* From the distances; none where these are not enough. */
+static int derive_model(struct np_machine *m, struct np_model *model, struct np_err *err)
+{
+	if (!np_model_derive(model, m, err->text, sizeof(err->text)))
+		m->model_origin = NP_MODEL_DERIVED;
+	return 0;
 }
 
 /* The calibrated model of this machine, else one derived from the distances. */
 static int find_model(struct np_machine *here, struct np_model *model, struct np_err *err)
 {
-	char why[NP_ERR_LEN];
 	bool same_name;
 	int e = np_machine_file_here_model(here, model, &same_name, err);
 
-	if (e < 0)
-		return e;
-	if (e)
-		here->model_origin = origin_of(same_name);
-	else if (!np_model_derive(model, here, why, sizeof(why)))
-		here->model_origin = NP_MODEL_DERIVED;
+	if (e <= 0)
+		return e < 0 ? e : derive_model(here, model, err);
+	here->model_origin = origin_of(same_name);
 	return 0;
 }
 
-int np_request_model(struct np_machine *here, struct np_model **model, const char *named,
-		     struct np_err *err)
+/* The model of the file that is named, else what otherwise finds. */
+static int take_model(struct np_machine *m, struct np_model **model, const char *named,
+		      int (*otherwise)(struct np_machine *, struct np_model *, struct np_err *),
+		      struct np_err *err)
 {
 	int e;
 
 	*model = calloc(1, sizeof(**model));
 	if (!*model)
 		return np_fail(err, -ENOMEM, "out of memory");
-	e = named ? read_model(here, *model, named, err) : find_model(here, *model, err);
-	here->model = e || here->model_origin == NP_MODEL_NONE ? NULL : *model;
+	e = named ? read_model(m, *model, named, err) : otherwise(m, *model, err);
+	m->model = e || m->model_origin == NP_MODEL_NONE ? NULL : *model;
 	return e;
+}
+
+int np_request_model(struct np_machine *here, struct np_model **model, const char *named,
+		     struct np_err *err)
+{
+	return take_model(here, model, named, find_model, err);
 }
 
 int np_request_machine(struct np_machine *m, struct np_err *err)
@@ -190,6 +202,8 @@ int np_request_from(struct np_request *p, const struct np_policy_args *args, con
 	p->tasks = s.tasks;
 	p->policy = args->policy;
 	p->options = args->options;
+	/* Files of this host describe another machine than the snapshot's. */
+	e = take_model(&p->machine, &p->model, args->model, derive_model, err);
 	for (size_t i = 0; !e && i < args->n_assume; i++)
 		e = np_tasks_assume(&p->tasks, args->assume[i], err);
 	if (!e)
