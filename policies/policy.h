@@ -64,6 +64,8 @@ struct np_known {
 struct np_node {
 	int id;		   /* the kernel's node number */
 	unsigned int cpus; /* online CPUs that tasks may be given; 0: none */
+	size_t same_cpus;  /* 1 + index of the first node where that lists the same CPUs, as with
+			    * numa=fake; 0: the CPUs are its own */
 	bool has_memory;
 	uint64_t mem_total;	 /* bytes */
 	uint64_t mem_free;	 /* bytes that can be had now */

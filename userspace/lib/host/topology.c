@@ -15,6 +15,8 @@
 #define NODES "/sys/devices/system/node"
 #define MB    1e6 /* as the kernel gives bandwidths */
 
+#define LOCAL_DISTANCE 10 /* by ACPI's SLIT */
+
 /* Reads root/NODES/name, or NULL. */
 static char *read_node_file(const char *root, const char *format, int node)
 {
@@ -83,7 +85,10 @@ static int read_cpus(struct np_machine *m, size_t index, const char *root)
 	for (unsigned int cpu = 0; !r && cpu < NP_MAX_CPUS; cpu++) {
 		if (!numa_bitmask_isbitset(cpus, cpu))
 			continue;
-		m->cpu_node[cpu] = (int)index;
+		if (m->cpu_node[cpu] == NP_NODE_NONE)
+			m->cpu_node[cpu] = (int)index;
+		else
+			m->node[index].same_cpus = 1 + (size_t)m->cpu_node[cpu];
 		m->node[index].cpus++;
 		if (cpu >= m->n_cpus)
 			m->n_cpus = cpu + 1;
@@ -92,12 +97,16 @@ static int read_cpus(struct np_machine *m, size_t index, const char *root)
 	return r;
 }
 
-/* One row of the distance table: as many numbers as there are online nodes. */
+/* One row of the distance table: as many numbers as there are online nodes. One node needs none. */
 static int read_distances(struct np_machine *m, size_t index, const char *root)
 {
-	char *text = read_node_file(root, "node%d/distance", m->node[index].id);
-	char *p = text, *end;
+	char *text, *p, *end;
 	size_t i;
+
+	m->distance[0] = LOCAL_DISTANCE;
+	if (m->n_nodes == 1)
+		return 0;
+	text = p = read_node_file(root, "node%d/distance", m->node[index].id);
 
 	for (i = 0; text && i < m->n_nodes; i++, p = end) {
 		long d = strtol(p, &end, 10);
@@ -307,13 +316,20 @@ struct bitmask *np_machine_cpus(const struct np_machine *m)
 	return mask;
 }
 
+static void add_cpus(const struct np_machine *m, size_t index, struct bitmask *mask)
+{
+	size_t first = m->node[index].same_cpus ? m->node[index].same_cpus - 1 : index;
+
+	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] == (int)first)
+			numa_bitmask_setbit(mask, cpu);
+}
+
 struct bitmask *np_machine_cpus_of_node(const struct np_machine *m, int index)
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 
-	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++)
-		if (m->cpu_node[cpu] == index)
-			numa_bitmask_setbit(mask, cpu);
+	add_cpus(m, (size_t)index, mask);
 	return mask;
 }
 
@@ -321,12 +337,8 @@ struct bitmask *np_machine_cpus_of_nodes(const struct np_machine *m, const struc
 {
 	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 
-	for (unsigned int cpu = 0; cpu < m->n_cpus; cpu++) {
-		int node = m->cpu_node[cpu];
-
-		if (node != NP_NODE_NONE &&
-		    numa_bitmask_isbitset(nodes, (unsigned int)m->node[node].id))
-			numa_bitmask_setbit(mask, cpu);
-	}
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (numa_bitmask_isbitset(nodes, (unsigned int)m->node[i].id))
+			add_cpus(m, i, mask);
 	return mask;
 }

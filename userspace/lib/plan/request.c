@@ -21,6 +21,14 @@
 
 int np_request_check_nodes(const struct np_machine *m, struct np_err *err)
 {
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (m->node[i].same_cpus)
+			return np_fail(
+				err, -EOPNOTSUPP,
+				"machine %s: nodes %d and %d have the same CPUs, as with numa=fake: "
+				"no task is on one of the two; place and migrate work, a plan needs "
+				"nodes with CPUs of their own",
+				m->name, m->node[m->node[i].same_cpus - 1].id, m->node[i].id);
 	if (m->n_nodes > 1)
 		return 0;
 	return np_fail(err, -EOPNOTSUPP,

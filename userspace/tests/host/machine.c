@@ -9,6 +9,7 @@
 #include "../../lib/base/error.h"
 #include "../../lib/engine/node_args.h"
 #include "../../lib/host/caches.h"
+#include "../../lib/plan/request.h"
 #include "../fixture.h"
 
 #define NODE "sys/devices/system/node/"
@@ -69,6 +70,50 @@ static void reads_sparse_memoryless_cpuless_asymmetric(void)
 	CU_ASSERT_STRING_EQUAL(m.name, "odd");
 	CU_ASSERT_EQUAL(np_machine_node_index(&m, 5), 2);
 	CU_ASSERT_EQUAL(np_machine_node_index(&m, 1), NP_NODE_NONE);
+	np_machine_free(&m);
+	fixture_end();
+}
+
+/* numa=fake=4 on two nodes: the kernel lists a CPU in each emulated node of its own. */
+static void nodes_that_share_cpus_have_them(void)
+{
+	static const char *const lists[] = { "0-1\n", "2-3\n", "0-1\n", "2-3\n" };
+	const char *root = fixture_begin();
+	struct np_machine m;
+	struct np_err err;
+
+	fixture_write(NODE "online", "0-3\n");
+	for (int id = 0; id < 4; id++)
+		write_node(id, lists[id], 256, "10 20 10 20\n");
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, &err), 0);
+	CU_ASSERT_EQUAL(m.cpu_node[0], 0);
+	CU_ASSERT_EQUAL(m.cpu_node[3], 1);
+	for (int i = 0; i < 4; i++) {
+		struct bitmask *cpus = np_machine_cpus_of_node(&m, i);
+		char text[NP_LIST_LEN];
+
+		CU_ASSERT_EQUAL(m.node[i].cpus, 2);
+		CU_ASSERT_STRING_EQUAL(np_list_format(cpus, text, sizeof(text)),
+				       i % 2 ? "2-3" : "0-1");
+		numa_bitmask_free(cpus);
+	}
+	CU_ASSERT_EQUAL(np_request_check_nodes(&m, &err), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nodes 0 and 2 have the same CPUs"));
+	np_machine_free(&m);
+	fixture_end();
+}
+
+/* Firmware without a table gives 0. */
+static void one_node_needs_no_distance(void)
+{
+	const char *root = fixture_begin();
+	struct np_machine m;
+	struct np_err err;
+
+	fixture_write(NODE "online", "0\n");
+	write_node(0, "0-3\n", 256, "0\n");
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, root, &err), 0);
+	CU_ASSERT_EQUAL(m.distance[0], 10);
 	np_machine_free(&m);
 	fixture_end();
 }
@@ -272,6 +317,8 @@ static void takes_alike_caches_together(void)
 
 static CU_TestInfo machine_tests[] = {
 	{ "sparse, memory-less, CPU-less, asymmetric", reads_sparse_memoryless_cpuless_asymmetric },
+	{ "nodes that share CPUs have them", nodes_that_share_cpus_have_them },
+	{ "one node needs no distance", one_node_needs_no_distance },
 	{ "finds the node of CPUs", finds_the_node_of_cpus },
 	{ "lists on an odd machine", lists_on_an_odd_machine },
 	{ "names what the lab has changed", names_what_the_lab_has_changed },
