@@ -341,7 +341,7 @@ static struct numaplace_job *job_new(const struct numaplace_job_request *request
 	mmgrab(mm);
 	mmput(mm);
 	job->mm = mm;
-	job->pid = get_task_pid(task, PIDTYPE_PID);
+	job->pid = get_task_pid(task, PIDTYPE_TGID);
 	job->request = *request;
 	kref_init(&job->ref);
 	init_waitqueue_head(&job->wait);
@@ -385,7 +385,7 @@ int numaplace_job_start(const struct numaplace_job_request *request, u64 *id)
 
 	if (err)
 		return err;
-	task = numaplace_target_get(r.pid);
+	task = numaplace_target_get(r.pid, true);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	if (!numaplace_target_allows_node(task, r.to)) {

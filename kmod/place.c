@@ -442,7 +442,7 @@ int numaplace_place(const struct numaplace_place_request *request)
 
 	if (cpumask_empty(request->cpus) && !request->mem)
 		return -EINVAL;
-	call.task = numaplace_target_get(request->pid);
+	call.task = numaplace_target_get(request->pid, request->threads != NUMAPLACE_THREADS_ONE);
 	if (IS_ERR(call.task))
 		return PTR_ERR(call.task);
 	if (request->mem)

@@ -34,19 +34,39 @@ bool numaplace_target_may(const struct file *file)
 	return both_have(file, CAP_SYS_NICE) && both_have(file, CAP_SYS_PTRACE);
 }
 
+/* In place of a main thread that has ended, with its reference. */
+static struct task_struct *thread_that_runs_on(struct task_struct *task)
+{
+	struct task_struct *t, *found = NULL;
+
+	rcu_read_lock();
+	for_each_thread(task, t) {
+		if (t->flags & (PF_IO_WORKER | PF_EXITING))
+			continue;
+		found = get_task_struct(t);
+		break;
+	}
+	rcu_read_unlock();
+	put_task_struct(task);
+	return found;
+}
+
 /**
  * numaplace_target_get() - look up a task by number
  * @nr: process or thread number in the caller's pid namespace
+ * @process: another thread stands for a main thread that has ended
  *
  * Return: the task, to be released with put_task_struct(); -ESRCH if there is
  * none or it has ended, -EINVAL for a kernel thread.
  */
-struct task_struct *numaplace_target_get(pid_t nr)
+struct task_struct *numaplace_target_get(pid_t nr, bool process)
 {
 	struct pid *pid = find_get_pid(nr);
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
 
 	put_pid(pid);
+	if (task && process && (task->flags & PF_EXITING))
+		task = thread_that_runs_on(task);
 	if (!task)
 		return ERR_PTR(-ESRCH);
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING)) {

@@ -23,7 +23,7 @@ struct numaplace_threads {
 };
 
 bool numaplace_target_may(const struct file *file);
-struct task_struct *numaplace_target_get(pid_t nr);
+struct task_struct *numaplace_target_get(pid_t nr, bool process);
 struct numaplace_threads *numaplace_target_threads(struct task_struct *task,
 						   struct numaplace_threads *earlier);
 bool numaplace_target_has_seen(const struct numaplace_threads *threads, struct task_struct *task);

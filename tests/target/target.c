@@ -50,11 +50,13 @@
  *	counters	"ok" if the threads' counters never went back
  *	halt		"ok SUM" if all counts that the threads made are there; stops them and those that use CPUs
  *	exec		executes itself anew, with the same arguments
+ *	hand-over	ends the main thread; another obeys from then on
  * THREADS is as "count THREADS".
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <numaif.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +297,8 @@ static void do_exec(const struct arguments *a)
 	die("exec");
 }
 
+static void do_hand_over(const struct arguments *a);
+
 static const struct command {
 	const char *name;
 	void (*plain)(void);
@@ -347,6 +351,7 @@ static const struct command {
 	{ "counters", .plain = say_counters },
 	{ "halt", .plain = stop_counting },
 	{ "exec", .run = do_exec },
+	{ "hand-over", .run = do_hand_over },
 };
 
 static void run(const struct command *c, const struct arguments *a)
@@ -380,10 +385,35 @@ static void obey(char *line)
 	puts("what?");
 }
 
-int main(int argc, char **argv)
+static void obey_all(void)
 {
 	char line[256];
 
+	while (fgets(line, sizeof(line), stdin))
+		obey(line);
+	exit(0);
+}
+
+static void *take_over(void *unused)
+{
+	(void)unused;
+	puts("ok");
+	obey_all();
+	return NULL;
+}
+
+static void do_hand_over(const struct arguments *a)
+{
+	pthread_t thread;
+
+	(void)a;
+	if (pthread_create(&thread, NULL, take_over, NULL))
+		die("pthread_create");
+	pthread_exit(NULL);
+}
+
+int main(int argc, char **argv)
+{
 	if (argc != 1 && argc < 4)
 		return 2;
 	own_argv = argv;
@@ -396,7 +426,5 @@ int main(int argc, char **argv)
 	}
 	start_counting(argc > 4 ? atoi(argv[4]) : 0);
 	printf("ready %#lx %zu\n", (unsigned long)memory, n_pages * page_size);
-	while (fgets(line, sizeof(line), stdin))
-		obey(line);
-	return 0;
+	obey_all();
 }

@@ -280,7 +280,7 @@ static bool ended(struct counting *c)
 		return np_child_has_ended(&c->child);
 	for (size_t i = 0; i < c->n; i++)
 		if (c->subject[i].cpu >= 0 ||
-		    (!np_proc_stat(c->subject[i].pid, &st) && st.state != 'Z'))
+		    (!np_proc_stat(c->subject[i].pid, &st) && !np_proc_has_ended(&st)))
 			return false;
 	return true;
 }

@@ -63,7 +63,7 @@ static bool parse_look(char *text, struct np_watched_task *t, unsigned long long
 	const char *used = field(state, 3, 14), *threads = field(used, 14, 20);
 	const char *size = field(threads, 20, 24), *last = field(size, 24, 39);
 
-	if (!last || *state == 'Z' || *state == 'X')
+	if (!last || *state == 'X' || (*state == 'Z' && strtoul(threads, NULL, 10) < 2))
 		return false;
 	*ticks = strtoull(used, NULL, 10) + strtoull(field(used, 14, 15), NULL, 10);
 	t->threads = (unsigned int)strtoul(threads, NULL, 10);

@@ -93,7 +93,9 @@ static int call_failed(struct np_sender *s, size_t n, int e)
 
 int np_sender_ask(struct np_sender *s, void **page, size_t n, int *status)
 {
-	return move_pages(s->pid, n, page, NULL, status, 0) < 0 ? np_sender_failed(s, -errno) : 0;
+	return move_pages(np_proc_memory_thread(s->pid), n, page, NULL, status, 0) < 0 ?
+		       np_sender_failed(s, -errno) :
+		       0;
 }
 
 uint64_t np_sender_due_ns(uint64_t bytes, unsigned int rate_mib)
@@ -180,7 +182,7 @@ static int send_call(struct np_sender *s, size_t n, size_t *tried)
 		s->node[i] = s->to[s->index[i]];
 		s->status[i] = NP_STATUS_UNSET;
 	}
-	left = move_pages(s->pid, n, s->arg, s->node, s->status, flags);
+	left = move_pages(np_proc_memory_thread(s->pid), n, s->arg, s->node, s->status, flags);
 	e = left < 0 ? -errno : 0;
 	if (e && e != -ENOENT && e != -ENOMEM)
 		return call_failed(s, n, e);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proc.h"
+
 #define BUFFER 32768
 
 /* "key=NUMBER" with nothing after the number. */
@@ -138,7 +140,7 @@ int np_mappings(pid_t pid, uint64_t base_page_size,
 	FILE *f;
 	int r = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/numa_maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/numa_maps", np_proc_memory_thread(pid));
 	f = fopen(path, "re");
 	if (!f || !map) {
 		r = -errno;

@@ -47,7 +47,7 @@ static uint64_t kib_of(const char *status, const char *key)
 
 uint64_t np_sample_resident(pid_t pid, uint64_t page_size)
 {
-	char *status = np_read_file_of("/proc/%d/status", pid);
+	char *status = np_read_file_of("/proc/%d/status", np_proc_memory_thread(pid));
 	uint64_t kib = status ? kib_of(status, "\nRssAnon:") + kib_of(status, "\nRssShmem:") +
 					kib_of(status, "\nHugetlbPages:") :
 				0;
@@ -195,9 +195,12 @@ static int sample(pid_t pid, const struct np_machine *m, struct kind_of *kinds,
 int np_sample_pages(pid_t pid, const struct np_machine *m, struct np_sampled *s)
 {
 	struct kind_of *kinds = calloc(KINDS, sizeof(*kinds));
-	char *status = np_read_file_of("/proc/%d/status", pid);
-	int e = !kinds ? -ENOMEM : status ? 0 : -ESRCH;
+	char *status;
+	int e;
 
+	pid = np_proc_memory_thread(pid);
+	status = np_read_file_of("/proc/%d/status", pid);
+	e = !kinds ? -ENOMEM : status ? 0 : -ESRCH;
 	if (!e) {
 		kinds[OWN].resident = kib_of(status, "\nRssAnon:") * 1024 / m->page_size;
 		kinds[SHARED].resident = (kib_of(status, "\nRssShmem:") +

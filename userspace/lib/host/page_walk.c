@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "proc.h"
+
 /* Entries of pagemap that are read at once: those of a huge page. */
 #define BLOCK 512
 
@@ -21,7 +23,7 @@ int np_pagemap_open(pid_t pid)
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", np_proc_memory_thread(pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

@@ -160,6 +160,27 @@ int np_proc_threads(pid_t pid, pid_t **tids, size_t *n)
 	return list_numbers(path, tids, n);
 }
 
+bool np_proc_has_ended(const struct np_proc_stat *st)
+{
+	return st->state == 'X' || (st->state == 'Z' && st->threads < 2);
+}
+
+pid_t np_proc_memory_thread(pid_t pid)
+{
+	struct np_proc_stat st;
+	pid_t found = pid, *tids;
+	size_t n;
+
+	if (np_proc_stat(pid, &st) || st.state != 'Z' || st.threads < 2 ||
+	    np_proc_threads(pid, &tids, &n))
+		return pid;
+	for (size_t i = 0; found == pid && i < n; i++)
+		if (!np_proc_thread_stat(pid, tids[i], &st) && st.state != 'Z' && st.state != 'X')
+			found = tids[i];
+	free(tids);
+	return found;
+}
+
 int np_proc_all(pid_t **pids, size_t *n)
 {
 	return list_numbers("/proc", pids, n);
@@ -210,7 +231,7 @@ int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_
 		return np_fail(err, -EINVAL,
 			       "%d (%s) is a kernel thread; only user processes can be placed", pid,
 			       st->comm);
-	if (st->state == 'Z' || st->state == 'X')
+	if (np_proc_has_ended(st))
 		return np_fail(err, -ESRCH, "process %d (%s) has already exited", pid, st->comm);
 	if (group != pid && !thread_ok)
 		return np_fail(err, -EINVAL, "%d is a thread of process %d; name the process", pid,

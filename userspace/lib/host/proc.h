@@ -44,6 +44,15 @@ int np_proc_all(pid_t **pids, size_t *n);
  */
 int np_proc_status_list(pid_t pid, const char *key, struct bitmask *mask);
 
+/* Whether it is over: a main thread that has ended stays in the list until its other threads have. */
+bool np_proc_has_ended(const struct np_proc_stat *st);
+
+/*
+ * The thread through which the process's memory is seen, by files below /proc and by
+ * move_pages(2): the main thread has none when it has ended. Pid itself where none is found.
+ */
+pid_t np_proc_memory_thread(pid_t pid);
+
 /* The thread group that this thread belongs to, or -errno. */
 pid_t np_proc_group(pid_t tid);
 

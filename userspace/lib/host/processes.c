@@ -20,7 +20,7 @@ static bool read_process(pid_t pid, struct np_process *p)
 {
 	struct np_proc_stat st;
 
-	if (np_proc_stat(pid, &st) || st.kernel_thread || (st.state == 'Z' && st.threads < 2))
+	if (np_proc_stat(pid, &st) || st.kernel_thread || np_proc_has_ended(&st))
 		return false;
 	*p = (struct np_process) { pid, st.ppid, st.start };
 	return true;

@@ -29,7 +29,8 @@ static int ask(const struct np_window *window, void *arg)
 {
 	struct query *w = arg;
 
-	if (move_pages(w->pid, window->n, window->page, NULL, w->status, 0) < 0)
+	if (move_pages(np_proc_memory_thread(w->pid), window->n, window->page, NULL, w->status, 0) <
+	    0)
 		return -errno;
 	for (size_t i = 0; i < window->n; i++) {
 		int node = w->status[i] < 0 ? NP_NODE_NONE :

@@ -179,7 +179,7 @@ static int check_process(const struct reader *r, pid_t pid, struct np_proc_stat 
 	if (r->err)
 		return np_proc_check(pid, false, st, r->err);
 	e = np_proc_stat(pid, st);
-	return e ? e : st->kernel_thread || st->state == 'Z' || st->state == 'X' ? -ESRCH : 0;
+	return e ? e : st->kernel_thread || np_proc_has_ended(st) ? -ESRCH : 0;
 }
 
 static struct np_known age(const struct reader *r, unsigned long long start)

@@ -8,6 +8,7 @@
 
 #include "../base/grow.h"
 #include "numa_maps.h"
+#include "proc.h"
 
 struct collector {
 	struct np_vma_range *range;
@@ -55,7 +56,7 @@ static int find_ends(pid_t pid, struct collector *c)
 	uint64_t start, end;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", np_proc_memory_thread(pid));
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;

@@ -28,7 +28,7 @@ static bool still_runs(const json_t *record)
 	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
 	struct np_proc_stat st;
 
-	return !np_proc_stat(pid, &st) && is_of(record, pid, st.start) && st.state != 'Z';
+	return !np_proc_stat(pid, &st) && is_of(record, pid, st.start) && !np_proc_has_ended(&st);
 }
 
 static int open_records(struct records *r, struct np_err *err)

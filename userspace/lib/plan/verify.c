@@ -55,7 +55,7 @@ static bool has_exited(const struct np_request *p, size_t task)
 	struct np_proc_stat st;
 
 	return np_proc_stat(p->tasks.task[task].pid, &st) || st.start != p->tasks.start[task] ||
-	       (st.state == 'Z' && st.threads < 2);
+	       np_proc_has_ended(&st);
 }
 
 /* Counters of one that has exited stand still: it was not slowed down. */

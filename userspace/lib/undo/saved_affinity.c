@@ -27,7 +27,7 @@ bool np_saved_still_there(const struct np_saved *r)
 
 	/* A leader that has exited before its other threads can still be restored. */
 	return !np_proc_thread_stat(r->pid, r->tid, &st) && st.start == r->start &&
-	       (st.state != 'Z' || st.threads > 1);
+	       !np_proc_has_ended(&st);
 }
 
 void np_saved_free(struct np_saved *r)
