@@ -14,6 +14,7 @@
 #include "../base/clock.h"
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "mempolicy.h"
 #include "numa_maps.h"
 #include "page_sample.h"
 #include "proc.h"
@@ -57,7 +58,24 @@ static int allocate(struct reader *r, size_t n)
 struct count {
 	const struct np_machine *m;
 	uint64_t *memory, *shm, *file;
+	char policy[NP_MEMORY_LEN]; /* of most pages that may move, by majority vote */
+	int64_t votes;
 };
+
+/* Mappings count too, so that a task without pages has the policy of most of them. */
+static void vote(struct count *c, const struct np_mapping *map)
+{
+	int64_t weight = 1 + (np_mapping_anonymous(map) ? (int64_t)map->total : 0);
+
+	if (!strcmp(c->policy, map->policy))
+		c->votes += weight;
+	else
+		c->votes -= weight;
+	if (c->votes < 0) {
+		snprintf(c->policy, sizeof(c->policy), "%s", map->policy);
+		c->votes = -c->votes;
+	}
+}
 
 static int count_mapping(const struct np_mapping *map, void *arg)
 {
@@ -69,6 +87,7 @@ static int count_mapping(const struct np_mapping *map, void *arg)
 		into[i] += map->pages[c->m->node[i].id];
 		c->shm[i] += shm ? map->pages[c->m->node[i].id] : 0;
 	}
+	vote(c, map);
 	return 0;
 }
 
@@ -97,10 +116,19 @@ static bool sample_pages(struct reader *r, size_t at, pid_t pid)
 static int read_pages(struct reader *r, size_t at, pid_t pid)
 {
 	size_t nodes = r->m->n_nodes;
-	struct count c = { r->m, r->t->pages + at * nodes, r->t->shm_pages + at * nodes,
-			   r->t->file_pages + at * nodes };
+	struct count c = { .m = r->m,
+			   .memory = r->t->pages + at * nodes,
+			   .shm = r->t->shm_pages + at * nodes,
+			   .file = r->t->file_pages + at * nodes };
+	struct np_mapping first = { 0 };
+	int e = 0;
 
-	return sample_pages(r, at, pid) ? 0 : np_mappings(pid, r->m->page_size, count_mapping, &c);
+	if (!sample_pages(r, at, pid))
+		e = np_mappings(pid, r->m->page_size, count_mapping, &c);
+	else if (!np_mapping_first(pid, &first))
+		snprintf(c.policy, sizeof(c.policy), "%s", first.policy);
+	np_mempolicy_chosen(c.policy, r->t->task[at].memory, NP_MEMORY_LEN);
+	return e;
 }
 
 static void add_allowed(const struct np_machine *m, pid_t tid, struct bitmask *mask,

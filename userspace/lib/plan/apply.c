@@ -93,7 +93,8 @@ static bool wanted_memory(const struct np_request *p, size_t i, int *mode, struc
 	const struct np_decision *d = &p->plan.decision[i];
 	const struct np_machine *m = &p->machine;
 
-	if (d->mem == NP_MEM_LEAVE || (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE))
+	if (d->mem == NP_MEM_LEAVE || (p->tasks.task[i].memory[0] && !p->override) ||
+	    (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE))
 		return false;
 	*nodes = numa_bitmask_alloc(NP_MAX_NODES);
 	*mode = MPOL_PREFERRED;

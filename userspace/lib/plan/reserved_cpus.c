@@ -75,13 +75,24 @@ void np_reserved_subtract(const struct np_reserved *p, struct np_machine *m)
 			m->node[m->cpu_node[cpu]].cpus--;
 }
 
-/* Whether the module has set the thread's present CPUs; cpus become those before that. */
-static bool placed_by_module(struct np_reserved *p, pid_t tid, struct bitmask *cpus)
+static const struct np_placements *placements(struct np_reserved *p)
 {
 	if (!p->asked_module && np_placements_read(&p->placements))
 		np_placements_free(&p->placements);
 	p->asked_module = true;
-	return np_placements_to_saved(&p->placements, tid, cpus);
+	return &p->placements;
+}
+
+/* Whether the module has set the thread's present CPUs; cpus become those before that. */
+static bool placed_by_module(struct np_reserved *p, pid_t tid, struct bitmask *cpus)
+{
+	return np_placements_to_saved(placements(p), tid, cpus);
+}
+
+void np_reserved_memory(struct np_reserved *p, pid_t pid, char *memory)
+{
+	if (memory[0])
+		np_placements_to_saved_memory(placements(p), pid, memory);
 }
 
 /*

@@ -35,4 +35,7 @@ void np_reserved_subtract(const struct np_reserved *p, struct np_machine *m);
 enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine *m, pid_t pid,
 				  struct bitmask *cpus);
 
+/* memory, np_task.memory: where numaplace has set that, it becomes the policy from before. */
+void np_reserved_memory(struct np_reserved *p, pid_t pid, char *memory);
+
 #endif

@@ -376,21 +376,42 @@ static void the_reason_says_what_is_kept(void)
 	enum np_pinned pinned = NP_PINNED_TASK;
 	struct np_task_limits c = { .n = 1, .cpus = &cpus, .pinned = &pinned };
 	struct np_decision d = { .reason = "home" };
+	struct np_task t = { 0 };
 
 	numa_bitmask_setbit(cpus, 1);
-	np_task_limits_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &t, false, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "home; its CPUs 1 were chosen for it and are kept");
 	memset(d.reason, 'x', NP_REASON_LEN - 1);
 	pinned = NP_PINNED_THREADS;
-	np_task_limits_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &t, false, &d);
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(d.reason, "x; its threads have CPUs of their own, which are kept"));
 	CU_ASSERT_EQUAL(strlen(d.reason), NP_REASON_LEN - 1);
 	d.reason[0] = '\0';
 	pinned = NP_PINNED_NOT;
-	np_task_limits_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &t, false, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "");
 	numa_bitmask_free(cpus);
+}
+
+static void the_reason_says_which_memory_policy_is_kept(void)
+{
+	const struct np_task t = { .memory = "interleave:0-1" };
+	struct np_task_limits none = { 0 };
+	struct np_decision d = { .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE };
+
+	np_task_limits_explain(&none, 0, &t, true, &d);
+	CU_ASSERT(!d.reason[0] && d.mem == NP_MEM_AUTO);
+	d.pages_to = 0;
+	np_task_limits_explain(&none, 0, &t, true, &d);
+	CU_ASSERT_STRING_EQUAL(d.reason, "its memory policy interleave:0-1 was chosen for it and "
+					 "is replaced (--override)");
+	CU_ASSERT_EQUAL(d.mem, NP_MEM_AUTO);
+	d.reason[0] = '\0';
+	np_task_limits_explain(&none, 0, &t, false, &d);
+	CU_ASSERT_STRING_EQUAL(d.reason,
+			       "its memory policy interleave:0-1 was chosen for it and is kept");
+	CU_ASSERT_EQUAL(d.mem, NP_MEM_LEAVE);
 }
 
 static void tasks_are_excluded_by_number_or_name(void)
@@ -412,6 +433,8 @@ static CU_TestInfo reserved_cpus_tests[] = {
 	{ "what an orphan inherits was not chosen", what_an_orphan_inherits_was_not_chosen },
 	{ "isolated CPUs are kept free", isolated_cpus_are_kept_free },
 	{ "the reason says what is kept", the_reason_says_what_is_kept },
+	{ "the reason says which memory policy is kept",
+	  the_reason_says_which_memory_policy_is_kept },
 	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },
 	CU_TEST_INFO_NULL,
 };
