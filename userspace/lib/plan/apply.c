@@ -140,10 +140,11 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, str
 	struct bitmask *nodes;
 	int e;
 
-	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
-		return r->cpus ? a->how.engine->place(r, err) : 0;
+	/* Undoing the placement of CPUs alone ends that of memory, too. */
 	if (a->how.engine->memory)
 		a->how.engine->memory(r->pid, &step->earlier_mode, &step->earlier_nodes);
+	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
+		return r->cpus ? a->how.engine->place(r, err) : 0;
 	r->mem_nodes = nodes;
 	e = place_with_memory(a, r, err);
 	if (!e) {
