@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ps: tasks, the nodes that they run on and have memory on, and the cost of remote memory. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../lib/files/penalty.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/host/query_pages.h"
-#include "../lib/undo/placements.h"
+#include "../lib/plan/reserved_cpus.h"
 #include "arg_units.h"
 #include "cmd_args.h"
 #include "task_table.h"
@@ -127,16 +128,18 @@ static int choose_node(struct ps_args *a, const struct np_machine *m)
 	return NP_EXIT_OK;
 }
 
-/* The policies that numaplace has set are nobody's choice. */
-static void find_chosen_memory(struct np_tasks *t)
+/* CPUs that no task may be given; policies that numaplace has set are nobody's choice. */
+static int find_reserved(struct np_machine *m, struct np_tasks *t)
 {
-	struct np_placements placements = { 0 };
+	struct np_reserved *reserved = np_reserved_open("");
 
-	if (!np_placements_read(&placements))
-		for (size_t i = 0; i < t->n; i++)
-			np_placements_to_saved_memory(&placements, t->task[i].pid,
-						      t->task[i].memory);
-	np_placements_free(&placements);
+	if (!reserved)
+		return -ENOMEM;
+	np_reserved_subtract(reserved, m);
+	for (size_t i = 0; i < t->n; i++)
+		np_reserved_memory(reserved, t->task[i].pid, t->task[i].memory);
+	np_reserved_close(reserved);
+	return 0;
 }
 
 static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
@@ -153,8 +156,8 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, &err);
 	if (!e)
 		e = np_penalties_apply(t, &err);
-	if (!e)
-		find_chosen_memory(t);
+	if (!e && find_reserved(m, t))
+		e = np_fail(&err, -ENOMEM, "out of memory");
 	if (!e && np_tasks_denied(t, &err))
 		fprintf(stderr, "numaplace: %s\n", err.text);
 	if (!e && !a->walk && np_tasks_were_sampled(t, &err))

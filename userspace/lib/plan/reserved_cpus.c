@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "reserved_cpus.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../engine/affinity.h"
+#include "../host/cgroup.h"
 #include "../host/proc.h"
 #include "../undo/inherited.h"
 #include "../undo/placements.h"
 #include "../undo/saved_affinity.h"
 
 struct np_reserved {
+	const char *root; /* np_reserved_open()'s */
 	struct bitmask *isolated;
 	struct np_placements placements; /* what the module has placed, once it was asked */
 	bool asked_module;
@@ -21,10 +26,12 @@ struct np_reserved {
 	bool open, refused;		/* another process holds it: waited for once */
 };
 
-static void add_list(const char *root, const char *file, struct bitmask *to)
+/* False: there is no such file. */
+static bool add_list(const char *folder, const char *file, struct bitmask *to)
 {
 	struct bitmask *more = numa_bitmask_alloc(NP_MAX_CPUS);
-	char *text = np_read_file_of("%s/sys/devices/system/cpu/%s", root, file);
+	char *text = np_read_file_of("%s/%s", folder, file);
+	bool there = text;
 
 	/* A kernel without such CPUs prints an empty line, or "(null)". */
 	if (text && !np_list_parse_kernel(text, more))
@@ -33,6 +40,43 @@ static void add_list(const char *root, const char *file, struct bitmask *to)
 				numa_bitmask_setbit(to, cpu);
 	free(text);
 	numa_bitmask_free(more);
+	return there;
+}
+
+/* Those of isolated partitions, which before Linux 6.7 only the groups below the root one name. */
+static void add_partitions(const char *group, struct bitmask *to)
+{
+	struct dirent *child;
+	DIR *dir;
+
+	if (add_list(group, "cpuset.cpus.isolated", to))
+		return;
+	dir = opendir(group);
+	while (dir && (child = readdir(dir))) {
+		char path[2 * PATH_MAX], *text;
+
+		snprintf(path, sizeof(path), "%s/%s", group, child->d_name);
+		text = np_read_file_of("%s/cpuset.cpus.partition", path);
+		if (text && !strcmp(text, "isolated\n"))
+			add_list(path, "cpuset.cpus.effective", to);
+		free(text);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void read_isolated(struct np_reserved *p)
+{
+	char folder[PATH_MAX];
+	struct np_err ignored;
+
+	numa_bitmask_clearall(p->isolated);
+	snprintf(folder, sizeof(folder), "%s/sys/devices/system/cpu", p->root);
+	add_list(folder, "isolated", p->isolated);
+	add_list(folder, "nohz_full", p->isolated);
+	snprintf(folder, sizeof(folder), "%s/sys/fs/cgroup", p->root);
+	if (p->root[0] || !np_cgroup_root(folder, sizeof(folder), &ignored))
+		add_partitions(folder, p->isolated);
 }
 
 struct np_reserved *np_reserved_open(const char *root)
@@ -42,8 +86,8 @@ struct np_reserved *np_reserved_open(const char *root)
 	if (!p)
 		return NULL;
 	p->isolated = numa_bitmask_alloc(NP_MAX_CPUS);
-	add_list(root, "isolated", p->isolated);
-	add_list(root, "nohz_full", p->isolated);
+	p->root = root;
+	read_isolated(p);
 	return p;
 }
 
@@ -51,13 +95,14 @@ void np_reserved_refresh(struct np_reserved *p)
 {
 	np_placements_free(&p->placements);
 	p->asked_module = p->refused = false;
+	read_isolated(p);
 }
 
 void np_reserved_close(struct np_reserved *p)
 {
 	if (!p)
 		return;
-	np_reserved_refresh(p);
+	np_placements_free(&p->placements);
 	numa_bitmask_free(p->isolated);
 	free(p);
 }

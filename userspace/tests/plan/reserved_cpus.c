@@ -370,6 +370,29 @@ static void isolated_cpus_are_kept_free(void)
 	fixture_end();
 }
 
+/* Before Linux 6.7 the root group does not name them. */
+static void partitions_are_isolated_too(void)
+{
+	const char *root = fixture_begin();
+	char list[64];
+
+	for (int old = 1; old >= 0; old--) {
+		struct np_reserved *reserved;
+
+		fixture_write("sys/fs/cgroup/rt/cpuset.cpus.partition", "isolated\n");
+		fixture_write("sys/fs/cgroup/rt/cpuset.cpus.effective", "1\n");
+		fixture_write("sys/fs/cgroup/own/cpuset.cpus.partition", "root\n");
+		fixture_write("sys/fs/cgroup/own/cpuset.cpus.effective", "0\n");
+		if (!old)
+			fixture_write("sys/fs/cgroup/cpuset.cpus.isolated", "0-1\n");
+		reserved = np_reserved_open(root);
+		np_list_format(np_reserved_isolated(reserved), list, sizeof(list));
+		CU_ASSERT_STRING_EQUAL(list, old ? "1" : "0-1");
+		np_reserved_close(reserved);
+	}
+	fixture_end();
+}
+
 static void the_reason_says_what_is_kept(void)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -432,6 +455,7 @@ static CU_TestInfo reserved_cpus_tests[] = {
 	{ "what the module has placed was not chosen", what_the_module_has_placed_was_not_chosen },
 	{ "what an orphan inherits was not chosen", what_an_orphan_inherits_was_not_chosen },
 	{ "isolated CPUs are kept free", isolated_cpus_are_kept_free },
+	{ "partitions are isolated too", partitions_are_isolated_too },
 	{ "the reason says what is kept", the_reason_says_what_is_kept },
 	{ "the reason says which memory policy is kept",
 	  the_reason_says_which_memory_policy_is_kept },

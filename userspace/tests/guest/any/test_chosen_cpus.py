@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, remove_group, wait_until
 
 ISOLATED = Path("/sys/devices/system/cpu/isolated")
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
@@ -109,10 +109,35 @@ def test_isolated_cpus_are_given_to_nobody(plain: Tool, start_target, engine: st
     done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, target.pid)
     assert done["isolated"] == "1" and target.cpus() == {"0"}
     text = plain.run("plan", *MAXIMUM_LOCAL, target.pid).stdout
-    assert "CPUs 1 are isolated (isolcpus, nohz_full) and are given to nobody\n" in text
+    assert "CPUs 1 are isolated (isolcpus, nohz_full, partition) and are given to nobody\n" in text
     plain("restore", "--all")
     done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, "--override", target.pid)
     assert done["isolated"] is None and target.cpus() == {NODE_CPUS[0]}
+
+
+@pytest.fixture
+def partition() -> Iterator[None]:
+    """CPU 3 is in an isolated partition, which the kernel names in no file of sysfs."""
+    root, group = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/realtime")
+    (root / "cgroup.subtree_control").write_text("+cpuset")
+    group.mkdir()
+    (group / "cpuset.cpus").write_text("3")
+    (group / "cpuset.cpus.partition").write_text("isolated")
+    assert (group / "cpuset.cpus.partition").read_text() == "isolated\n"
+    yield
+    (group / "cpuset.cpus.partition").write_text("member")
+    remove_group(group)
+
+
+def test_cpus_of_an_isolated_partition_are_given_to_nobody(plain: Tool, start_target, partition: None) -> None:
+    tasks = [start_target(cpus=0, memory=1), start_target(cpus=0, memory=1)]
+    for target in tasks:
+        target.allocate(8)
+        os.sched_setaffinity(target.pid, {0, 1, 2})     # all that is left: nobody's choice
+    done = plain("apply", *MAXIMUM_LOCAL, *(target.pid for target in tasks))
+    assert done["isolated"] == "3" and sorted(d["to"] for d in done["decisions"]) == [0, 1], done
+    assert sorted(cpus for target in tasks for cpus in target.cpus()) == ["0-1", "2"]
+    assert plain("ps", "--sample", 0, tasks[0].pid)["machine"]["nodes"][1]["usable_cpus"] == 1
 
 
 def test_a_saved_plan_overrides_as_it_was_made(plain: Tool, start_target, tmp_path: Path) -> None:
