@@ -19,9 +19,6 @@
 #include "page_sample.h"
 #include "proc.h"
 
-/* A thread counts for where a task runs when it did this share of the busiest one's work. */
-#define BUSY_SHARE 10
-
 /* Many tasks are read by several threads: most of the time goes into the kernel's page walk. */
 #define MAX_READERS    8
 #define WORTH_A_THREAD 64
@@ -150,20 +147,13 @@ static void add_last(struct bitmask *last, int cpu)
 }
 
 /* The CPUs where the threads that did most of the work last ran. */
-static void add_busy_threads(pid_t pid, const pid_t *tids, size_t n, struct bitmask *last)
+static void add_busy_threads(pid_t pid, pid_t *tids, size_t n, struct bitmask *last)
 {
 	struct np_proc_stat *st = calloc(n + 1, sizeof(*st));
-	unsigned long long busiest = 0;
 
-	for (size_t i = 0; st && i < n; i++) {
-		if (np_proc_thread_stat(pid, tids[i], &st[i]))
-			st[i].cpu = -1;
-		else if (st[i].ticks > busiest)
-			busiest = st[i].ticks;
-	}
-	for (size_t i = 0; st && i < n; i++)
-		if (st[i].ticks * BUSY_SHARE >= busiest)
-			add_last(last, st[i].cpu);
+	n = st ? np_proc_busy_threads(pid, tids, n, st) : 0;
+	for (size_t i = 0; i < n; i++)
+		add_last(last, st[i].cpu);
 	free(st);
 }
 

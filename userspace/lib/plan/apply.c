@@ -48,12 +48,16 @@ static bool has_cpus_on(const struct np_request *p, size_t i, int node)
 	return false;
 }
 
-/* True when the task may run on CPUs of another node than it is to, or on none of one of several. */
+/*
+ * True when the task may run on CPUs of another node than it is to, or on none of one of several.
+ * Threads with CPUs of their own are not bound.
+ */
 static bool needs_binding(const struct np_request *p, size_t i)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 
-	if (d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE)
+	if ((d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE) ||
+	    (i < p->limits.n && p->limits.pinned && p->limits.pinned[i] == NP_PINNED_THREADS))
 		return false;
 	for (int node = 0; node < (int)p->machine.n_nodes; node++) {
 		bool has = has_cpus_on(p, i, node), may = runs_on(p, i, node);

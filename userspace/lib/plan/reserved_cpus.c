@@ -223,6 +223,31 @@ static void add_thread(struct np_reserved *p, pid_t pid, pid_t tid, const struct
 		c->all->maskp[i] |= mask->maskp[i];
 }
 
+static void add_threads(struct np_reserved *p, pid_t pid, const pid_t *tids, size_t n,
+			const struct bitmask *allowed, size_t n_words, struct choice *c)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	for (size_t i = 0; i < n; i++)
+		add_thread(p, pid, tids[i], allowed, n_words, mask, c);
+	numa_bitmask_free(mask);
+}
+
+/* Where the threads differ, those that do nothing have no part in where the task is. */
+static void choose_by_busy_threads(struct np_reserved *p, pid_t pid, pid_t *tids, size_t n,
+				   const struct bitmask *allowed, size_t n_words, struct choice *c)
+{
+	struct np_proc_stat *st = calloc(n, sizeof(*st));
+
+	if (!st)
+		return;
+	numa_bitmask_clearall(c->all);
+	c->other = 0;
+	c->differ = true; /* whatever the busy ones have, no thread is bound */
+	add_threads(p, pid, tids, np_proc_busy_threads(pid, tids, n, st), allowed, n_words, c);
+	free(st);
+}
+
 /* cpus becomes what is left. */
 static enum np_pinned judge(const struct choice *c, const struct np_machine *m,
 			    struct bitmask *cpus)
@@ -251,7 +276,6 @@ static void keep_usable(const struct np_reserved *p, const struct np_machine *m,
 enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine *m, pid_t pid,
 				  struct bitmask *cpus)
 {
-	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct choice c = {
 		.first = numa_bitmask_alloc(NP_MAX_CPUS),
 		.all = numa_bitmask_alloc(NP_MAX_CPUS),
@@ -263,14 +287,14 @@ enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine
 	keep_usable(p, m, cpus);
 	if (np_proc_threads(pid, &tids, &n))
 		n = 0;
-	for (size_t i = 0; i < n; i++)
-		add_thread(p, pid, tids[i], cpus, words(m), mask, &c);
+	add_threads(p, pid, tids, n, cpus, words(m), &c);
+	if (c.chosen && (c.other || c.differ))
+		choose_by_busy_threads(p, pid, tids, n, cpus, words(m), &c);
 	if (p->open)
 		np_saved_affinity_keep(&p->state);
 	p->open = false;
 	pinned = judge(&c, m, cpus);
 	free(tids);
-	numa_bitmask_free(mask);
 	numa_bitmask_free(c.first);
 	numa_bitmask_free(c.all);
 	return pinned;

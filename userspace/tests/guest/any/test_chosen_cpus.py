@@ -77,6 +77,22 @@ def test_threads_with_cpus_of_their_own(plain: Tool, start_target, engine: str) 
     assert {tid: os.sched_getaffinity(tid) for tid in chosen} == chosen
 
 
+def test_an_idle_thread_does_not_keep_the_pages_away(plain: Tool, start_target, engine: str) -> None:
+    """The thread that works is bound to node 1, the others, which wait, are bound to nothing."""
+    target = start_target(cpus=0, memory="all")
+    target.allocate(32)
+    assert target.pages()[0] > 8000
+    target.ask("sleepers 2")
+    wait_until(lambda: len(threads(target)) == 3)
+    chosen = {tid: {2, 3} if tid == target.pid else {0, 1, 2, 3} for tid in threads(target)}
+    for tid, cpus in chosen.items():
+        os.sched_setaffinity(tid, cpus)
+    done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, target.pid)
+    assert "its threads have CPUs of their own, which are kept" in done["decisions"][0]["reason"]
+    assert done["decisions"][0]["to"] == 1 and target.pages()[1] > 8000, done
+    assert {tid: os.sched_getaffinity(tid) for tid in chosen} == chosen
+
+
 def test_what_we_have_placed_is_placed_again(plain: Tool, start_target, engine: str) -> None:
     """Also its child, which was born on the CPUs that we gave."""
     target = free(start_target)
