@@ -31,6 +31,7 @@
 #define NP_COMM_LEN   16
 #define NP_REASON_LEN 200
 #define NP_FAULT_LEN  256
+#define NP_MEMORY_LEN 64
 
 /*
  * Changes when a field below means something else. A plug-in that was built with another
@@ -136,6 +137,8 @@ struct np_task {
 	unsigned int
 		group; /* tasks of one number exchange messages; 0: none seen; at most their number */
 	struct np_known messages; /* bytes a second that it writes to others */
+	/* Memory policy that was chosen for most of its pages, "interleave:0-1"; "": none. */
+	char memory[NP_MEMORY_LEN];
 };
 
 /* The memory policy for pages that a task allocates from now on. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ps: tasks, the nodes that they run on and have memory on, and the cost of remote memory. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../lib/files/penalty.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/host/query_pages.h"
+#include "../lib/plan/reserved_cpus.h"
 #include "arg_units.h"
 #include "cmd_args.h"
 #include "task_table.h"
@@ -44,7 +46,7 @@ static const struct argp_option options[] = {
 	{ "columns", KEY_COLUMNS, "LIST", 0,
 	  "Only these, in this order: pid, command, threads, busy, node, local, "
 	  "ipc, mpki, remote (REM/s), penalty, from, shm, pages (one for each node), most (the nodes "
-	  "with the most pages), cpus (all; on more than 8 nodes most for pages)",
+	  "with the most pages), memory (the policy that was chosen), cpus (all; on more than 8 nodes most for pages)",
 	  0 },
 	{ "limit", KEY_LIMIT, "N", 0, "Print the first N only", 0 },
 	{ "busy", 'b', NULL, 0, "Only tasks that ran meanwhile", 0 },
@@ -126,6 +128,20 @@ static int choose_node(struct ps_args *a, const struct np_machine *m)
 	return NP_EXIT_OK;
 }
 
+/* CPUs that no task may be given; policies that numaplace has set are nobody's choice. */
+static int find_reserved(struct np_machine *m, struct np_tasks *t)
+{
+	struct np_reserved *reserved = np_reserved_open("");
+
+	if (!reserved)
+		return -ENOMEM;
+	np_reserved_subtract(reserved, m);
+	for (size_t i = 0; i < t->n; i++)
+		np_reserved_memory(reserved, t->task[i].pid, t->task[i].memory);
+	np_reserved_close(reserved);
+	return 0;
+}
+
 static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
 {
 	struct np_err err;
@@ -140,6 +156,8 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, &err);
 	if (!e)
 		e = np_penalties_apply(t, &err);
+	if (!e && find_reserved(m, t))
+		e = np_fail(&err, -ENOMEM, "out of memory");
 	if (!e && np_tasks_denied(t, &err))
 		fprintf(stderr, "numaplace: %s\n", err.text);
 	if (!e && !a->walk && np_tasks_were_sampled(t, &err))

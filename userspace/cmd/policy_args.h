@@ -24,8 +24,8 @@
 	  "NUMAPLACE_MACHINE_FILE names, else one derived from the distances", 0 }, \
 	{ "sample", 's', "TIME", 0, "watch for so long how many CPUs each task keeps busy; 0: " \
 	  "take it as one (default 200ms)", 0 }, \
-	{ "override", NP_KEY_OVERRIDE, NULL, 0, "Also change CPUs that were chosen for a task (by " \
-	  "itself, taskset, numactl), and use isolated ones (isolcpus, nohz_full)", 0 }
+	{ "override", NP_KEY_OVERRIDE, NULL, 0, "Also change CPUs and memory policies that were " \
+	  "chosen for a task (by itself, taskset, numactl), and use isolated CPUs", 0 }
 
 #define NP_ASSUME_OPTION \
 	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task, or without pid of every one; may be repeated", 0 }

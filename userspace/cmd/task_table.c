@@ -347,6 +347,13 @@ static void print_cpus(const struct np_task_table *v, size_t i, struct text *t)
 	cell(t, " %s", np_list_format(v->t->cpus[i], list, sizeof(list)));
 }
 
+static void print_memory(const struct np_task_table *v, size_t i, struct text *t)
+{
+	const char *memory = v->t->task[i].memory;
+
+	cell(t, "%-14s", memory[0] ? memory : "-");
+}
+
 static const struct column {
 	const char *name, *heading; /* the heading as wide as the cells; NULL: head_pages() */
 	void (*print)(const struct np_task_table *v, size_t task, struct text *t);
@@ -366,6 +373,7 @@ static const struct column {
 	{ "shm", "     SHM", print_shm },
 	{ "pages", NULL, print_pages },
 	{ "most", "NODE:PAGES              ", print_most },
+	{ "memory", "MEMORY        ", print_memory },
 	{ "cpus", " CPUS", print_cpus },
 	/* clang-format on */
 };
@@ -392,7 +400,7 @@ int np_arg_columns(const char *words, struct np_task_table *v)
 			return np_failed(ECANCELED,
 					 "no column \"%.*s\"; there are pid, "
 					 "command, threads, busy, node, local, ipc, mpki, remote, "
-					 "penalty, from, shm, pages, most, cpus",
+					 "penalty, from, shm, pages, most, memory, cpus",
 					 (int)len, word);
 		if (v->n_columns == NP_COLUMNS)
 			return np_failed(ECANCELED, "more columns than there are in \"%s\"", words);

@@ -21,7 +21,7 @@ enum np_sort {
 	NP_SORT_PID,
 };
 
-#define NP_COLUMNS 15
+#define NP_COLUMNS 16
 /* On a machine with more nodes than these there is not a column for each, nor a line in top. */
 #define NP_VIEW_NODES 8
 

@@ -61,7 +61,7 @@ struct np_task_watch_rules {
 	uint64_t min_pages;	   /* that it must have */
 	unsigned int pause; /* intervals for which it stays eligible after it was last busy */
 	bool one_core;	    /* each task is taken to keep one CPU busy */
-	bool override;	    /* of user-set affinities and of isolated CPUs */
+	bool override;	    /* as in struct np_policy_args */
 	double read_budget; /* seconds of CPU time an interval for reading pages */
 };
 

@@ -291,6 +291,13 @@ static int read_group(const struct place *p, size_t n_tasks, struct np_task *tas
 	return e;
 }
 
+static int read_memory(const struct place *p, struct np_task *task)
+{
+	json_t *j = json_object_get(p->object, "memory");
+
+	return j && !json_is_null(j) ? text(p, "memory", task->memory, NP_MEMORY_LEN) : 0;
+}
+
 static int read_accesses(const struct place *p, const struct np_machine *m, struct np_task *task,
 			 double *accesses)
 {
@@ -348,7 +355,7 @@ static int read_task(const struct place *p, const struct np_machine *m, size_t n
 	    (e = read_known(p, "outstanding", 0, &task->outstanding.value,
 			    &task->outstanding.source)) ||
 	    (e = read_known(p, "busy", 0, &task->busy.value, &task->busy.source)) ||
-	    (e = read_group(p, n_tasks, task)) ||
+	    (e = read_group(p, n_tasks, task)) || (e = read_memory(p, task)) ||
 	    (e = read_known(p, "messages", 0, &task->messages.value, &task->messages.source)) ||
 	    (e = read_known(p, "age_s", 0, &task->age_s.value, &task->age_s.source)) ||
 	    (e = read_shared(p, m, task, t->shm_pages + i * m->n_nodes)) ||

@@ -2,6 +2,7 @@
 #include "mempolicy.h"
 
 #include <errno.h>
+#include <numa.h>
 #include <numaif.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,4 +83,35 @@ char *np_mempolicy_format(int mode, const struct bitmask *nodes, char *buf, size
 	else
 		snprintf(buf, len, "%s", name);
 	return buf;
+}
+
+char *np_mempolicy_chosen(const char *printed, char *text, size_t len)
+{
+	static const struct {
+		const char *printed, *name;
+	} other[] = {
+		{ "prefer (many)", "preferred-many" },
+		{ "prefer", "preferred" },
+		{ "weighted interleave", "weighted-interleave" },
+	};
+	size_t mode = strcspn(printed, ":="), known = 0;
+
+	snprintf(text, len, "%s", strchr(printed, ':') ? printed : "");
+	for (size_t i = 0; text[0] && !known && i < sizeof(other) / sizeof(other[0]); i++) {
+		known = strlen(other[i].printed);
+		if (known == mode && !strncmp(printed, other[i].printed, known))
+			snprintf(text, len, "%s%s", other[i].name, printed + known);
+		else
+			known = 0;
+	}
+	return text;
+}
+
+void np_mempolicy_may_hold(const char *policy, struct bitmask *nodes)
+{
+	const char *list = strchr(policy, ':');
+
+	numa_bitmask_clearall(nodes);
+	if (!strncmp(policy, "bind", 4) && list && np_list_parse_kernel(list + 1, nodes))
+		numa_bitmask_clearall(nodes);
 }

@@ -21,4 +21,13 @@ int np_mempolicy_parse(const char *text, const struct np_list_space *space, int 
 /* "bind:0-1". Returns buf. */
 char *np_mempolicy_format(int mode, const struct bitmask *nodes, char *buf, size_t len);
 
+/*
+ * The policy that numa_maps prints, in the words above: "preferred:0" for "prefer:0". "" where
+ * it names no nodes (default, local): nobody has chosen any. Returns text.
+ */
+char *np_mempolicy_chosen(const char *printed, char *text, size_t len);
+
+/* nodes become those that policy "bind:NODES" leaves the pages of a task; none by all others. */
+void np_mempolicy_may_hold(const char *policy, struct bitmask *nodes);
+
 #endif

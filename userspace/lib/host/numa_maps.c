@@ -2,9 +2,11 @@
 #include "numa_maps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proc.h"
 
@@ -85,6 +87,15 @@ static void scale(struct np_mapping *map, uint64_t base_page_size)
 		map->pages[node] *= factor;
 }
 
+/* A policy may hold a blank: "prefer (many):0-1", "weighted interleave:0-1". */
+static size_t policy_length(const char *word)
+{
+	size_t first = strcspn(word, " ");
+	bool blank = !strncmp(word, "prefer (", 8) || !strncmp(word, "weighted ", 9);
+
+	return blank ? first + 1 + strcspn(word + first + 1, " ") : first;
+}
+
 int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mapping *out)
 {
 	char *copy, *save, *word, *end;
@@ -100,9 +111,7 @@ int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mappin
 		word = *end || end == word ? NULL : strtok_r(NULL, "\n", &save);
 	}
 	if (word) {
-		/* A policy may hold a blank: "prefer (many):0-1". */
-		size_t len = !strncmp(word, "prefer (many)", 13) ? 13 + strcspn(word + 13, " ") :
-								   strcspn(word, " ");
+		size_t len = policy_length(word);
 
 		snprintf(out->policy, sizeof(out->policy), "%.*s", (int)len, word);
 		r = 0;
@@ -129,6 +138,24 @@ bool np_mapping_shm(const struct np_mapping *map)
 bool np_mapping_memory(const struct np_mapping *map)
 {
 	return np_mapping_anonymous(map) || np_mapping_shm(map);
+}
+
+int np_mapping_first(pid_t pid, struct np_mapping *map)
+{
+	char path[64], line[128];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/numa_maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, line, sizeof(line) - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return -ESRCH;
+	line[n] = '\0';
+	return np_mapping_parse(line, sysconf(_SC_PAGESIZE), map);
 }
 
 int np_mappings(pid_t pid, uint64_t base_page_size,

@@ -40,6 +40,12 @@ bool np_path_is_shm(const char *path);
 bool np_mapping_anonymous(const struct np_mapping *map);
 
 /*
+ * The address and policy of its first mapping, without a walk over the pages of others. That is
+ * its program, which has the policy of the task. 0, -ESRCH, -ENOMEM or -EINVAL.
+ */
+int np_mapping_first(pid_t pid, struct np_mapping *map);
+
+/*
  * Calls each() for every mapping of pid until it returns non-zero, which is
  * then the result. 0, or -errno (-EACCES: no permission).
  */

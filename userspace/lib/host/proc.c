@@ -19,6 +19,9 @@
 #include "../base/grow.h"
 #include "../base/printable.h"
 
+/* A thread counts for what its task does when it did this share of the busiest one's work. */
+#define BUSY_SHARE 10
+
 /* Bits of the flags field of /proc/PID/stat, the same in every supported kernel. */
 #define FLAG_KTHREAD	    0x00200000ul
 #define FLAG_NO_SETAFFINITY 0x04000000ul
@@ -263,4 +266,24 @@ void np_proc_allow_many_files(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+size_t np_proc_busy_threads(pid_t pid, pid_t *tids, size_t n, struct np_proc_stat *st)
+{
+	unsigned long long busiest = 0;
+	size_t there = 0, busy = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (np_proc_thread_stat(pid, tids[i], &st[there]))
+			continue;
+		busiest = st[there].ticks > busiest ? st[there].ticks : busiest;
+		tids[there++] = tids[i];
+	}
+	for (size_t i = 0; i < there; i++) {
+		if (st[i].ticks * BUSY_SHARE < busiest)
+			continue;
+		tids[busy] = tids[i];
+		st[busy++] = st[i];
+	}
+	return busy;
 }

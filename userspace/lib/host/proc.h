@@ -74,4 +74,10 @@ char *np_read_file(const char *path);
 /* The same of the file whose path this is, as in "/proc/%d/stat". */
 char *np_read_file_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * Keeps in tids those of the n threads of pid that did a tenth of the busiest one's work at least,
+ * in st [n] what they did. Returns how many.
+ */
+size_t np_proc_busy_threads(pid_t pid, pid_t *tids, size_t n, struct np_proc_stat *st);
+
 #endif

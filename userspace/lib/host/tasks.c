@@ -14,12 +14,10 @@
 #include "../base/clock.h"
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "mempolicy.h"
 #include "numa_maps.h"
 #include "page_sample.h"
 #include "proc.h"
-
-/* A thread counts for where a task runs when it did this share of the busiest one's work. */
-#define BUSY_SHARE 10
 
 /* Many tasks are read by several threads: most of the time goes into the kernel's page walk. */
 #define MAX_READERS    8
@@ -57,7 +55,24 @@ static int allocate(struct reader *r, size_t n)
 struct count {
 	const struct np_machine *m;
 	uint64_t *memory, *shm, *file;
+	char policy[NP_MEMORY_LEN]; /* of most pages that may move, by majority vote */
+	int64_t votes;
 };
+
+/* Mappings count too, so that a task without pages has the policy of most of them. */
+static void vote(struct count *c, const struct np_mapping *map)
+{
+	int64_t weight = 1 + (np_mapping_anonymous(map) ? (int64_t)map->total : 0);
+
+	if (!strcmp(c->policy, map->policy))
+		c->votes += weight;
+	else
+		c->votes -= weight;
+	if (c->votes < 0) {
+		snprintf(c->policy, sizeof(c->policy), "%s", map->policy);
+		c->votes = -c->votes;
+	}
+}
 
 static int count_mapping(const struct np_mapping *map, void *arg)
 {
@@ -69,6 +84,7 @@ static int count_mapping(const struct np_mapping *map, void *arg)
 		into[i] += map->pages[c->m->node[i].id];
 		c->shm[i] += shm ? map->pages[c->m->node[i].id] : 0;
 	}
+	vote(c, map);
 	return 0;
 }
 
@@ -97,10 +113,19 @@ static bool sample_pages(struct reader *r, size_t at, pid_t pid)
 static int read_pages(struct reader *r, size_t at, pid_t pid)
 {
 	size_t nodes = r->m->n_nodes;
-	struct count c = { r->m, r->t->pages + at * nodes, r->t->shm_pages + at * nodes,
-			   r->t->file_pages + at * nodes };
+	struct count c = { .m = r->m,
+			   .memory = r->t->pages + at * nodes,
+			   .shm = r->t->shm_pages + at * nodes,
+			   .file = r->t->file_pages + at * nodes };
+	struct np_mapping first = { 0 };
+	int e = 0;
 
-	return sample_pages(r, at, pid) ? 0 : np_mappings(pid, r->m->page_size, count_mapping, &c);
+	if (!sample_pages(r, at, pid))
+		e = np_mappings(pid, r->m->page_size, count_mapping, &c);
+	else if (!np_mapping_first(pid, &first))
+		snprintf(c.policy, sizeof(c.policy), "%s", first.policy);
+	np_mempolicy_chosen(c.policy, r->t->task[at].memory, NP_MEMORY_LEN);
+	return e;
 }
 
 static void add_allowed(const struct np_machine *m, pid_t tid, struct bitmask *mask,
@@ -122,20 +147,13 @@ static void add_last(struct bitmask *last, int cpu)
 }
 
 /* The CPUs where the threads that did most of the work last ran. */
-static void add_busy_threads(pid_t pid, const pid_t *tids, size_t n, struct bitmask *last)
+static void add_busy_threads(pid_t pid, pid_t *tids, size_t n, struct bitmask *last)
 {
 	struct np_proc_stat *st = calloc(n + 1, sizeof(*st));
-	unsigned long long busiest = 0;
 
-	for (size_t i = 0; st && i < n; i++) {
-		if (np_proc_thread_stat(pid, tids[i], &st[i]))
-			st[i].cpu = -1;
-		else if (st[i].ticks > busiest)
-			busiest = st[i].ticks;
-	}
-	for (size_t i = 0; st && i < n; i++)
-		if (st[i].ticks * BUSY_SHARE >= busiest)
-			add_last(last, st[i].cpu);
+	n = st ? np_proc_busy_threads(pid, tids, n, st) : 0;
+	for (size_t i = 0; i < n; i++)
+		add_last(last, st[i].cpu);
 	free(st);
 }
 

@@ -48,12 +48,16 @@ static bool has_cpus_on(const struct np_request *p, size_t i, int node)
 	return false;
 }
 
-/* True when the task may run on CPUs of another node than it is to, or on none of one of several. */
+/*
+ * True when the task may run on CPUs of another node than it is to, or on none of one of several.
+ * Threads with CPUs of their own are not bound.
+ */
 static bool needs_binding(const struct np_request *p, size_t i)
 {
 	const struct np_decision *d = &p->plan.decision[i];
 
-	if (d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE)
+	if ((d->to == NP_NODE_NONE && d->nodes == NP_NODE_NONE) ||
+	    (i < p->limits.n && p->limits.pinned && p->limits.pinned[i] == NP_PINNED_THREADS))
 		return false;
 	for (int node = 0; node < (int)p->machine.n_nodes; node++) {
 		bool has = has_cpus_on(p, i, node), may = runs_on(p, i, node);
@@ -93,7 +97,8 @@ static bool wanted_memory(const struct np_request *p, size_t i, int *mode, struc
 	const struct np_decision *d = &p->plan.decision[i];
 	const struct np_machine *m = &p->machine;
 
-	if (d->mem == NP_MEM_LEAVE || (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE))
+	if (d->mem == NP_MEM_LEAVE || (p->tasks.task[i].memory[0] && !p->override) ||
+	    (d->pages_to == NP_NODE_NONE && d->spread == NP_NODE_NONE))
 		return false;
 	*nodes = numa_bitmask_alloc(NP_MAX_NODES);
 	*mode = MPOL_PREFERRED;
@@ -139,10 +144,11 @@ static int place(struct np_applied *a, size_t i, struct np_place_request *r, str
 	struct bitmask *nodes;
 	int e;
 
-	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
-		return r->cpus ? a->how.engine->place(r, err) : 0;
+	/* Undoing the placement of CPUs alone ends that of memory, too. */
 	if (a->how.engine->memory)
 		a->how.engine->memory(r->pid, &step->earlier_mode, &step->earlier_nodes);
+	if (a->no_memory_policy || !wanted_memory(a->p, i, &r->mem_mode, &nodes))
+		return r->cpus ? a->how.engine->place(r, err) : 0;
 	r->mem_nodes = nodes;
 	e = place_with_memory(a, r, err);
 	if (!e) {

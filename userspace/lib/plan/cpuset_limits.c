@@ -9,6 +9,7 @@
 
 #include "../base/cpulist.h"
 #include "../host/cgroup.h"
+#include "../host/mempolicy.h"
 
 static void set_may(uint8_t *may, const struct np_machine *m, const struct bitmask *cpus,
 		    const struct bitmask *mems)
@@ -61,34 +62,83 @@ int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, st
 			numa_bitmask_setall(mems);
 		set_may(c->may + i * m->n_nodes, m, c->cpus[i], mems);
 		t->task[i].may = c->may + i * m->n_nodes;
+		if (reserved)
+			np_reserved_memory(reserved, pid, t->task[i].memory);
 		if (t->cpus && set_on(c->on + i * m->n_nodes, m, t->cpus[i]))
 			t->task[i].on = c->on + i * m->n_nodes;
 	}
 	numa_bitmask_free(mems);
 	if (sets && !cpusets)
 		np_cpusets_close(sets);
-	if (c->n == t->n && c->may && c->on && c->cpus && c->pinned)
+	if (c->n == t->n && c->may && c->on && c->cpus && c->pinned &&
+	    !(reserved && np_task_limits_keep_memory(c, m, t)))
 		return 0;
 	np_task_limits_free(c);
 	return -ENOMEM;
 }
 
-void np_task_limits_explain(const struct np_task_limits *c, size_t i, struct np_decision *d)
+int np_task_limits_keep_memory(struct np_task_limits *c, const struct np_machine *m,
+			       struct np_tasks *t)
 {
-	char list[64], text[128] = "its threads have CPUs of their own, which are kept";
+	struct bitmask *mems = numa_bitmask_alloc(NP_MAX_NODES);
+	size_t k = m->n_nodes;
+
+	if (!c->may) {
+		c->may = malloc(t->n * k + 1);
+		if (c->may)
+			memset(c->may, NP_MAY_RUN | NP_MAY_HOLD, t->n * k);
+	}
+	for (size_t i = 0; c->may && i < t->n; i++) {
+		if (!t->task[i].memory[0])
+			continue;
+		np_mempolicy_may_hold(t->task[i].memory, mems);
+		for (size_t node = 0; node < k; node++)
+			if (!numa_bitmask_isbitset(mems, (unsigned int)m->node[node].id))
+				c->may[i * k + node] &= (uint8_t)~NP_MAY_HOLD;
+		t->task[i].may = c->may + i * k;
+	}
+	numa_bitmask_free(mems);
+	return c->may ? 0 : -ENOMEM;
+}
+
+/* The limit is what decided: the policy's own words make room for it. */
+static void add_reason(struct np_decision *d, const char *text)
+{
 	size_t at = strlen(d->reason);
 
-	if (i >= c->n || !c->pinned || c->pinned[i] == NP_PINNED_NOT)
-		return;
-	if (c->pinned[i] == NP_PINNED_TASK && !numa_bitmask_weight(c->cpus[i]))
-		snprintf(text, sizeof(text), "its CPUs were chosen for it and are kept");
-	else if (c->pinned[i] == NP_PINNED_TASK)
-		snprintf(text, sizeof(text), "its CPUs %s were chosen for it and are kept",
-			 np_list_format(c->cpus[i], list, sizeof(list)));
-	/* The limit is what decided: the policy's own words make room for it. */
 	if (at + strlen(text) + 2 >= NP_REASON_LEN)
 		at = NP_REASON_LEN - 3 - strlen(text);
 	snprintf(d->reason + at, NP_REASON_LEN - at, "%s%s", at ? "; " : "", text);
+}
+
+static void explain_memory(const struct np_task *t, bool override, struct np_decision *d)
+{
+	bool moves = d->pages_to != NP_NODE_NONE || d->spread != NP_NODE_NONE;
+	char text[NP_REASON_LEN - 4];
+
+	if (!t->memory[0] || (override && (!moves || d->mem == NP_MEM_LEAVE)))
+		return;
+	snprintf(text, sizeof(text), "its memory policy %s was chosen for it and is %s", t->memory,
+		 override ? "replaced (--override)" : "kept");
+	add_reason(d, text);
+	if (!override)
+		d->mem = NP_MEM_LEAVE;
+}
+
+void np_task_limits_explain(const struct np_task_limits *c, size_t i, const struct np_task *t,
+			    bool override, struct np_decision *d)
+{
+	char list[64], text[128] = "its threads have CPUs of their own, which are kept";
+	bool pinned = i < c->n && c->pinned && c->pinned[i] != NP_PINNED_NOT;
+
+	if (pinned && c->pinned[i] == NP_PINNED_TASK && !numa_bitmask_weight(c->cpus[i]))
+		snprintf(text, sizeof(text), "its CPUs were chosen for it and are kept");
+	else if (pinned && c->pinned[i] == NP_PINNED_TASK)
+		snprintf(text, sizeof(text), "its CPUs %s were chosen for it and are kept",
+			 np_list_format(c->cpus[i], list, sizeof(list)));
+	if (pinned)
+		add_reason(d, text);
+	explain_memory(t, override, d);
 }
 
 void np_task_limits_free(struct np_task_limits *c)

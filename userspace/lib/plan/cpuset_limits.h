@@ -18,10 +18,18 @@ int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, st
 			struct np_cpusets *cpusets, struct np_reserved *reserved);
 
 /*
- * Adds to the reason of a decision which user-set affinity of its task is kept; nothing if there is
- * none.
+ * Takes out of np_task.may, which has no row for a described task, the nodes that the memory
+ * policies chosen for the tasks leave no plan: all but those of a strict bind. 0 or -ENOMEM.
  */
-void np_task_limits_explain(const struct np_task_limits *c, size_t i, struct np_decision *d);
+int np_task_limits_keep_memory(struct np_task_limits *c, const struct np_machine *m,
+			       struct np_tasks *t);
+
+/*
+ * Adds to the reason of a decision which user-set affinity and memory policy of its task are kept,
+ * or by override which policy is replaced; nothing if there is none. A policy that is kept is left.
+ */
+void np_task_limits_explain(const struct np_task_limits *c, size_t i, const struct np_task *t,
+			    bool override, struct np_decision *d);
 void np_task_limits_free(struct np_task_limits *c);
 
 #endif

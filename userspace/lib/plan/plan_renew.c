@@ -94,6 +94,7 @@ static bool refresh(struct np_request *p, size_t i)
 		copy_bitmask_to_bitmask(now.cpus[0], p->tasks.cpus[i]);
 		p->tasks.task[i].node = now.task[0].node;
 		p->tasks.task[i].threads = now.task[0].threads;
+		memcpy(p->tasks.task[i].memory, now.task[0].memory, NP_MEMORY_LEN);
 	}
 	np_tasks_free(&now);
 	return same;

@@ -110,7 +110,8 @@ int np_request_ask(struct np_request *p, struct np_err *err)
 	if (e)
 		return np_fail(err, e, "policy %s cannot plan: %s", p->policy->name, strerror(-e));
 	for (size_t i = 0; i < p->plan.n; i++)
-		np_task_limits_explain(&p->limits, i, &p->plan.decision[i]);
+		np_task_limits_explain(&p->limits, i, &p->tasks.task[i], p->override,
+				       &p->plan.decision[i]);
 	e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
 	return e ? np_fail(err, e, "out of memory") : 0;
 }
@@ -216,6 +217,9 @@ int np_request_from(struct np_request *p, const struct np_policy_args *args, con
 		e = np_tasks_assume(&p->tasks, args->assume[i], err);
 	if (!e)
 		e = np_request_check_nodes(&p->machine, err);
+	p->override = args->override;
+	if (!e && !p->override && np_task_limits_keep_memory(&p->limits, &p->machine, &p->tasks))
+		e = np_fail(err, -ENOMEM, "out of memory");
 	if (!e)
 		e = np_request_ask(p, err);
 	if (e)

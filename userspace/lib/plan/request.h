@@ -26,7 +26,7 @@ struct np_policy_args {
 	const char *model;	/* machine file to take the model of; NULL: find one */
 	unsigned int sample_ms; /* 0: every task is taken to keep one CPU busy */
 	bool skip_gone;		/* leave out those that cannot be read (any more) */
-	bool override;		/* of user-set affinities and of isolated CPUs */
+	bool override; /* of user-set affinities and memory policies, and of isolated CPUs */
 };
 
 /* The policy of a plan that was read, where that is not built in. */

@@ -290,7 +290,8 @@ void np_request_print_notes(FILE *out, const struct np_request *p)
 	if (p->boot[0] && np_weights_note(p, text, sizeof(text)))
 		fprintf(out, "%s\n", text);
 	if (p->isolated[0])
-		fprintf(out, "CPUs %s are isolated (isolcpus, nohz_full) and are given to nobody\n",
+		fprintf(out,
+			"CPUs %s are isolated (isolcpus, nohz_full, partition) and are given to nobody\n",
 			p->isolated);
 	if (balancing)
 		fprintf(out, "%s\n", balancing);

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "reserved_cpus.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../engine/affinity.h"
+#include "../host/cgroup.h"
 #include "../host/proc.h"
 #include "../undo/inherited.h"
 #include "../undo/placements.h"
 #include "../undo/saved_affinity.h"
 
 struct np_reserved {
+	const char *root; /* np_reserved_open()'s */
 	struct bitmask *isolated;
 	struct np_placements placements; /* what the module has placed, once it was asked */
 	bool asked_module;
@@ -21,10 +26,12 @@ struct np_reserved {
 	bool open, refused;		/* another process holds it: waited for once */
 };
 
-static void add_list(const char *root, const char *file, struct bitmask *to)
+/* False: there is no such file. */
+static bool add_list(const char *folder, const char *file, struct bitmask *to)
 {
 	struct bitmask *more = numa_bitmask_alloc(NP_MAX_CPUS);
-	char *text = np_read_file_of("%s/sys/devices/system/cpu/%s", root, file);
+	char *text = np_read_file_of("%s/%s", folder, file);
+	bool there = text;
 
 	/* A kernel without such CPUs prints an empty line, or "(null)". */
 	if (text && !np_list_parse_kernel(text, more))
@@ -33,6 +40,43 @@ static void add_list(const char *root, const char *file, struct bitmask *to)
 				numa_bitmask_setbit(to, cpu);
 	free(text);
 	numa_bitmask_free(more);
+	return there;
+}
+
+/* Those of isolated partitions, which before Linux 6.7 only the groups below the root one name. */
+static void add_partitions(const char *group, struct bitmask *to)
+{
+	struct dirent *child;
+	DIR *dir;
+
+	if (add_list(group, "cpuset.cpus.isolated", to))
+		return;
+	dir = opendir(group);
+	while (dir && (child = readdir(dir))) {
+		char path[2 * PATH_MAX], *text;
+
+		snprintf(path, sizeof(path), "%s/%s", group, child->d_name);
+		text = np_read_file_of("%s/cpuset.cpus.partition", path);
+		if (text && !strcmp(text, "isolated\n"))
+			add_list(path, "cpuset.cpus.effective", to);
+		free(text);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void read_isolated(struct np_reserved *p)
+{
+	char folder[PATH_MAX];
+	struct np_err ignored;
+
+	numa_bitmask_clearall(p->isolated);
+	snprintf(folder, sizeof(folder), "%s/sys/devices/system/cpu", p->root);
+	add_list(folder, "isolated", p->isolated);
+	add_list(folder, "nohz_full", p->isolated);
+	snprintf(folder, sizeof(folder), "%s/sys/fs/cgroup", p->root);
+	if (p->root[0] || !np_cgroup_root(folder, sizeof(folder), &ignored))
+		add_partitions(folder, p->isolated);
 }
 
 struct np_reserved *np_reserved_open(const char *root)
@@ -42,8 +86,8 @@ struct np_reserved *np_reserved_open(const char *root)
 	if (!p)
 		return NULL;
 	p->isolated = numa_bitmask_alloc(NP_MAX_CPUS);
-	add_list(root, "isolated", p->isolated);
-	add_list(root, "nohz_full", p->isolated);
+	p->root = root;
+	read_isolated(p);
 	return p;
 }
 
@@ -51,13 +95,14 @@ void np_reserved_refresh(struct np_reserved *p)
 {
 	np_placements_free(&p->placements);
 	p->asked_module = p->refused = false;
+	read_isolated(p);
 }
 
 void np_reserved_close(struct np_reserved *p)
 {
 	if (!p)
 		return;
-	np_reserved_refresh(p);
+	np_placements_free(&p->placements);
 	numa_bitmask_free(p->isolated);
 	free(p);
 }
@@ -75,13 +120,24 @@ void np_reserved_subtract(const struct np_reserved *p, struct np_machine *m)
 			m->node[m->cpu_node[cpu]].cpus--;
 }
 
-/* Whether the module has set the thread's present CPUs; cpus become those before that. */
-static bool placed_by_module(struct np_reserved *p, pid_t tid, struct bitmask *cpus)
+static const struct np_placements *placements(struct np_reserved *p)
 {
 	if (!p->asked_module && np_placements_read(&p->placements))
 		np_placements_free(&p->placements);
 	p->asked_module = true;
-	return np_placements_to_saved(&p->placements, tid, cpus);
+	return &p->placements;
+}
+
+/* Whether the module has set the thread's present CPUs; cpus become those before that. */
+static bool placed_by_module(struct np_reserved *p, pid_t tid, struct bitmask *cpus)
+{
+	return np_placements_to_saved(placements(p), tid, cpus);
+}
+
+void np_reserved_memory(struct np_reserved *p, pid_t pid, char *memory)
+{
+	if (memory[0])
+		np_placements_to_saved_memory(placements(p), pid, memory);
 }
 
 /*
@@ -167,6 +223,31 @@ static void add_thread(struct np_reserved *p, pid_t pid, pid_t tid, const struct
 		c->all->maskp[i] |= mask->maskp[i];
 }
 
+static void add_threads(struct np_reserved *p, pid_t pid, const pid_t *tids, size_t n,
+			const struct bitmask *allowed, size_t n_words, struct choice *c)
+{
+	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
+
+	for (size_t i = 0; i < n; i++)
+		add_thread(p, pid, tids[i], allowed, n_words, mask, c);
+	numa_bitmask_free(mask);
+}
+
+/* Where the threads differ, those that do nothing have no part in where the task is. */
+static void choose_by_busy_threads(struct np_reserved *p, pid_t pid, pid_t *tids, size_t n,
+				   const struct bitmask *allowed, size_t n_words, struct choice *c)
+{
+	struct np_proc_stat *st = calloc(n, sizeof(*st));
+
+	if (!st)
+		return;
+	numa_bitmask_clearall(c->all);
+	c->other = 0;
+	c->differ = true; /* whatever the busy ones have, no thread is bound */
+	add_threads(p, pid, tids, np_proc_busy_threads(pid, tids, n, st), allowed, n_words, c);
+	free(st);
+}
+
 /* cpus becomes what is left. */
 static enum np_pinned judge(const struct choice *c, const struct np_machine *m,
 			    struct bitmask *cpus)
@@ -195,7 +276,6 @@ static void keep_usable(const struct np_reserved *p, const struct np_machine *m,
 enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine *m, pid_t pid,
 				  struct bitmask *cpus)
 {
-	struct bitmask *mask = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct choice c = {
 		.first = numa_bitmask_alloc(NP_MAX_CPUS),
 		.all = numa_bitmask_alloc(NP_MAX_CPUS),
@@ -207,14 +287,14 @@ enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine
 	keep_usable(p, m, cpus);
 	if (np_proc_threads(pid, &tids, &n))
 		n = 0;
-	for (size_t i = 0; i < n; i++)
-		add_thread(p, pid, tids[i], cpus, words(m), mask, &c);
+	add_threads(p, pid, tids, n, cpus, words(m), &c);
+	if (c.chosen && (c.other || c.differ))
+		choose_by_busy_threads(p, pid, tids, n, cpus, words(m), &c);
 	if (p->open)
 		np_saved_affinity_keep(&p->state);
 	p->open = false;
 	pinned = judge(&c, m, cpus);
 	free(tids);
-	numa_bitmask_free(mask);
 	numa_bitmask_free(c.first);
 	numa_bitmask_free(c.all);
 	return pinned;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * CPUs that plans leave alone: user-set affinity of tasks, and isolated CPUs
- * (isolcpus, nohz_full).
+ * (isolcpus, nohz_full, isolated cpuset partitions).
  */
 #ifndef NUMAPLACE_LIB_RESERVED_CPUS_H
 #define NUMAPLACE_LIB_RESERVED_CPUS_H
@@ -12,12 +12,12 @@
 #include "../host/topology.h"
 #include "task_limits.h"
 
-/* A reader for many tasks. root: of /sys, "" but in tests. NULL without memory. */
+/* A reader for many tasks. root: of /sys, "" but in tests; kept. NULL without memory. */
 struct np_reserved;
 struct np_reserved *np_reserved_open(const char *root);
 void np_reserved_close(struct np_reserved *p);
 
-/* For another moment: placements by numaplace are looked up again. */
+/* For another moment: isolated CPUs and placements by numaplace are looked up again. */
 void np_reserved_refresh(struct np_reserved *p);
 
 /* The isolated CPUs; empty where there are none. */
@@ -34,5 +34,8 @@ void np_reserved_subtract(const struct np_reserved *p, struct np_machine *m);
  */
 enum np_pinned np_reserved_narrow(struct np_reserved *p, const struct np_machine *m, pid_t pid,
 				  struct bitmask *cpus);
+
+/* memory, np_task.memory: where numaplace has set that, it becomes the policy from before. */
+void np_reserved_memory(struct np_reserved *p, pid_t pid, char *memory);
 
 #endif

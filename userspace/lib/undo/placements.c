@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/cpulist.h"
 #include "../base/error.h"
 #include "../base/grow.h"
 #include "../base/record.h"
+#include "../host/mempolicy.h"
 #include "../host/module_files.h"
 
 /* The list of CPUs of that key, or NULL: it has none. */
@@ -44,6 +46,8 @@ static int add(struct np_placements *p, const char *line)
 		placement_free(&placement);
 		return -ENOMEM;
 	}
+	np_record_get(line, "mem", placement.memory, sizeof(placement.memory));
+	np_record_get(line, "saved_mem", placement.saved_memory, sizeof(placement.saved_memory));
 	placement.tid = (pid_t)tid;
 	placement.pid = (pid_t)pid;
 	p->placement[p->n++] = placement;
@@ -109,4 +113,12 @@ bool np_placements_to_saved(const struct np_placements *p, pid_t tid, struct bit
 		return false;
 	copy_bitmask_to_bitmask(placement->saved, cpus);
 	return true;
+}
+
+void np_placements_to_saved_memory(const struct np_placements *p, pid_t pid, char *memory)
+{
+	const struct np_placement *placement = np_placements_find(p, pid);
+
+	if (placement && !strcmp(placement->memory, memory))
+		np_mempolicy_chosen(placement->saved_memory, memory, NP_MEMORY_LEN);
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../../../policies/policy.h"
 #include "../base/error.h"
 #include "state_file.h"
 
@@ -20,6 +21,8 @@ struct np_placement {
 	pid_t tid, pid; /* the thread and its process */
 	/* CPUs that the module has set, and those before; NULL where it has set none. */
 	struct bitmask *set, *saved;
+	/* Memory policy that it has set, and that before; "-" where it has set none. */
+	char memory[NP_MEMORY_LEN], saved_memory[NP_MEMORY_LEN];
 };
 
 /* Threads that the module has placed, in order of tid; none where there is no module. */
@@ -50,5 +53,8 @@ const struct np_placement *np_placements_find(const struct np_placements *p, pid
  * true.
  */
 bool np_placements_to_saved(const struct np_placements *p, pid_t tid, struct bitmask *cpus);
+
+/* The same of memory, np_task.memory of the process. */
+void np_placements_to_saved_memory(const struct np_placements *p, pid_t pid, char *memory);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../../../policies/policy.h"
 #include "../../lib/base/error.h"
 #include "../../lib/host/mempolicy.h"
 #include "../fixture.h"
@@ -157,6 +158,33 @@ static void parses_memory_policies(void)
 	free_space(&s);
 }
 
+static void names_the_policies_that_numa_maps_prints(void)
+{
+	static const struct {
+		const char *printed, *name, *nodes;
+	} cases[] = {
+		{ "default", "", "" },
+		{ "local", "", "" },
+		{ "bind:0-1", "bind:0-1", "0-1" },
+		{ "bind=static:1", "bind=static:1", "1" },
+		{ "prefer:1", "preferred:1", "" },
+		{ "prefer (many):0,2", "preferred-many:0,2", "" },
+		{ "interleave=relative:0-1", "interleave=relative:0-1", "" },
+		{ "weighted interleave:0-1", "weighted-interleave:0-1", "" },
+	};
+	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES);
+	char name[NP_MEMORY_LEN], list[NP_LIST_LEN];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		np_mempolicy_chosen(cases[i].printed, name, sizeof(name));
+		CU_ASSERT_STRING_EQUAL(name, cases[i].name);
+		np_mempolicy_may_hold(name, nodes);
+		np_list_format(nodes, list, sizeof(list));
+		CU_ASSERT_STRING_EQUAL(list, cases[i].nodes);
+	}
+	numa_bitmask_free(nodes);
+}
+
 static void refuses_bad_memory_policies(void)
 {
 	static const char *const bad[] = { "",	      ":",	 "bind",      "bind:",
@@ -184,6 +212,7 @@ static CU_TestInfo list_tests[] = {
 	{ "reads what the kernel prints", reads_what_the_kernel_prints },
 	{ "cuts a list that does not fit", cuts_a_list_that_does_not_fit },
 	{ "parses memory policies", parses_memory_policies },
+	{ "names the policies that numa_maps prints", names_the_policies_that_numa_maps_prints },
 	{ "refuses bad memory policies", refuses_bad_memory_policies },
 	CU_TEST_INFO_NULL,
 };

@@ -32,7 +32,7 @@ static const char good[] =
 	" 'local_access': {'value': null, 'source': 'unknown'}, 'not_counted_because': null,"
 	" 'outstanding': {'value': 4.5, 'source': 'counters'},"
 	" 'busy': {'value': 1.5, 'source': 'kernel'}, 'group': 1,"
-	" 'messages': {'value': 3e6, 'source': 'kernel'},"
+	" 'messages': {'value': 3e6, 'source': 'kernel'}, 'memory': 'bind:0,2',"
 	" 'age_s': {'value': 12.5, 'source': 'kernel'}, 'shared_pages': 17,"
 	" 'writes': {'value': 0.25, 'source': 'counters'}, 'accesses': {'0': 2e7, '2': 0.0},"
 	" 'mpki': {'value': null, 'source': 'unknown'}}]}";
@@ -88,6 +88,7 @@ static void reads_what_it_says(void)
 	CU_ASSERT_EQUAL(s.tasks.task[0].shared_pages, 17);
 	CU_ASSERT(s.tasks.task[0].busy.value == 1.5 && s.tasks.task[0].group == 1 &&
 		  s.tasks.task[0].messages.value == 3e6);
+	CU_ASSERT_STRING_EQUAL(s.tasks.task[0].memory, "bind:0,2");
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].writes.value, 0.25, 1e-9);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s.tasks.task[0].accesses);
 	CU_ASSERT(s.tasks.task[0].accesses[0] == 2e7 && s.tasks.task[0].accesses[1] == 0);

@@ -112,6 +112,12 @@ class Target(TargetProcess):
                 pass
         return found
 
+    def set_deadline(self) -> None:
+        """The kernel grants its bandwidth for all CPUs, and refuses fewer."""
+        os.sched_setaffinity(self.pid, range(4))
+        subprocess.run(["chrt", "--deadline", "--sched-runtime", "1000000", "--sched-deadline", "10000000",
+                        "--sched-period", "10000000", "-p", "0", str(self.pid)], check=True)
+
     def end(self) -> None:
         if self.process.returncode is None:
             os.killpg(self.pid, signal.SIGKILL)     # with the child that it may have

@@ -94,6 +94,9 @@ static void policies_and_empty_mappings(void)
 
 	CU_ASSERT_STRING_EQUAL(map.policy, "prefer (many):0-1");
 	CU_ASSERT_EQUAL(map.total, 3);
+	map = parsed("7ffd00 weighted interleave:0-1 anon=3 N1=3\n");
+	CU_ASSERT_STRING_EQUAL(map.policy, "weighted interleave:0-1");
+	CU_ASSERT_EQUAL(map.total, 3);
 	map = parsed("7ffd00 interleave:0-1");
 	CU_ASSERT_STRING_EQUAL(map.policy, "interleave:0-1");
 	CU_ASSERT_EQUAL(map.total, 0);

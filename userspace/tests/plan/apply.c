@@ -430,6 +430,41 @@ static void clean_file_cache_counts_as_room(void)
 	CU_ASSERT_EQUAL(np_reclaimable_cache(""), 0);
 }
 
+static int memory_of_an_earlier_placement(pid_t pid, int *mode, struct bitmask **nodes)
+{
+	(void)pid;
+	*mode = MPOL_INTERLEAVE;
+	*nodes = numa_bitmask_alloc(NP_MAX_NODES);
+	numa_bitmask_setbit(*nodes, 0);
+	numa_bitmask_setbit(*nodes, 1);
+	return 0;
+}
+
+/* The module's undo ends every placement: the memory policy of an earlier one is given back. */
+static void rollback_of_cpus_keeps_an_earlier_memory_policy(void)
+{
+	struct np_engine_ops module = engine;
+	const struct np_apply_how how = { .engine = &module, .stop = &stop };
+	struct plan_fixture f;
+
+	module.memory = memory_of_an_earlier_placement;
+	plan_fixture_init(&f, 1000, 1000);
+	for (int i = 0; i < 2; i++) {
+		plan_fixture_start(&f, 1, 0, 0, 500);
+		f.decision[i].pages_to = NP_NODE_NONE;
+		f.decision[i].pages_to_move = 0;
+	}
+	plan_fixture_own_cpus(&f);
+	f.cpus[0]->maskp[0] |= 0xc;
+	f.cpus[1]->maskp[0] |= 0xc;
+	plan_fixture_order(&f);
+	engine_reset(&f, 2, -EBUSY, true);
+	CU_ASSERT_EQUAL(np_apply(&applied, &f.p, &how, &err), -EBUSY);
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "undo 0; place 0 cpus="));
+	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, " mem=0-1; "));
+	finish(&f);
+}
+
 static CU_TestInfo apply_tests[] = {
 	{ "places all, then moves", places_all_then_moves },
 	{ "makes room first", makes_room_first },
@@ -446,6 +481,8 @@ static CU_TestInfo apply_tests[] = {
 	{ "a failed move is rolled back", failed_move_is_rolled_back },
 	{ "pages that cannot go back stay noted", pages_that_cannot_go_back_stay_noted },
 	{ "rollback keeps an earlier placement", rollback_keeps_an_earlier_placement },
+	{ "rollback of CPUs keeps an earlier memory policy",
+	  rollback_of_cpus_keeps_an_earlier_memory_policy },
 	{ "a first placement that fails is left", a_first_placement_that_fails_is_left },
 	{ "exited and reused pids are skipped", exited_and_reused_pids_are_skipped },
 	{ "exits while it is placed or moved", exits_while_it_is_placed_or_moved },

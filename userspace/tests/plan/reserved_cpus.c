@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../lib/base/cpulist.h"
@@ -172,6 +173,13 @@ static void held_state_is_waited_for_once(void)
 	fixture_end();
 }
 
+/* Until it has done more than ten times the work of a thread that only waits. */
+static void work(void)
+{
+	while (clock() < CLOCKS_PER_SEC / 10)
+		;
+}
+
 static void threads_with_cpus_of_their_own_are_left(void)
 {
 	const char *root = fixture_begin();
@@ -187,8 +195,9 @@ static void threads_with_cpus_of_their_own_are_left(void)
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_here, &barrier), 0);
 		pthread_barrier_wait(&barrier);
 		pin_to(getpid(), 0);
+		work();
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_THREADS);
-		CU_ASSERT_STRING_EQUAL(list, "");
+		CU_ASSERT_STRING_EQUAL(list, "0"); /* the other thread does nothing */
 		sched_setaffinity(0, sizeof(before), &before);
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_THREADS);
 		CU_ASSERT_STRING_EQUAL(list, "");
@@ -370,27 +379,71 @@ static void isolated_cpus_are_kept_free(void)
 	fixture_end();
 }
 
+/* Before Linux 6.7 the root group does not name them. */
+static void partitions_are_isolated_too(void)
+{
+	const char *root = fixture_begin();
+	char list[64];
+
+	for (int old = 1; old >= 0; old--) {
+		struct np_reserved *reserved;
+
+		fixture_write("sys/fs/cgroup/rt/cpuset.cpus.partition", "isolated\n");
+		fixture_write("sys/fs/cgroup/rt/cpuset.cpus.effective", "1\n");
+		fixture_write("sys/fs/cgroup/own/cpuset.cpus.partition", "root\n");
+		fixture_write("sys/fs/cgroup/own/cpuset.cpus.effective", "0\n");
+		if (!old)
+			fixture_write("sys/fs/cgroup/cpuset.cpus.isolated", "0-1\n");
+		reserved = np_reserved_open(root);
+		np_list_format(np_reserved_isolated(reserved), list, sizeof(list));
+		CU_ASSERT_STRING_EQUAL(list, old ? "1" : "0-1");
+		np_reserved_close(reserved);
+	}
+	fixture_end();
+}
+
 static void the_reason_says_what_is_kept(void)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	enum np_pinned pinned = NP_PINNED_TASK;
 	struct np_task_limits c = { .n = 1, .cpus = &cpus, .pinned = &pinned };
 	struct np_decision d = { .reason = "home" };
+	struct np_task t = { 0 };
 
 	numa_bitmask_setbit(cpus, 1);
-	np_task_limits_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &t, false, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "home; its CPUs 1 were chosen for it and are kept");
 	memset(d.reason, 'x', NP_REASON_LEN - 1);
 	pinned = NP_PINNED_THREADS;
-	np_task_limits_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &t, false, &d);
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(d.reason, "x; its threads have CPUs of their own, which are kept"));
 	CU_ASSERT_EQUAL(strlen(d.reason), NP_REASON_LEN - 1);
 	d.reason[0] = '\0';
 	pinned = NP_PINNED_NOT;
-	np_task_limits_explain(&c, 0, &d);
+	np_task_limits_explain(&c, 0, &t, false, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "");
 	numa_bitmask_free(cpus);
+}
+
+static void the_reason_says_which_memory_policy_is_kept(void)
+{
+	const struct np_task t = { .memory = "interleave:0-1" };
+	struct np_task_limits none = { 0 };
+	struct np_decision d = { .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE };
+
+	np_task_limits_explain(&none, 0, &t, true, &d);
+	CU_ASSERT(!d.reason[0] && d.mem == NP_MEM_AUTO);
+	d.pages_to = 0;
+	np_task_limits_explain(&none, 0, &t, true, &d);
+	CU_ASSERT_STRING_EQUAL(d.reason, "its memory policy interleave:0-1 was chosen for it and "
+					 "is replaced (--override)");
+	CU_ASSERT_EQUAL(d.mem, NP_MEM_AUTO);
+	d.reason[0] = '\0';
+	np_task_limits_explain(&none, 0, &t, false, &d);
+	CU_ASSERT_STRING_EQUAL(d.reason,
+			       "its memory policy interleave:0-1 was chosen for it and is kept");
+	CU_ASSERT_EQUAL(d.mem, NP_MEM_LEAVE);
 }
 
 static void tasks_are_excluded_by_number_or_name(void)
@@ -411,7 +464,10 @@ static CU_TestInfo reserved_cpus_tests[] = {
 	{ "what the module has placed was not chosen", what_the_module_has_placed_was_not_chosen },
 	{ "what an orphan inherits was not chosen", what_an_orphan_inherits_was_not_chosen },
 	{ "isolated CPUs are kept free", isolated_cpus_are_kept_free },
+	{ "partitions are isolated too", partitions_are_isolated_too },
 	{ "the reason says what is kept", the_reason_says_what_is_kept },
+	{ "the reason says which memory policy is kept",
+	  the_reason_says_which_memory_policy_is_kept },
 	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },
 	CU_TEST_INFO_NULL,
 };

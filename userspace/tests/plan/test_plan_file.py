@@ -68,6 +68,25 @@ def test_spreads_are_kept_with_their_order(snapshot: Path, tmp_path: Path) -> No
     assert shown["decisions"] == made["decisions"] and shown["unordered"] == 0
 
 
+@pytest.mark.parametrize(("policy", "memory", "mem", "pages"), [
+    ("remote", "interleave:0-1", "leave", 0), ("remote", "bind:0", "leave", 0), ("remote", "bind:0-1", "leave", 64),
+    ("interleave", "preferred:0", "leave", 0), ("interleave", "bind:0-1", "leave", 32), ("remote", None, "auto", 64)])
+def test_a_chosen_memory_policy_is_kept(snapshot: Path, policy: str, memory: str | None, mem: str, pages: int) -> None:
+    """The pages of a strict bind stay on its nodes, those of other policies where they are."""
+    described = json.loads(snapshot.read_text())
+    described["tasks"][0]["memory"] = memory
+    snapshot.write_text(json.dumps(described))
+    words = ("-p", policy, *(("-o", "move=pages") if policy == "remote" else ()), "--snapshot", snapshot)
+    kept = plan(*words)["decisions"][0]
+    assert (kept["mem"], kept["pages_to_move"]) == (mem, pages * MIB_PAGES), kept
+    if memory:
+        said = f"its memory policy {memory} was chosen for it and is "
+        assert said + "kept" in kept["reason"]
+        taken = plan("--override", *words)["decisions"][0]
+        assert said + "replaced (--override)" in taken["reason"] and taken["pages_to_move"] > 0
+        assert plan("--override", *words)["tasks"][0]["memory"] == memory
+
+
 def test_options_stand_behind_the_policy_s_name(snapshot: Path, crowded: Path) -> None:
     """`-p NAME:O=V,..` is `-p NAME -o O=V ..`; a -o that follows has the last word."""
     def asked(*words: object) -> dict:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, remove_group, wait_until
 
 ISOLATED = Path("/sys/devices/system/cpu/isolated")
 BALANCING = Path("/proc/sys/kernel/numa_balancing")
@@ -77,6 +77,22 @@ def test_threads_with_cpus_of_their_own(plain: Tool, start_target, engine: str) 
     assert {tid: os.sched_getaffinity(tid) for tid in chosen} == chosen
 
 
+def test_an_idle_thread_does_not_keep_the_pages_away(plain: Tool, start_target, engine: str) -> None:
+    """The thread that works is bound to node 1, the others, which wait, are bound to nothing."""
+    target = start_target(cpus=0, memory="all")
+    target.allocate(32)
+    assert target.pages()[0] > 8000
+    target.ask("sleepers 2")
+    wait_until(lambda: len(threads(target)) == 3)
+    chosen = {tid: {2, 3} if tid == target.pid else {0, 1, 2, 3} for tid in threads(target)}
+    for tid, cpus in chosen.items():
+        os.sched_setaffinity(tid, cpus)
+    done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, target.pid)
+    assert "its threads have CPUs of their own, which are kept" in done["decisions"][0]["reason"]
+    assert done["decisions"][0]["to"] == 1 and target.pages()[1] > 8000, done
+    assert {tid: os.sched_getaffinity(tid) for tid in chosen} == chosen
+
+
 def test_what_we_have_placed_is_placed_again(plain: Tool, start_target, engine: str) -> None:
     """Also its child, which was born on the CPUs that we gave."""
     target = free(start_target)
@@ -90,7 +106,7 @@ def test_what_we_have_placed_is_placed_again(plain: Tool, start_target, engine: 
     child.pid = int(Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text())
     for task in (child, target):
         reason = plain("plan", *MAXIMUM_LOCAL, task.pid)["decisions"][0]["reason"]
-        assert "chosen" not in reason and "of their own" not in reason
+        assert "CPUs" not in reason
     plain("restore", "--all")
     assert target.cpus() == child.cpus() == {"0-3"}
 
@@ -109,10 +125,35 @@ def test_isolated_cpus_are_given_to_nobody(plain: Tool, start_target, engine: st
     done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, target.pid)
     assert done["isolated"] == "1" and target.cpus() == {"0"}
     text = plain.run("plan", *MAXIMUM_LOCAL, target.pid).stdout
-    assert "CPUs 1 are isolated (isolcpus, nohz_full) and are given to nobody\n" in text
+    assert "CPUs 1 are isolated (isolcpus, nohz_full, partition) and are given to nobody\n" in text
     plain("restore", "--all")
     done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, "--override", target.pid)
     assert done["isolated"] is None and target.cpus() == {NODE_CPUS[0]}
+
+
+@pytest.fixture
+def partition() -> Iterator[None]:
+    """CPU 3 is in an isolated partition, which the kernel names in no file of sysfs."""
+    root, group = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/realtime")
+    (root / "cgroup.subtree_control").write_text("+cpuset")
+    group.mkdir()
+    (group / "cpuset.cpus").write_text("3")
+    (group / "cpuset.cpus.partition").write_text("isolated")
+    assert (group / "cpuset.cpus.partition").read_text() == "isolated\n"
+    yield
+    (group / "cpuset.cpus.partition").write_text("member")
+    remove_group(group)
+
+
+def test_cpus_of_an_isolated_partition_are_given_to_nobody(plain: Tool, start_target, partition: None) -> None:
+    tasks = [start_target(cpus=0, memory=1), start_target(cpus=0, memory=1)]
+    for target in tasks:
+        target.allocate(8)
+        os.sched_setaffinity(target.pid, {0, 1, 2})     # all that is left: nobody's choice
+    done = plain("apply", *MAXIMUM_LOCAL, *(target.pid for target in tasks))
+    assert done["isolated"] == "3" and sorted(d["to"] for d in done["decisions"]) == [0, 1], done
+    assert sorted(cpus for target in tasks for cpus in target.cpus()) == ["0-1", "2"]
+    assert plain("ps", "--sample", 0, tasks[0].pid)["machine"]["nodes"][1]["usable_cpus"] == 1
 
 
 def test_a_saved_plan_overrides_as_it_was_made(plain: Tool, start_target, tmp_path: Path) -> None:

@@ -215,11 +215,8 @@ def test_restore_after_apply_was_killed(tool: Tool, start_target, engine: str) -
 
 
 def test_failed_step_rolls_back(tool: Tool, start_target, engine: str) -> None:
-    """The second task has a deadline: the kernel granted its bandwidth for all CPUs, and refuses fewer."""
     free, strict = away(start_target), away(start_target)
-    os.sched_setaffinity(strict.pid, range(4))
-    subprocess.run(["chrt", "--deadline", "--sched-runtime", "1000000", "--sched-deadline", "10000000",
-                    "--sched-period", "10000000", "-p", "0", str(strict.pid)], check=True)
+    strict.set_deadline()
     status, error = fails_with_table(tool, "apply", "--policy", "maximum-local", "--sample", 0,
                                      "--engine", engine, free.pid, strict.pid)
     assert status == 1 and str(strict.pid) in error and "undone" in error

@@ -136,6 +136,44 @@ def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_
     assert pages[0] >= 0.99 * (pages[0] + pages[1])
 
 
+CPUS_AND_PAGES = """#!/usr/bin/python3
+import json, sys
+answer = json.load(sys.stdin)
+for decision, key in zip(answer["decisions"], ("to", "pages_to")):     # of none when it is asked about itself
+    decision[key] = 1
+json.dump(answer, sys.stdout)
+"""
+
+
+@pytest.mark.parametrize("end", ["failed", "interrupted"])
+def test_undo_of_cpus_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_target, tmp_path: Path,
+                                                                      module: None, end: str) -> None:
+    """The plan has CPUs only for the first task; the second, of a deadline or with slow pages, ends it."""
+    target, other = start_target(cpus=1, memory=1), away(start_target, 64)
+    target.allocate(8)
+    tool("place", target.pid, "--interleave", "0-1")
+    tool("place", target.pid, "--cpus", "0-1")
+    words = ["--policy", "maximum-local", "-o", "pages=stay"]
+    if end == "failed":
+        other.set_deadline()
+    else:
+        program = tmp_path / "policy"
+        program.write_text(CPUS_AND_PAGES)
+        program.chmod(0o755)
+        words = ["--policy", f"exec:{program}", "--policy-timeout", "120", "--rate", "4"]
+    apply = subprocess.Popen([TOOL, "apply", "--override", *words, "--sample", "0", str(target.pid), str(other.pid)],
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if end == "interrupted":
+        wait_until(lambda: other.pages()[1] > 100 or apply.poll() is not None)
+        assert apply.poll() is None and target.cpus() == {NODE_CPUS[1]}, apply.communicate()
+        apply.send_signal(signal.SIGINT)
+    _, errors = apply.communicate(timeout=120)
+    assert apply.returncode == 1 and "undone" in errors, errors
+    assert (target.policy(), target.cpus()) == ("interleave:0-1", {"0-1"})
+    tool("restore", "--all")
+    assert (target.policy(), target.cpus()) == ("bind:1", {NODE_CPUS[1]})
+
+
 def test_no_right_to_touch_a_task(tool: Tool, start_target, nobody: dict, module: None) -> None:
     target = away(start_target, 1)
     before = target.pages()
