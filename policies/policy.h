@@ -131,12 +131,6 @@ struct np_task {
 	const uint8_t *may;    /* [n_nodes] NP_MAY_*; NULL: everything, everywhere */
 	const uint8_t
 		*on; /* [n_nodes] not 0: it has CPUs of the node; NULL: as node says, else all */
-	struct np_known
-		busy; /* CPUs that it keeps busy on average; for the rest of its cores' time it
-				 * waits */
-	unsigned int
-		group; /* tasks of one number exchange messages; 0: none seen; at most their number */
-	struct np_known messages; /* bytes a second that it writes to others */
 	/* Memory policy that was chosen for most of its pages, "interleave:0-1"; "": none. */
 	char memory[NP_MEMORY_LEN];
 };
@@ -181,8 +175,6 @@ struct np_decision {
 	 * whose nodes (weight not 0) it runs on; NP_NODE_NONE: not said. Either this or to.
 	 */
 	int nodes;
-	/* Afterwards: what gain is between, where the task exchanges messages with others; else gain. */
-	double gain_least, gain_most;
 };
 
 /* One step of a plan's page moves; steps are carried out in their order. */
@@ -212,7 +204,6 @@ struct np_plan {
 	 */
 	double least_gain;
 	char fault[NP_FAULT_LEN]; /* one line on why plan() failed, where the number alone does not say it */
-	double throughput_least; /* throughput[1] if every task gains as little as it may */
 };
 
 enum np_option_type { NP_OPT_DOUBLE, NP_OPT_INT, NP_OPT_BOOL, NP_OPT_ENUM };

@@ -230,11 +230,9 @@ def compare(name: str, scenario: Scenario, members: list[Member], penalties: dic
     time.sleep(WARM_UP_S)
     after = counted(moved, SAMPLE_MS[scenario.group])
     for at, one in enumerate(members):
-        decision, task = plan["decisions"][at], plan["tasks"][at]
+        decision = plan["decisions"][at]
         measure.say(scenario=name, group=scenario.group, kind=one.kind, model=plan["model"], cpu=one.cpu,
                     memory=one.memory, penalty=penalties.get(one.kind), traffic=decision["traffic"], gain=decision["gain"],
-                    gain_least=decision["gain_least"], gain_most=decision["gain_most"],
-                    busy=task["busy"]["value"], talks=task["group"], messages=task["messages"]["value"],
                     counted=before[at], then=" ".join(scenario.then), cpu_then=moved[at].cpu, counted_then=after[at],
                     pages_then=pages(one.pid), applied=applied.returncode, said=applied.stderr)
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "../predict/predict.h"
-#include "groups.h"
 #include "pages.h"
 #include "plan.h"
 
@@ -101,27 +100,12 @@ static void place_as_planned(struct np_predictor *p, const struct np_plan *plan)
 	}
 }
 
-/* Multiplies the gains by the speeds, and sets what they are between. */
-static int multiply_by_speed(struct np_predictor *p, struct np_plan *plan)
+static void multiply_by_speed(struct np_plan *plan, const struct np_predictor *p)
 {
-	bool *late = calloc(plan->n + 1, sizeof(*late));
-	double *alone = calloc(plan->n + 1, sizeof(*alone));
-	int e = late && alone ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !e && i < plan->n; i++) {
-		alone[i] = plan->decision[i].gain *= p->speed[i];
+	for (size_t i = 0; i < plan->n; i++) {
+		plan->decision[i].gain *= p->speed[i];
 		plan->decision[i].gain_source = source(&plan->decision[i], NP_PROVENANCE_MODEL);
-		late[i] = np_predict_cpu_share(p, i) < 1;
 	}
-	if (!e)
-		e = np_gain_groups(p->m, p->tasks, plan, late);
-	plan->throughput_least = 0;
-	for (size_t i = 0; !e && i < plan->n; i++)
-		plan->throughput_least += p->tasks[i].cores * p->speed[i] *
-					  plan->decision[i].gain_least / alone[i];
-	free(late);
-	free(alone);
-	return e;
 }
 
 static int gain_by_model(const struct np_machine *m, const struct np_task *tasks,
@@ -138,9 +122,9 @@ static int gain_by_model(const struct np_machine *m, const struct np_task *tasks
 	place_as_planned(&p, plan);
 	np_predict(&p, true);
 	know(plan, 1, &p);
-	e = multiply_by_speed(&p, plan);
+	multiply_by_speed(plan, &p);
 	np_predictor_free(&p);
-	return e;
+	return 0;
 }
 
 static int gain_by_penalty(const struct np_machine *m, const struct np_task *tasks,
@@ -167,7 +151,7 @@ static int gain_by_penalty(const struct np_machine *m, const struct np_task *tas
 		d->traffic = (struct np_known) { 0 };
 	}
 	free(p.average);
-	return np_gain_groups(m, tasks, plan, NULL);
+	return 0;
 }
 
 int np_plan_gain(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan)

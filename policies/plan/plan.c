@@ -73,8 +73,6 @@ static bool task_is_valid(const struct np_machine *m, const struct np_task *t)
 	       is_amount(t->local_access.value, t->local_access.source) &&
 	       is_amount(t->writes.value, t->writes.source) &&
 	       is_amount(t->outstanding.value, t->outstanding.source) &&
-	       is_amount(t->busy.value, t->busy.source) &&
-	       is_amount(t->messages.value, t->messages.source) &&
 	       is_amount(t->age_s.value, t->age_s.source);
 }
 
@@ -111,7 +109,7 @@ static void leave_all_alone(const struct np_policy *policy, const struct np_mach
 		d->from = t->node;
 		d->home = np_task_home(m, t);
 		d->to = d->pages_to = d->spread = d->nodes = NP_NODE_NONE;
-		d->bonus = d->gain = d->gain_least = d->gain_most = 1;
+		d->bonus = d->gain = 1;
 		if (t->penalty_source != NP_PROVENANCE_NONE) {
 			d->penalty = t->penalty_distance ? penalty_at_nearest(m, t) :
 							   fmax(1, t->penalty);
@@ -180,7 +178,7 @@ int np_plan_begin(const struct np_policy *p, const struct np_machine *m,
 	if (np_options_count(p) > NP_OPTIONS_MAX || !machine_is_valid(m))
 		return -EINVAL;
 	for (size_t i = 0; i < out->n; i++)
-		if (!task_is_valid(m, &tasks[i]) || tasks[i].group > out->n)
+		if (!task_is_valid(m, &tasks[i]))
 			return -EINVAL;
 	out->n_spreads = out->n_moves = 0;
 	out->least_gain = 0;
@@ -218,31 +216,12 @@ static const char *too_little(const struct np_plan *plan, char *why, size_t len)
 	return why;
 }
 
-/* Why a plan may do more harm than good, or NULL. */
-static const char *may_lose(const struct np_plan *plan, char *why, size_t len)
-{
-	const struct np_known *now = &plan->throughput[0], *then = &plan->throughput[1];
-
-	if (then->source == NP_PROVENANCE_NONE ||
-	    plan->throughput_least >= (1 - SAME) * then->value ||
-	    now->value - plan->throughput_least <=
-		    fmax(SAME * now->value, then->value - now->value))
-		return NULL;
-	snprintf(why, len,
-		 "left alone: tasks wait for each other, so that the plan may lose more than it "
-		 "is predicted to gain: its throughput is %.3g to %.3g times the present one",
-		 plan->throughput_least / now->value, then->value / now->value);
-	return why;
-}
-
 /* Whether the plan stands; else why has the reason. Other policies' stand whatever is predicted. */
 static const char *reject(const struct np_policy *p, const struct np_options *o,
 			  const struct np_plan *plan, char *why, size_t len)
 {
-	const char *reason = p->reject ? p->reject(o, plan->throughput, plan->fairness) :
-					 too_little(plan, why, len);
-
-	return reason || !(p->reject || plan->least_gain > 0) ? reason : may_lose(plan, why, len);
+	return p->reject ? p->reject(o, plan->throughput, plan->fairness) :
+			   too_little(plan, why, len);
 }
 
 static int ask(const struct np_policy *p, const struct np_machine *m, const struct np_task *tasks,
@@ -256,32 +235,6 @@ static int ask(const struct np_policy *p, const struct np_machine *m, const stru
 	return e ? e : np_plan_finish(p, m, tasks, o, out);
 }
 
-/* Asks again, with the tasks of groups kept on the nodes that they run on; their pages may move. */
-static int ask_for_pages(const struct np_policy *p, const struct np_machine *m,
-			 const struct np_task *tasks, const struct np_options *o,
-			 struct np_plan *out)
-{
-	size_t n = out->n, k = m->n_nodes;
-	struct np_task *kept = malloc((n + 1) * sizeof(*kept));
-	uint8_t *may = malloc(n * k + 1);
-	int e = -ENOMEM;
-
-	for (size_t i = 0; kept && may && i < n; i++) {
-		kept[i] = tasks[i];
-		if (!tasks[i].group || tasks[i].node == NP_NODE_NONE)
-			continue;
-		for (int node = 0; node < (int)k; node++)
-			may[i * k + node] = (node == tasks[i].node ? NP_MAY_RUN : 0) |
-					    (np_may_hold(m, &tasks[i], node) ? NP_MAY_HOLD : 0);
-		kept[i].may = may + i * k;
-	}
-	if (kept && may)
-		e = ask(p, m, kept, o, out);
-	free(kept);
-	free(may);
-	return e;
-}
-
 int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n, const struct np_options *o,
 		   struct np_plan *out)
@@ -290,10 +243,6 @@ int np_policy_plan(const struct np_policy *p, const struct np_machine *m,
 	char why[NP_REASON_LEN];
 	const char *reason = e ? NULL : reject(p, o, out, why, sizeof(why));
 
-	if (reason && may_lose(out, why, sizeof(why))) {
-		e = ask_for_pages(p, m, tasks, o, out);
-		reason = e ? NULL : reject(p, o, out, why, sizeof(why));
-	}
 	if (!reason)
 		return e;
 	leave_all_alone(p, m, tasks, o, out);

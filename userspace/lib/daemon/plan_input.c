@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../files/penalty.h"
-#include "../host/task_groups.h"
 #include "task_sampling.h"
 
 static int allocate(struct np_request *p, size_t n)
@@ -34,7 +33,6 @@ static void add(struct np_request *p, const struct np_watched_task *t,
 
 	*task = t->task.task[0];
 	np_task_sampling_fill(t, task);
-	task->busy = (struct np_known) { t->busy, NP_PROVENANCE_KERNEL };
 	task->pages = memcpy(p->tasks.pages + i * nodes, t->task.pages,
 			     nodes * sizeof(*p->tasks.pages));
 	task->shm_pages = memcpy(p->tasks.shm_pages + i * nodes, t->task.shm_pages,
@@ -65,9 +63,7 @@ int np_plan_input(struct np_request *p, const struct np_task_watch *w, unsigned 
 	for (size_t i = 0; i < w->n && p->tasks.n <= w->eligible; i++)
 		if (np_task_eligible(w, &w->task[i], now) && !w->task[i].gone)
 			add(p, &w->task[i], assumed);
-	if (np_task_groups(p->tasks.task, p->tasks.n))
-		e = np_fail(err, -ENOMEM, "out of memory");
-	else if (np_penalties_apply(&p->tasks, err))
+	if (np_penalties_apply(&p->tasks, err))
 		e = -EBADMSG;
 	else
 		e = np_request_ask(p, err);

@@ -164,7 +164,7 @@ json_t *np_json_task(const struct np_machine *m, const struct np_task *t)
 	double locality = np_task_locality(m, t);
 
 	return json_pack("{s:i,s:o,s:i,s:i,s:o,s:o,s:o*,s:o,s:o,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:"
-			 "o,s:o,s:o,s:o,s:i,s:o,s:o}",
+			 "o,s:o,s:o,s:o}",
 			 "pid", t->pid, "comm", np_json_text(t->comm), "threads", (int)t->threads,
 			 "cores", (int)t->cores, "node", np_json_node(m, t->node), "pages",
 			 np_json_pages(m, t->pages), "shm_pages",
@@ -176,8 +176,7 @@ json_t *np_json_task(const struct np_machine *m, const struct np_task *t)
 			 known(&t->bandwidth), "local_access", known(&t->local_access), "age_s",
 			 known(&t->age_s), "shared_pages", (json_int_t)t->shared_pages, "writes",
 			 known(&t->writes), "outstanding", known(&t->outstanding), "accesses",
-			 accesses_json(m, t), "busy", known(&t->busy), "group", (int)t->group,
-			 "messages", known(&t->messages), "memory",
+			 accesses_json(m, t), "memory",
 			 t->memory[0] ? np_json_text(t->memory) : json_null());
 }
 

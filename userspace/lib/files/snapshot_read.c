@@ -279,18 +279,6 @@ static int read_pages_error(const struct place *p, double *error)
 		       0;
 }
 
-/* In no older snapshot. */
-static int read_group(const struct place *p, size_t n_tasks, struct np_task *task)
-{
-	json_int_t group = 0;
-	int e = json_object_get(p->object, "group") ?
-			whole(p, "group", 0, (json_int_t)n_tasks, &group) :
-			0;
-
-	task->group = (unsigned int)group;
-	return e;
-}
-
 static int read_memory(const struct place *p, struct np_task *task)
 {
 	json_t *j = json_object_get(p->object, "memory");
@@ -327,8 +315,7 @@ static int read_penalty(const struct place *p, struct np_task *task)
 	return read_known(p, "penalty", 0, &task->penalty, &task->penalty_source);
 }
 
-static int read_task(const struct place *p, const struct np_machine *m, size_t n_tasks,
-		     struct np_tasks *t)
+static int read_task(const struct place *p, const struct np_machine *m, struct np_tasks *t)
 {
 	size_t i = p->index;
 	struct np_task *task = &t->task[i];
@@ -354,9 +341,7 @@ static int read_task(const struct place *p, const struct np_machine *m, size_t n
 	    (e = read_known(p, "writes", 0, &task->writes.value, &task->writes.source)) ||
 	    (e = read_known(p, "outstanding", 0, &task->outstanding.value,
 			    &task->outstanding.source)) ||
-	    (e = read_known(p, "busy", 0, &task->busy.value, &task->busy.source)) ||
-	    (e = read_group(p, n_tasks, task)) || (e = read_memory(p, task)) ||
-	    (e = read_known(p, "messages", 0, &task->messages.value, &task->messages.source)) ||
+	    (e = read_memory(p, task)) ||
 	    (e = read_known(p, "age_s", 0, &task->age_s.value, &task->age_s.source)) ||
 	    (e = read_shared(p, m, task, t->shm_pages + i * m->n_nodes)) ||
 	    (e = read_accesses(p, m, task, t->accesses + i * m->n_nodes)))
@@ -384,7 +369,7 @@ static int read_tasks(struct place p, const struct np_machine *m, struct np_task
 	p.array = "tasks";
 	for (p.index = 0; !e && p.index < n; p.index++) {
 		p.object = json_array_get(tasks, p.index);
-		e = read_task(&p, m, n, t);
+		e = read_task(&p, m, t);
 	}
 	return e;
 }

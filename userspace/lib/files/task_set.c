@@ -25,9 +25,8 @@ struct table {
 };
 
 static const char *const keys[] = {
-	"name",		 "count", "threads",	    "cores",  "node",	     "memory", "penalty",
-	"mpki",		 "ipc",	  "bandwidth_mb_s", "writes", "outstanding", "busy",   "group",
-	"messages_mb_s", NULL,
+	"name", "count", "threads",	   "cores",  "node",	    "memory", "penalty",
+	"mpki", "ipc",	 "bandwidth_mb_s", "writes", "outstanding", NULL,
 };
 
 #define wrong(t, key, format, ...) \
@@ -48,7 +47,7 @@ static int check_keys(const struct table *t)
 			return wrong(t, key,
 				     "is not known; known are name, count, threads, cores, "
 				     "node, memory, penalty, mpki, ipc, bandwidth_mb_s, writes, "
-				     "outstanding, busy, group, messages_mb_s");
+				     "outstanding");
 	}
 	return 0;
 }
@@ -144,10 +143,7 @@ static int read_task(const struct table *t, struct np_task *task, uint64_t *page
 	    (e = known(t, "ipc", 0.001, 100, 1, &task->ipc)) ||
 	    (e = known(t, "bandwidth_mb_s", 0, 1e9, 1e6, &task->bandwidth)) ||
 	    (e = known(t, "writes", 0, 1, 1, &task->writes)) ||
-	    (e = known(t, "outstanding", 1, 1000, 1, &task->outstanding)) ||
-	    (e = known(t, "busy", 0, COUNT_MAX, 1, &task->busy)) ||
-	    (e = whole(t, "group", &task->group)) ||
-	    (e = known(t, "messages_mb_s", 0, 1e9, 1e6, &task->messages)))
+	    (e = known(t, "outstanding", 1, 1000, 1, &task->outstanding)))
 		return e;
 	snprintf(task->comm, sizeof(task->comm), "%s", name);
 	np_printable(task->comm);
@@ -211,16 +207,6 @@ int np_tasks_add(struct np_tasks *t, const struct np_machine *m, size_t count)
 	return 0;
 }
 
-static int check_groups(const struct table *t, const struct np_tasks *tasks)
-{
-	for (size_t i = 0; i < tasks->n; i++)
-		if (tasks->task[i].group > tasks->n)
-			return np_fail(t->err, -EINVAL,
-				       "%s: group %u: groups are numbers from 1 to that of tasks, %zu",
-				       t->path, tasks->task[i].group, tasks->n);
-	return 0;
-}
-
 int np_task_set_read(const char *path, const struct np_machine *m, struct np_tasks *t,
 		     struct np_err *err)
 {
@@ -239,8 +225,6 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 	json_array_foreach(tasks, table.index, table.object)
 		if (!e)
 			e = add_tasks(&table, t);
-	if (!e)
-		e = check_groups(&table, t);
 	json_decref(root);
 	if (e)
 		np_tasks_free(t);

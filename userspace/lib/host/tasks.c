@@ -375,7 +375,6 @@ static void measure_row(struct reader *r, size_t i)
 	if (busy > task->threads) /* a tick more than there was time */
 		busy = task->threads;
 	r->t->busy[i] = busy;
-	task->busy = (struct np_known) { busy, NP_PROVENANCE_KERNEL };
 	task->cores = busy < 1.5 ? 1 : (unsigned int)(busy + 0.5);
 }
 

@@ -97,21 +97,11 @@ static void recall(const json_t *pair, struct np_known known[2])
 					       NP_PROVENANCE_MODEL };
 }
 
-/* A release that knew no bounds saved the gain alone. */
-static double bound(const json_t *one, const char *key, double gain)
-{
-	const json_t *j = json_object_get(one, key);
-
-	return json_is_number(j) ? json_number_value(j) : gain;
-}
-
 static void recall_decision(const json_t *one, struct np_decision *d)
 {
 	const json_t *traffic = json_object_get(json_object_get(one, "traffic"), "predicted");
 
 	d->gain = json_number_value(json_object_get(one, "gain"));
-	d->gain_least = bound(one, "gain_least", d->gain);
-	d->gain_most = bound(one, "gain_most", d->gain);
 	if (!np_provenance_find(json_string_value(json_object_get(one, "gain_source")) ?: "",
 				&d->gain_source))
 		d->gain_source = NP_PROVENANCE_NONE;

@@ -13,7 +13,6 @@
 #include "../host/numa_balancing.h"
 #include "../host/proc.h"
 #include "../host/reclaimable.h"
-#include "../host/task_groups.h"
 #include "cpuset_limits.h"
 
 /* The busiest tasks, whose counts a plan rests on. */
@@ -46,8 +45,6 @@ static int read_tasks(struct np_request *p, const struct np_policy_args *args, s
 	/* Without counters the policy takes unknown inputs from the machine description. */
 	if (!e && args->sample_ms)
 		np_tasks_count(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err);
-	if (!e && np_task_groups(p->tasks.task, p->tasks.n))
-		e = np_fail(err, -ENOMEM, "out of memory");
 	if (!e)
 		np_tasks_find_shared(&p->tasks, &p->machine);
 	for (size_t i = 0; !e && i < args->n_assume; i++)

@@ -80,7 +80,7 @@ json_t *np_decision_json(const struct np_request *p, size_t i)
 	const struct np_task *t = &p->tasks.task[i];
 	const struct np_decision *d = &p->plan.decision[i];
 
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:I, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}",
 			 "pid", (int)t->pid, "comm", np_json_text(t->comm),
 			 "from", np_json_node(m, d->from), "to", np_json_node(m, d->to),
 			 "to_nodes", nodes_json(p, d->nodes),
@@ -89,8 +89,6 @@ json_t *np_decision_json(const struct np_request *p, size_t i)
 			 "pages_to_move", (json_int_t)d->pages_to_move,
 			 "moves", moves_json(p, i),
 			 "cost_s", rounded_json(d->cost), "gain", rounded_json(d->gain),
-			 "gain_least", rounded_json(d->gain_least),
-			 "gain_most", rounded_json(d->gain_most),
 			 "gain_source", np_provenance_name(d->gain_source),
 			 "reason", np_json_text(d->reason),
 			 "penalty", known_json(d->penalty, d->penalty_source),
@@ -186,16 +184,6 @@ static void known_text(double value, enum np_provenance source, char *text, size
 		snprintf(text, text_len, "%.3g %s", value, np_provenance_name(source));
 }
 
-/* "1.2 model", or with what it is between where that is another number: "1.2 (1-1.4) model". */
-static void gain_text(const struct np_decision *d, char *text, size_t text_len)
-{
-	if (d->gain_least == d->gain_most)
-		known_text(d->gain, d->gain_source, text, text_len);
-	else
-		snprintf(text, text_len, "%.3g (%.3g-%.3g) %s", d->gain, d->gain_least,
-			 d->gain_most, np_provenance_name(d->gain_source));
-}
-
 /* "4", "0:1 1:3", or "-" when the pages stay. */
 static const char *memory_text(const struct np_request *p, const struct np_decision *d, char *text,
 			       size_t text_len)
@@ -225,7 +213,7 @@ static void print_decision(FILE *out, const struct np_request *p, size_t i)
 	np_node_text(&p->machine, d->from, from, sizeof(from));
 	np_place_text(p, d, to, sizeof(to));
 	snprintf(way, sizeof(way), "%s -> %s", from, to);
-	gain_text(d, gain, sizeof(gain));
+	known_text(d->gain, d->gain_source, gain, sizeof(gain));
 	known_text(d->penalty, d->penalty_source, penalty, sizeof(penalty));
 	known_text(t->mpki, t->mpki_source, mpki, sizeof(mpki));
 	fprintf(out, "%8d  %-15s  %-8s  %-8s %9llu %8.3f s  %-12s  %-13s  %-13s  %s\n", t->pid,

@@ -66,32 +66,6 @@ def test_a_file_whose_name_is_not_utf8_keeps_its_case(tool: Path, tmp_path: Path
     assert case["tasks"].endswith(".toml") and case["policy"] == "none"
 
 
-STREAM = """[[task]]
-name = "stream"
-node = 0
-memory = "64 MiB"
-bandwidth_mb_s = 6000
-{more}
-"""
-
-
-@pytest.mark.parametrize("more, apart", [("", True), ("group = 1", False), ("group = 1\nmessages_mb_s = 1", True)])
-def test_tasks_that_exchange_messages_are_not_taken_apart_blindly(tool: Path, tmp_path: Path, more: str, apart: bool) -> None:
-    tasks = tmp_path / "tasks.toml"
-    tasks.write_text(2 * STREAM.format(more=more), encoding="utf-8")
-    (case,) = found(tool, "--machine", "demo-2s", "--tasks", tasks, "--policy", "measured")["cases"]
-    # Apart, each has its pages with it; kept together, pages alone are spread.
-    assert case["throughput"]["after"] > 1.1 * case["throughput"]["before"], case
-    assert (case["locality"]["after"] == 1) is apart, case
-
-
-def test_a_group_that_no_policy_can_have(tool: Path, tmp_path: Path) -> None:
-    tasks = tmp_path / "tasks.toml"
-    tasks.write_text(STREAM.format(more="group = 2"), encoding="utf-8")
-    run = predict(tool, "--machine", "demo-2s", "--tasks", tasks)
-    assert run.returncode == 2 and "groups are numbers from 1 to that of tasks, 1" in run.stderr
-
-
 def test_table_has_the_same_numbers(tool: Path) -> None:
     case = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")["cases"][0]
     run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")

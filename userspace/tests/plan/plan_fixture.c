@@ -85,8 +85,6 @@ void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint6
 		.pages_to_move = to ? pages0 : pages1,
 		.cost = 0.5,
 		.gain = 1.25,
-		.gain_least = 1.25,
-		.gain_most = 1.25,
 		.penalty = 1.25,
 		.penalty_source = NP_PROVENANCE_DECLARED,
 		.reason = "written down",

@@ -55,8 +55,6 @@ static void write_plan(struct plan_fixture *f)
 	f->decision[1].penalty_source = NP_PROVENANCE_MACHINE;
 	f->decision[1].pages_to = NP_NODE_NONE;
 	f->decision[1].spread = 0;
-	f->decision[1].gain_least = 0.9;
-	f->decision[1].gain_most = 1.4;
 	for (int i = 0; i < 3; i++)
 		f->decision[i].gain_source = i ? NP_PROVENANCE_MODEL : NP_PROVENANCE_PENALTY;
 	f->p.plan.spread = spread;
