@@ -203,6 +203,7 @@ struct np_plan {
 	 * model.
 	 */
 	double least_gain;
+	double asked_gain; /* the same, asked for by the caller of np_policy_plan() */
 	char fault[NP_FAULT_LEN]; /* one line on why plan() failed, where the number alone does not say it */
 };
 

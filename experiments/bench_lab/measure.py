@@ -314,7 +314,7 @@ def tool_daemon():
 def verified(chase: subprocess.Popen, policy: str) -> dict:
     """What apply says of a plan that moves the chase's pages, and where they are afterwards."""
     for _ in range(6):
-        done = subprocess.run([TOOL, "apply", "--json", "--policy", policy, "--override", "--engine", "syscall",
+        done = subprocess.run([TOOL, "apply", "--json", "--policy", policy, "--override", "--least-gain", "0", "--engine", "syscall",
                                "--sample", "0", "--verify", VERIFY_TIME, str(chase.pid)],
                               capture_output=True, text=True, check=False)
         answer = json.loads(done.stdout) if done.stdout else {"error": done.stderr}

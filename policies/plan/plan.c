@@ -9,7 +9,7 @@
 #include "pages.h"
 
 /* Relative difference that the solver's rounding may make. */
-#define SAME 1e-6
+#define SAME 1e-6 /* of a throughput */
 
 int np_plan_init(struct np_plan *plan, const struct np_machine *m, size_t n)
 {
@@ -206,13 +206,16 @@ int np_plan_finish(const struct np_policy *p, const struct np_machine *m,
 static const char *too_little(const struct np_plan *plan, char *why, size_t len)
 {
 	const struct np_known *now = &plan->throughput[0], *then = &plan->throughput[1];
+	double least = fmax(plan->least_gain, plan->asked_gain);
 
-	if (then->source == NP_PROVENANCE_NONE || then->value >= plan->least_gain * now->value)
+	if (then->source == NP_PROVENANCE_NONE || then->value >= (1 - SAME) * least * now->value)
 		return NULL;
 	snprintf(why, len,
 		 "left alone: the plan is predicted to bring a throughput of %.3g times the "
-		 "present one, its policy asks for %.3g",
-		 then->value / now->value, plan->least_gain);
+		 "present one, %s %.3g",
+		 then->value / now->value,
+		 plan->least_gain >= plan->asked_gain ? "its policy asks for" : "--least-gain is",
+		 least);
 	return why;
 }
 

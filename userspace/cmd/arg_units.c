@@ -131,3 +131,14 @@ int np_arg_rate(const char *text, const char *what, double max_mib, double *mib)
 			 "%s \"%s\" is not a rate from 0 to %s/s, such as 64MiB/s or 2GiB/s", what,
 			 text, size_text(max_mib, most, sizeof(most)));
 }
+
+int np_arg_ratio(const char *text, const char *what, double *ratio)
+{
+	char *end;
+
+	*ratio = strtod(text, &end);
+	if (isdigit((unsigned char)*text) && !*end && *ratio <= 1000)
+		return 0;
+	return np_failed(ECANCELED, "%s \"%s\" is not a number from 0 to 1000, such as 1.05", what,
+			 text);
+}

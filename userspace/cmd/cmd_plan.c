@@ -73,8 +73,10 @@ static int plan(struct np_policy_cli *w)
 {
 	struct np_policy_args args;
 	struct np_request p;
-	int status = w->show ? show(w) : np_policy_args_resolve(w, &args);
+	int status;
 
+	w->usual_gain = 0;
+	status = w->show ? show(w) : np_policy_args_resolve(w, &args);
 	if (status || w->show)
 		return status;
 	if (w->snapshot && (args.n_pids || args.skip_gone || w->select.exclude.n))

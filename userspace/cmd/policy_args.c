@@ -14,7 +14,7 @@
 
 void np_policy_cli_init(struct np_policy_cli *w)
 {
-	*w = (struct np_policy_cli) { .sample_ms = SAMPLE_MS };
+	*w = (struct np_policy_cli) { .sample_ms = SAMPLE_MS, .least_gain = -1, .usual_gain = 1 };
 	np_policy_timeout(NP_POLICY_TIMEOUT);
 }
 
@@ -79,6 +79,8 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 	case NP_KEY_OVERRIDE:
 		w->override = true;
 		return 0;
+	case NP_KEY_LEAST_GAIN:
+		return np_arg_ratio(arg, "--least-gain", &w->least_gain);
 	case 'M':
 		w->model = arg;
 		return 0;
@@ -125,6 +127,10 @@ int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 	args->policy = np_policy_asked(w->policy, &args->options, &err);
 	if (!args->policy)
 		return np_usage("%s", err.text);
+	args->least_gain = w->least_gain >= 0 ? w->least_gain :
+			   strncmp(args->policy->origin, "control", strlen("control")) ?
+						w->usual_gain :
+						0;
 	for (size_t i = 0; i < w->option.n; i++)
 		if (np_options_set(args->policy, &args->options, w->option.word[i], err.text,
 				   sizeof(err.text)))

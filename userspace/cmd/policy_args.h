@@ -24,6 +24,9 @@
 	  "NUMAPLACE_MACHINE_FILE names, else one derived from the distances", 0 }, \
 	{ "sample", 's', "TIME", 0, "watch for so long how many CPUs each task keeps busy; 0: " \
 	  "take it as one (default 200ms)", 0 }, \
+	{ "least-gain", NP_KEY_LEAST_GAIN, "RATIO", 0, "Leave all tasks alone where the predicted " \
+	  "throughput is less than RATIO times the present one (1; plan, and policies that are " \
+	  "controls: 0)", 0 }, \
 	{ "override", NP_KEY_OVERRIDE, NULL, 0, "Also change CPUs and memory policies that were " \
 	  "chosen for a task (by itself, taskset, numactl), and use isolated CPUs", 0 }
 
@@ -45,6 +48,8 @@ struct np_policy_cli {
 	struct np_words option, assume;
 	struct np_select select;
 	bool override;
+	double least_gain; /* below 0: not said, then usual_gain, of a control 0 */
+	double usual_gain;
 	unsigned long sample_ms;
 	const char *save, *show, *snapshot, *plan; /* files */
 	struct np_common common;

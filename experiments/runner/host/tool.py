@@ -85,8 +85,8 @@ class Numaplace:
     def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
         """sample: seconds that the tasks are watched and counted."""
         options = [word for text in assume for word in ("--assume", text)]
-        # The runner itself has chosen the CPUs that programs start on.
-        return self._json("apply", "--override", "--policy", policy_of(policy), "--engine", self.engine, *options,
+        # The runner itself has chosen the CPUs that programs start on. A policy is measured, whatever its prediction.
+        return self._json("apply", "--override", "--least-gain", "0", "--policy", policy_of(policy), "--engine", self.engine, *options,
                           *self._with_model(), "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def measure_penalty(self, pid: int, phase: float) -> tuple[float, float | None]:

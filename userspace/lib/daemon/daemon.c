@@ -157,6 +157,7 @@ static bool make_plan(struct np_daemon *d, struct np_request *p)
 			.machine = d->machine,
 			.policy = d->args.policy,
 			.options = d->args.options,
+			.least_gain = d->args.least_gain,
 			.override = d->args.override,
 			.balancing = d->balancing,
 		};

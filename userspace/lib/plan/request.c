@@ -80,6 +80,7 @@ int np_request_ask(struct np_request *p, struct np_err *err)
 
 	if (np_plan_init(&p->plan, &p->machine, p->tasks.n))
 		return np_fail(err, -ENOMEM, "out of memory");
+	p->plan.asked_gain = p->least_gain;
 	e = np_policy_plan(p->policy, &p->machine, p->tasks.task, p->tasks.n, &p->options,
 			   &p->plan);
 	if (e && p->plan.fault[0])
@@ -208,6 +209,7 @@ int np_request_from(struct np_request *p, const struct np_policy_args *args, con
 	p->tasks = s.tasks;
 	p->policy = args->policy;
 	p->options = args->options;
+	p->least_gain = args->least_gain;
 	/* Files of this host describe another machine than the snapshot's. */
 	e = take_model(&p->machine, &p->model, args->model, derive_model, err);
 	for (size_t i = 0; !e && i < args->n_assume; i++)
@@ -242,6 +244,7 @@ int np_request_make(struct np_request *p, const struct np_policy_args *args, str
 	p->platform = np_machine_platform("");
 	p->policy = args->policy;
 	p->options = args->options;
+	p->least_gain = args->least_gain;
 	e = np_request_machine(&p->machine, err);
 	if (!e)
 		e = np_request_model(&p->machine, &p->model, args->model, err);

@@ -23,7 +23,8 @@ struct np_policy_args {
 	size_t n_assume;
 	const pid_t *pids; /* [n_pids] */
 	size_t n_pids;
-	const char *model;	/* machine file to take the model of; NULL: find one */
+	double least_gain; /* predicted throughput afterwards / now, of less the plan is rejected */
+	const char *model; /* machine file to take the model of; NULL: find one */
 	unsigned int sample_ms; /* 0: every task is taken to keep one CPU busy */
 	bool skip_gone;		/* leave out those that cannot be read (any more) */
 	bool override; /* of user-set affinities and memory policies, and of isolated CPUs */
@@ -37,6 +38,7 @@ struct np_request_plugin {
 
 struct np_request {
 	enum np_platform platform;
+	double least_gain;	   /* of np_policy_args */
 	struct np_machine machine; /* its model is the one below */
 	struct np_model *model;	   /* a machine file's, else derived from the distances */
 	struct np_tasks tasks;

@@ -45,14 +45,14 @@ def tool_of(process: dict) -> Path:
 
 class Tool:
     """numaplace, with --json. Targets are started by numactl, whose CPUs count as chosen for them:
-    plans for them say --override."""
+    plans for them say --override. A plan is applied whatever is predicted of it."""
 
     def __init__(self, override: bool = True) -> None:
         self.override = override
 
     def run(self, *words: object, **kwargs) -> subprocess.CompletedProcess[str]:
         if self.override and words[0] in ("plan", "apply") and not {"--plan", "--show"} & set(words):
-            words = (words[0], "--override", *words[1:])
+            words = (words[0], "--override", *["--least-gain", "0"] * (words[0] == "apply"), *words[1:])
         return subprocess.run([tool_of(kwargs), *map(str, words)], text=True, capture_output=True,
                               timeout=120, check=False, **kwargs)
 

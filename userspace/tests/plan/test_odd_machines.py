@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,15 @@ def two(tmp_path: Path) -> Path:
 
 def test_a_snapshot_is_planned_with_a_model(two: Path) -> None:
     assert decided(two, "measured") == {91: (1, 0)}
+
+
+def test_a_predicted_loss_is_not_carried_out(tmp_path: Path) -> None:
+    local = written(tmp_path, machine(distances(2, 20), ["0-1", "2-3"], [1, 1]), [task(92, 0, {0: 100})])
+    assert decided(local, "weighted")[92][1] > 0
+    done = numaplace("plan", "--json", "--snapshot", local, "-p", "weighted", "--least-gain", "1")
+    one, = json.loads(done.stdout)["decisions"]
+    assert one["pages_to_move"] == 0 and re.match(r"left alone: the plan is predicted to bring a throughput of 0\.\d+ times the present one, "
+                                                  r"--least-gain is 1$", one["reason"]), one["reason"]
 
 
 @pytest.mark.parametrize(("model", "status", "said"), [("demo-2s", 0, ""), ("/no/such.toml", 1, "/no/such.toml cannot be read: No such file or directory"),
