@@ -129,10 +129,8 @@ def test_every_policy_can_act(tool: Path) -> None:
     assert scores.pop("none")["acted"] == 0
     assert {name: score["acted"] for name, score in scores.items() if not 0 < score["acted"] <= 8} == {}
     assert scores["n-mass"]["pages_moved"] == 0  # tasks moved: that counts too
-    small = {score["policy"]: score for score in found(tool, "--machine", "demo-2s", "--random", 8)["random"]}
     large = {score["policy"]: score
              for score in found(tool, "--machine", "demo-2s", "--random", 8, "--node-memory", "8GiB")["random"]}
-    assert small["numad"]["acted"] < large["numad"]["acted"]  # which ignores what is below 300 MB
     assert large["asymsched"]["acted"] == 0  # two nodes have one link
 
 
