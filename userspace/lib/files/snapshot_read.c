@@ -16,6 +16,9 @@
 #include "json.h"
 #include "task_set.h"
 
+/* Bytes of a node at most: the pages of many tasks can be added up. */
+#define MOST_MEMORY (1LL << 52)
+
 /* The object that is being read, and what to call it: "tasks[3]". */
 struct place {
 	const char *what;  /* "snapshot F" */
@@ -161,8 +164,8 @@ static int read_node(const struct place *p, struct np_machine *m)
 	json_int_t id, total, available;
 	int e = whole(p, "id", 0, NP_MAX_NODES - 1, &id);
 
-	if (e || (e = whole(p, "mem_total", 0, LLONG_MAX, &total)) ||
-	    (e = whole(p, "mem_free", 0, LLONG_MAX, &available)) ||
+	if (e || (e = whole(p, "mem_total", 0, MOST_MEMORY, &total)) ||
+	    (e = whole(p, "mem_free", 0, MOST_MEMORY, &available)) ||
 	    (e = read_known(p, "traffic", 0, &node->traffic.value, &node->traffic.source)))
 		return e;
 	if (p->index && (int)id <= m->node[p->index - 1].id)
@@ -230,6 +233,9 @@ static int read_pages(const struct place *p, const char *key, const struct np_ma
 			continue;
 		if (!json_is_integer(count) || json_integer_value(count) < 0)
 			return wrong(p, key, "of node %d is not a number of pages", m->node[i].id);
+		if ((uint64_t)json_integer_value(count) > m->node[i].mem_total / m->page_size)
+			return wrong(p, key, "of node %d are more than its mem_total has",
+				     m->node[i].id);
 		pages[i] = (uint64_t)json_integer_value(count);
 		found++;
 	}

@@ -221,6 +221,34 @@ static int check_groups(const struct table *t, const struct np_tasks *tasks)
 	return 0;
 }
 
+/* Each node can hold what the tasks have there. */
+static int check_memory(const struct table *t, const struct np_tasks *tasks)
+{
+	for (size_t k = 0; k < t->m->n_nodes; k++) {
+		uint64_t left = t->m->node[k].mem_total / t->m->page_size;
+
+		for (size_t i = 0; i < tasks->n; i++) {
+			if (tasks->task[i].pages[k] > left)
+				return np_fail(t->err, -EINVAL,
+					       "%s: its tasks have more memory on node %d than its "
+					       "%llu MiB; describe smaller ones",
+					       t->path, t->m->node[k].id,
+					       (unsigned long long)t->m->node[k].mem_total >> 20);
+			left -= tasks->task[i].pages[k];
+		}
+	}
+	return 0;
+}
+
+void np_tasks_take_memory(const struct np_tasks *t, struct np_machine *m)
+{
+	for (size_t k = 0; k < m->n_nodes; k++) {
+		m->node[k].mem_free = m->node[k].mem_total;
+		for (size_t i = 0; i < t->n; i++)
+			m->node[k].mem_free -= t->task[i].pages[k] * m->page_size;
+	}
+}
+
 int np_task_set_read(const char *path, const struct np_machine *m, struct np_tasks *t,
 		     struct np_err *err)
 {
@@ -241,6 +269,8 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 			e = add_tasks(&table, t);
 	if (!e)
 		e = check_groups(&table, t);
+	if (!e)
+		e = check_memory(&table, t);
 	json_decref(root);
 	if (e)
 		np_tasks_free(t);

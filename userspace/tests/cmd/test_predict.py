@@ -92,6 +92,33 @@ def test_a_group_that_no_policy_can_have(tool: Path, tmp_path: Path) -> None:
     assert run.returncode == 2 and "groups are numbers from 1 to that of tasks, 1" in run.stderr
 
 
+LARGE = """[[task]]
+name = "large"
+node = 0
+cores = 2
+memory = {memory}
+bandwidth_mb_s = 2000
+"""
+
+
+def test_memory_of_the_set_is_not_free(tool: Path, tmp_path: Path) -> None:
+    """Of 1 GiB on each node 900 MiB are taken: pages of one node do not fit beside those of the other."""
+    tasks = tmp_path / "tasks.toml"
+    tasks.write_text(LARGE.format(memory='"900 MiB"') + LARGE.format(memory='{ "1" = "900 MiB" }')
+                     + LARGE.format(memory='"1 MiB"').replace("node = 0", "node = 1"), encoding="utf-8")
+    (case,) = found(tool, "--machine", "demo-2s", "--tasks", tasks, "-p", "carrefour")["cases"]
+    assert 0 < case["pages_moved"] <= 124 * 256, case
+
+
+@pytest.mark.parametrize("size", ["1025 MiB", "16777215 TiB"])
+def test_a_set_that_its_nodes_cannot_hold(tool: Path, tmp_path: Path, size: str) -> None:
+    tasks = tmp_path / "tasks.toml"
+    tasks.write_text(LARGE.format(memory=f'"{size}"'), encoding="utf-8")
+    run = predict(tool, "--machine", "demo-2s", "--tasks", tasks)
+    assert run.returncode == 2 and run.stdout == "" and run.stderr.count("\n") == 1
+    assert "more memory on node 0 than its 1024 MiB" in run.stderr
+
+
 def test_table_has_the_same_numbers(tool: Path) -> None:
     case = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")["cases"][0]
     run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")
