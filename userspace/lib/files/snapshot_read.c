@@ -251,8 +251,8 @@ static int read_task_node(const struct place *p, const struct np_machine *m, str
 	task->node = NP_NODE_NONE;
 	if (json_is_null(node))
 		return 0;
-	if (json_is_integer(node) && json_integer_value(node) < NP_MAX_NODES)
-		task->node = np_machine_node_index(m, (int)json_integer_value(node));
+	if (json_is_integer(node))
+		task->node = np_machine_node_index(m, json_integer_value(node));
 	return task->node == NP_NODE_NONE ? wrong(p, "node", "is no node of this machine") : 0;
 }
 

@@ -98,14 +98,13 @@ static int read_memory(const struct table *t, struct np_task *task, uint64_t *pa
 	if (memory && !json_is_object(memory))
 		return wrong(t, "memory", "is neither a size nor { \"NODE\" = SIZE }");
 	json_object_foreach(memory, node, size) {
-		char *end;
-		int index = np_machine_node_index(t->m, (int)strtol(node, &end, 10));
+		int index = np_machine_node_of_text(t->m, node);
 
-		if (*end || index == NP_NODE_NONE || !t->m->node[index].has_memory)
+		if (index == NP_NODE_NONE || !t->m->node[index].has_memory)
 			return wrong(t, "memory",
 				     "is on node %s, which this machine does not have "
 				     "or which has no memory",
-				     node);
+				     *node ? node : "\"\"");
 		if (!json_is_string(size) || np_size_parse(json_string_value(size), &bytes))
 			return wrong(t, "memory", "of node %s is not a size such as \"64 MiB\"",
 				     node);
@@ -121,8 +120,8 @@ static int read_node(const struct table *t, struct np_task *task)
 	task->node = NP_NODE_NONE;
 	if (!node)
 		return 0;
-	if (json_is_integer(node) && json_integer_value(node) <= NP_MAX_NODES)
-		task->node = np_machine_node_index(t->m, (int)json_integer_value(node));
+	if (json_is_integer(node))
+		task->node = np_machine_node_index(t->m, json_integer_value(node));
 	if (task->node == NP_NODE_NONE || !t->m->node[task->node].cpus)
 		return wrong(t, "node", "is no node of machine %s with CPUs", t->m->name);
 	return 0;

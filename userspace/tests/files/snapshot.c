@@ -153,6 +153,7 @@ static void says_where_it_is_wrong(void)
 		{ "'threads': 3", "'threads': 'x'", "tasks[0].threads" },
 		{ "'node': 2", "'node': 1", "tasks[0].node is no node" },
 		{ "'node': 2", "'node': 4294967298", "tasks[0].node is no node" },
+		{ "'node': 2", "'node': -4294967294", "tasks[0].node is no node" },
 		{ "{'0': 300", "{'1': 300", "tasks[0].pages" },
 		{ "300", "-300", "tasks[0].pages of node 0" },
 		{ "300", "9223372036854775807",

@@ -152,11 +152,12 @@ def refused(text: str) -> str:
 @pytest.mark.parametrize(("change", "why"), [
     ({"mem": "never"}, 'mem is "never", not a memory policy: auto, leave'),
     ({"spread": {"7": 1}}, "spread names node 7, which machine m does not have; it has 0-1"),
-    ({"spread": {"x": 1}}, 'spread names "x", which is no node\'s number'),
+    ({"spread": {"x": 1}}, "spread names node x, which machine m does not have"),
     ({"spread": {"0": 0}}, "spread has a weight for no node"),
     ({"spread": {"0": 256}}, "spread is 256, not a weight from 0 to 255"),
     ({"spread": [0, 1]}, "spread is [0,1], not weights by node"),
     ({"pages_to": 0}, "spread is given beside pages_to"),
+    ({"spread": {"0": 1, " 0": 2}}, "spread names node  0, which machine m does not have"),
     ({"to": 5}, "to names node 5, which machine m does not have; it has 0-1"),
     ({"to": 1 << 40}, "to names node 1099511627776, which machine m does not have"),
     ({"to": "0"}, 'to is "0", not a node\'s number or null'),
