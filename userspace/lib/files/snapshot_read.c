@@ -185,6 +185,7 @@ static int read_node(const struct place *p, struct np_machine *m)
 static int read_nodes(struct place *p, struct np_machine *m)
 {
 	json_t *nodes = json_object_get(p->object, "nodes");
+	unsigned int usable = 0;
 	int e = 0;
 
 	if (json_array_size(nodes) < 1 || json_array_size(nodes) > NP_MAX_NODES)
@@ -201,7 +202,11 @@ static int read_nodes(struct place *p, struct np_machine *m)
 	for (p->index = 0; !e && p->index < m->n_nodes; p->index++) {
 		p->object = json_array_get(nodes, p->index);
 		e = read_node(p, m);
+		usable += m->node[p->index].cpus;
 	}
+	if (!e && !usable)
+		e = np_fail(p->err, -EINVAL, "%s: no CPU of its nodes is usable: usable_cpus is 0",
+			    p->what);
 	return e;
 }
 

@@ -171,6 +171,27 @@ def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
     assert case["throughput"]["after"] > 0
 
 
+def test_snapshot_of_isolated_cpus(tool: Path, tmp_path: Path) -> None:
+    """A task on CPUs that no task may be given still runs there."""
+    snapshot = json.loads(subprocess.run([tool, "ps", "--json", str(os.getpid())], capture_output=True, check=True).stdout)
+    nodes = snapshot["machine"]["nodes"]
+    most = max(nodes, key=lambda node: node["usable_cpus"])
+    snapshot["machine"]["nodes"] = [most | {"id": 0, "distances": [10, 20]},
+                                    most | {"id": 1, "distances": [20, 10], "cpus": "1000"}]
+    snapshot["tasks"] = [task | {"node": 0, "pages": {"0": 9}, "file_pages": {"0": 0}, "shm_pages": {"0": 0}, "shared_pages": 0,
+                                 "accesses": None} for task in snapshot["tasks"]]
+    for node, usable in zip(snapshot["machine"]["nodes"], (0, 1), strict=True):
+        node["usable_cpus"] = usable
+    path = tmp_path / "isolated.json"
+    path.write_text(json.dumps(snapshot), encoding="utf-8")
+    (case,) = found(tool, "--snapshot", path, "-p", "none")["cases"]
+    assert case["throughput"]["before"] > 0
+    snapshot["machine"]["nodes"][1]["usable_cpus"] = 0
+    path.write_text(json.dumps(snapshot), encoding="utf-8")
+    run = predict(tool, "--snapshot", path)
+    assert run.returncode == 2 and run.stdout == "" and "no CPU of its nodes is usable" in run.stderr
+
+
 @pytest.mark.parametrize(("words", "says"), [
     ((), "no --machine or --snapshot"),
     (("--machine", "demo-2s"), "no tasks"),
