@@ -22,10 +22,7 @@ static void print_error(const char *format, va_list ap)
 
 	vsnprintf(text, sizeof(text), format, ap);
 	np_printable(text); /* words of files and of the command line */
-	if (np_json)
-		np_json_print(json_pack("{s:o}", "error", np_json_text(text)));
-	else
-		fprintf(stderr, "numaplace: %s\n", text);
+	fprintf(stderr, "numaplace: %s\n", text);
 }
 
 void np_error(const char *format, ...)

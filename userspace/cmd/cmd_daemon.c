@@ -308,7 +308,6 @@ int cmd_daemon(int argc, char **argv)
 	};
 	int status;
 
-	np_json = false;
 	status = np_daemon_args_read(&s.args, argc, argv);
 	if (!status)
 		status = np_daemon_args_apply(&s.args, &s.d);
