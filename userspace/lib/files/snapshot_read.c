@@ -445,7 +445,7 @@ int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_
 {
 	json_error_t why;
 
-	return read_json(json_loadb(text, len, 0, &why), &why, name, s, err);
+	return read_json(json_loadb(text, len, JSON_REJECT_DUPLICATES, &why), &why, name, s, err);
 }
 
 int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err)
@@ -460,7 +460,7 @@ int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err
 	if (!f)
 		return np_fail(err, -errno, "snapshot %s cannot be read: %s", path,
 			       strerror(errno));
-	root = json_loadf(f, 0, &why);
+	root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
 	if (!standard)
 		fclose(f);
 	return read_json(root, &why, name, s, err);

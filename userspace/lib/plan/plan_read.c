@@ -83,6 +83,8 @@ static int read_policy(const struct np_plan_source *s, struct np_request *p)
 		e = stand_in(s, name, p);
 	if (e)
 		return e;
+	if (options && !json_is_object(options))
+		return wrong(s, "options are no object of the policy's options");
 	np_options_defaults(p->policy, &p->options);
 	json_object_foreach(options, key, value) {
 		e = set_option(s, p, key, value);

@@ -170,6 +170,7 @@ static void says_where_it_is_wrong(void)
 		{ "17", "-17", "tasks[0].shared_pages" },
 		{ "'2': 0.0", "'1': 0.0", "tasks[0].accesses is not one number" },
 		{ "3e9", "-3e9", "machine.nodes[0].traffic" },
+		{ "'snapshot': 1", "'snapshot': 1, 'snapshot': 1", "duplicate object key" },
 		{ "'tasks'", "'jobs'", "tasks is not a list" },
 		{ "}]}", "", "not JSON" },
 	};

@@ -189,6 +189,7 @@ def test_what_is_wrong_in_a_decision_is_said(snapshot: Path, change: dict, why: 
     ({"decisions": [4]}, "decisions[0] is 4, not an object with a pid"),
     ({"policy": None}, "policy is missing"),
     ({"options": {"pages": "never"}}, 'option pages of policy maximum-local cannot be "never": use follow, stay'),
+    ({"options": [1]}, "options are no object"),
     ({"options": {"pages": []}}, "options.pages is no number, switch or word"),
     ({"options": {"colour": 1}}, "policy maximum-local has no option"),
     ({"boot": 1}, "boot is neither the name of a boot nor null"),
