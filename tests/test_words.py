@@ -22,8 +22,6 @@ WHERE = {"userspace/cmd/cmd_measure_penalty.c", "userspace/cmd/cmd_topology.c", 
          "userspace/tests/plan/golden/applied.json", "userspace/tests/plan/golden/plan.json"}
 OPTIONS = {"experiments/lab/cli.py", "experiments/lab/tests/test_run.py", "experiments/runner/cli.py",
            "experiments/runner/tests/test_runner_observe_static.py"}
-METRICS = {"userspace/lib/daemon/metrics.c", "userspace/tests/daemon/test_daemon.py",
-           "Documentation/measured/daemon-metrics.txt"}
 COMMANDS = {"userspace/cmd/numaplace.c", "userspace/tests/cmd/test_userspace.py"}
 FORMER = {  # the word: files with its alias
     r"lab-(plain|simulated)\b": PLATFORM,
@@ -32,7 +30,7 @@ FORMER = {  # the word: files with its alias
     r"(?<![\w-])--(plain|simulated)\b": OPTIONS,
     r"numaplace\"? simulate\b|`simulate\b|\"simulate\"|\bcmd_simulate\b": COMMANDS,
     r"numaplace\"? calibrate(?!\\?-)\b|\"calibrate\", (\"--|\"measure)|\bcmd_calibrate\b": COMMANDS,
-    r"(?<![a-z])count(ing|ed)_(tasks|rounds|cpu_seconds)": METRICS,
+    r"(?<![a-z])count(ing|ed)_(tasks|rounds|cpu_seconds)": set(),
     r"\b(np_where|NP_WHERE|np_source|NP_SOURCE)(_\w+)?\b|\bnp_machine_where\b": set(),
     r"did not come by": set(),
 }

@@ -120,6 +120,6 @@ bench-ps: $(BUILD)/numaplace $(BUILD)/tests/crowd	## how long ps takes over 10,0
 -include $(FUZZ_NAMES:%=$(BUILD)/asan/userspace/fuzz/%.d)
 
 # Its reader of TOML alone, compared with Python's.
-$(BUILD)/tests/toml: userspace/tests/base/toml/print.c $(wildcard userspace/lib/base/toml*.[ch]) userspace/lib/base/error.c
+$(BUILD)/tests/toml: userspace/tests/base/toml/print.c $(wildcard userspace/lib/base/toml*.[ch]) userspace/lib/base/error.c userspace/lib/base/printable.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -MMD -MP,$(US_CFLAGS)) $(SANITIZE) -o $@ $(filter %.c,$^) -ljansson

@@ -73,13 +73,10 @@ def described(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
     except FileNotFoundError:
         remedy = HERE.remedy("run make tools", "install it again")
         raise LabError(UNABLE, f"{TOOL} is missing, and it reads the machine files: {remedy}") from None
-    try:
-        said = json.loads(answer.stdout)
-    except ValueError:
-        said = {"error": answer.stderr.strip() or f"numaplace machine ended with status {answer.returncode}"}
-    if "error" in said:
-        raise LabError(answer.returncode, said["error"])
-    return said
+    if answer.returncode:
+        raise LabError(answer.returncode, answer.stderr.strip().removeprefix("numaplace: ")
+                       or f"numaplace machine ended with status {answer.returncode}")
+    return json.loads(answer.stdout)
 
 
 def find(name: str, changes: Sequence[str] = ()) -> Machine:

@@ -150,7 +150,8 @@ static double room_on(const struct np_placer *p, const uint8_t *in)
 	return room;
 }
 
-bool np_place_on_nodes(struct np_placer *p, size_t i, const uint8_t *in)
+/* Decides that task i runs on the nodes of in [n_nodes] that are not 0. False: no memory. */
+static bool place_on_nodes(struct np_placer *p, size_t i, const uint8_t *in)
 {
 	p->decision[i].nodes = np_plan_spread(p->plan, p->m->n_nodes, in);
 	if (p->decision[i].nodes == NP_NODE_NONE)
@@ -176,7 +177,7 @@ bool np_place_on_fewest(struct np_placer *p, size_t i)
 		choose(&c, false);
 		if (room_on(p, c.best) < p->tasks[i].cores)
 			choose(&c, true);
-		placed = np_place_on_nodes(p, i, c.best);
+		placed = place_on_nodes(p, i, c.best);
 	}
 	if (placed)
 		np_reason(&p->decision[i],

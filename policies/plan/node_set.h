@@ -13,9 +13,6 @@
  */
 bool np_place_on_fewest(struct np_placer *p, size_t i);
 
-/* Decides that task i runs on the nodes of in [n_nodes] that are not 0. False: no memory. */
-bool np_place_on_nodes(struct np_placer *p, size_t i, const uint8_t *in);
-
 /*
  * Pages that lie outside task i's nodes come to these, as many to each; the others stay
  * where its threads have put them, and so do those to come. 0 or -ENOMEM.

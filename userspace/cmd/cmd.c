@@ -11,6 +11,7 @@
 
 #include "../lib/base/cpulist.h"
 #include "../lib/base/grow.h"
+#include "../lib/base/printable.h"
 #include "unknown_option.h"
 
 bool np_json;
@@ -20,10 +21,8 @@ static void print_error(const char *format, va_list ap)
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), format, ap);
-	if (np_json)
-		np_json_print(json_pack("{s:o}", "error", np_json_text(text)));
-	else
-		fprintf(stderr, "numaplace: %s\n", text);
+	np_printable(text); /* words of files and of the command line */
+	fprintf(stderr, "numaplace: %s\n", text);
 }
 
 void np_error(const char *format, ...)

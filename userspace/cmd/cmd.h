@@ -49,8 +49,8 @@ int cmd_trace(int argc, char **argv);
 int cmd_daemon(int argc, char **argv);
 
 /*
- * Prints "numaplace: ..." on stderr, or {"error": "..."} on stdout when
- * np_json is set. One line: what, on which object, why, what to do.
+ * Prints "numaplace: ..." on stderr, also with --json. One line: what, on which object, why, what
+ * to do.
  */
 void np_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -67,9 +67,9 @@ static void report(const struct np_applied *a, int e, const char *err)
 		if (e)
 			json_object_set_new(j, "error", np_json_text(err));
 		np_json_print(j);
-		return;
+	} else {
+		np_applied_print(stdout, a);
 	}
-	np_applied_print(stdout, a);
 	if (e && a->not_undone.text[0])
 		np_error("%s; not all that this apply had done was undone: %s", err,
 			 a->not_undone.text);

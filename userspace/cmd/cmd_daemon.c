@@ -52,10 +52,9 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Waits for the time or a signal; answers requests for metrics meanwhile. */
-static void wait_until(const struct service *s, double then)
+/* Waits for the time or a signal. */
+static void wait_until(double then)
 {
-	struct pollfd listener = { .fd = s->metrics.listener, .events = POLLIN };
 	sigset_t blocked, before;
 
 	sigemptyset(&blocked);
@@ -70,20 +69,9 @@ static void wait_until(const struct service *s, double then)
 
 		if (left <= 0)
 			break;
-		if (ppoll(&listener, listener.fd >= 0, &t, &before) > 0)
-			np_metrics_answer(&s->metrics, &s->d);
+		ppoll(NULL, 0, &t, &before);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-/* Meanwhile a plan is on trial. */
-static void answer_waiting(void *arg)
-{
-	struct service *s = arg;
-	struct pollfd listener = { .fd = s->metrics.listener, .events = POLLIN };
-
-	if (poll(&listener, 1, 0) > 0)
-		np_metrics_answer(&s->metrics, &s->d);
 }
 
 /* Wrong new options are reported; the old ones stay. */
@@ -136,7 +124,7 @@ static void serve(struct service *s)
 		next += s->args.interval_us / 1e6;
 		if (next < np_clock(CLOCK_MONOTONIC))
 			next = np_clock(CLOCK_MONOTONIC);
-		wait_until(s, next);
+		wait_until(next);
 	}
 }
 
@@ -290,8 +278,6 @@ static int run_daemon(struct service *s)
 		return status;
 	/* These outlive the words that they came from: SIGHUP reads the words again. */
 	s->args.words.common.pids = (struct np_pids) { 0 };
-	s->d.how.verify.idle = answer_waiting;
-	s->d.how.verify.arg = s;
 	s->d.watch_rules.pids = pids.pid;
 	s->d.watch_rules.n_pids = pids.n;
 	s->d.watch_rules.cgroup = cgroup;
@@ -317,13 +303,11 @@ int cmd_daemon(int argc, char **argv)
 {
 	struct service s = {
 		.d = { .root = "", .log = log_line, .how = { .stop = &stop, .note_pages = true } },
-		.metrics = { .listener = -1 },
 		.argc = argc,
 		.argv = argv,
 	};
 	int status;
 
-	np_json = false;
 	status = np_daemon_args_read(&s.args, argc, argv);
 	if (!status)
 		status = np_daemon_args_apply(&s.args, &s.d);

@@ -77,7 +77,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->save = arg;
 		return 0;
 	case 'j':
-		return 0; /* the dispatcher has set np_json */
+		np_json = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

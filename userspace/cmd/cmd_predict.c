@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
 	{ "seed", KEY_SEED, "N", 0, "The first of the seeds that they are drawn with (1)", 0 },
 	{ "max-tasks", KEY_MAX_TASKS, "N", 0, "Tasks in such a set at most (4)", 0 },
 	{ "node-memory", KEY_MEMORY, "SIZE", 0,
-	  "Take each node with memory as one of SIZE, all free: files of the lab's machines have "
+	  "Take each node with memory as one of SIZE: files of the lab's machines have "
 	  "less than the machines, for their boot, and random tasks grow with it",
 	  0 },
 	{ "picture", KEY_PICTURE, "FILE", 0, "Draw the result as FILE.svg, .png or .pdf", 0 },
@@ -163,6 +163,22 @@ static void set_memory(struct np_machine *m, uint64_t bytes)
 			m->node[i].mem_total = m->node[i].mem_free = bytes;
 }
 
+/* Of all CPUs: tasks run also on those that no task may be given. */
+static int derive_model(struct np_model *out, const struct np_machine *m, char *err, size_t len)
+{
+	struct np_node node[NP_MAX_NODES];
+	struct np_machine whole = *m;
+
+	memcpy(node, m->node, m->n_nodes * sizeof(*node));
+	whole.node = node;
+	for (size_t i = 0; i < m->n_nodes; i++)
+		node[i].cpus = 0;
+	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] != NP_NODE_NONE)
+			node[m->cpu_node[cpu]].cpus++;
+	return np_model_derive(out, &whole, err, len);
+}
+
 /* A machine whose file or snapshot has no model gets one from its distances. */
 static int need_model(struct np_machine *m, struct np_model *room)
 {
@@ -170,7 +186,7 @@ static int need_model(struct np_machine *m, struct np_model *room)
 
 	if (m->model)
 		return NP_EXIT_OK;
-	if (np_model_derive(room, m, err, sizeof(err)))
+	if (derive_model(room, m, err, sizeof(err)))
 		return np_usage("predict: machine %s: %s", m->name, err);
 	m->model = room;
 	m->model_origin = NP_MODEL_DERIVED;
@@ -206,7 +222,7 @@ static int predict_case(struct args *a, const struct np_machine *m, struct np_ta
 	return NP_EXIT_OK;
 }
 
-static int predict_files(struct args *a, const struct np_machine *m)
+static int predict_files(struct args *a, struct np_machine *m)
 {
 	struct np_err err;
 	int status = NP_EXIT_OK;
@@ -217,6 +233,7 @@ static int predict_files(struct args *a, const struct np_machine *m)
 
 		if (e)
 			return failed(e, err.text);
+		np_tasks_take_memory(&t, m);
 		status = predict_case(a, m, &t, a->tasks.word[i]);
 		np_tasks_free(&t);
 	}
@@ -282,7 +299,7 @@ static int predict_set(struct args *a, const struct np_machine *m, struct np_tas
 	return room && !failed ? NP_EXIT_OK : NP_EXIT_FAIL;
 }
 
-static int predict_random(struct args *a, const struct np_machine *m)
+static int predict_random(struct args *a, struct np_machine *m)
 {
 	struct np_contender searches[N_SEARCHES];
 	int status = NP_EXIT_OK;
@@ -296,6 +313,7 @@ static int predict_random(struct args *a, const struct np_machine *m)
 			return np_usage("predict: machine %s has no CPUs or no memory", m->name);
 		if (e)
 			return failed(e, "out of memory");
+		np_tasks_take_memory(&t, m);
 		status = predict_set(a, m, &t, searches);
 		np_tasks_free(&t);
 	}

@@ -317,7 +317,6 @@ int cmd_run(int argc, char **argv)
 	};
 	int status;
 
-	np_json = false; /* a --json here is the program's own */
 	np_daemon_args_defaults(&r.args, "run");
 	r.args.trial_s = 0; /* its command has hardly run when it is placed */
 	r.args.hysteresis.plans = 1;

@@ -73,10 +73,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "leave", KEY_LEAVE, NULL, 0, "At the end leave tasks where they are", 0 },
 	{ "pages", KEY_PAGES, NULL, 0, "At the end bring pages back as well", 0 },
-	{ "metrics", KEY_METRICS, "FILE|unix:PATH[,mode=OCTAL][,group=NAME]", 0,
-	  "Counters in Prometheus' "
-	  "text format: a file replaced every interval, or a socket that answers HTTP (0600)",
-	  0 },
+	{ "metrics", KEY_METRICS, "FILE", 0,
+	  "Counters in Prometheus' text format, in a file replaced every interval", 0 },
 	{ "events", KEY_EVENTS, "FILE", 0,
 	  "What is decided and done, one JSON object a line, behind what "
 	  "the file has; SIGHUP opens it again",

@@ -160,14 +160,6 @@ static int unknown_command(const char *name)
 			name, nearest);
 }
 
-static bool wants_json(char **argv)
-{
-	for (; *argv && strcmp(*argv, "--"); argv++)
-		if (!strcmp(*argv, "--json"))
-			return true;
-	return false;
-}
-
 /* The command's name for an alias. The note goes to terminals only, not to scripts. */
 static char *present_name(char *name)
 {
@@ -188,10 +180,8 @@ static int dispatch(int argc, char **argv)
 
 	argv[0] = present_name(argv[0]);
 	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (strcmp(argv[0], commands[i].name))
-			continue;
-		np_json = wants_json(argv + 1);
-		return commands[i].run(argc, argv);
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc, argv);
 	}
 	if (!find_program(argv[0], path, sizeof(path)))
 		return unknown_command(argv[0]);

@@ -69,11 +69,15 @@ class Verdict:
         return "; ".join(map(str, self.true)) or f"'{self.expression}' holds"
 
 
+# Not the remainder of a division.
+PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%(?!\s*(?!(?:and|or)\b)[\d(a-z])")
+
+
 class Expression:
     def __init__(self, text: str, nodes: int):
         self.text, self.nodes = text, nodes
         try:
-            self.tree = ast.parse(re.sub(r"(\d+(?:\.\d+)?)%(?!\s*[\d(a-z])", r"(\1/100)", text.strip()), mode="eval").body
+            self.tree = ast.parse(PERCENT.sub(r"(\1/100)", text.strip()), mode="eval").body
         except SyntaxError as error:
             raise self._wrong(f"{error.msg} at character {error.offset}") from None
         self._check(self.tree, logic=True)

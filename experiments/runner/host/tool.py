@@ -44,7 +44,7 @@ class Numaplace:
         try:
             answer = json.loads(done.stdout)
         except ValueError:
-            answer = {"error": last_line(done.stderr) or last_line(done.stdout) or "no answer"}
+            answer = {"error": last_line(done.stderr).removeprefix("numaplace: ") or "no answer"}
         if done.returncode and "decisions" not in answer:
             kind = {2: UsageError, 3: CannotError}.get(done.returncode, ExperimentError)
             raise kind(f"numaplace {arguments[0]}: {answer.get('error', 'failed')}")

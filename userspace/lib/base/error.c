@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "printable.h"
+
 int np_fail(struct np_err *err, int code, const char *format, ...)
 {
 	va_list ap;
@@ -11,5 +13,6 @@ int np_fail(struct np_err *err, int code, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(err->text, sizeof(err->text), format, ap);
 	va_end(ap);
+	np_printable(err->text); /* it may quote a file, and be cut in a character */
 	return code;
 }

@@ -10,7 +10,7 @@ struct np_err {
 	char text[NP_ERR_LEN];
 };
 
-/* Writes the explanation into err (cut to NP_ERR_LEN) and returns code. */
+/* Writes the explanation into err, cut to NP_ERR_LEN and printable, and returns code. */
 int np_fail(struct np_err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

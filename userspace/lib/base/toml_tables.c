@@ -83,14 +83,18 @@ static json_t *add_table(struct np_toml *t, json_t *parent, const char *key, enu
 	return made(t, table, how) ? table : NULL;
 }
 
-/* The parts of a key, a.b.c, as an array of strings. */
+/* The parts of a key, a.b.c, as an array of strings. The tables that they make are freed recursively. */
 static json_t *read_path(struct np_toml *t)
 {
 	json_t *path = json_array(), *key;
 
 	do {
 		np_toml_skip_blanks(t);
-		key = np_toml_key(t);
+		if (t->depth + json_array_size(path) == NP_TOML_DEPTH)
+			key = np_toml_fail(t, "more than %d tables within each other",
+					   NP_TOML_DEPTH);
+		else
+			key = np_toml_key(t);
 		if (!key || json_array_append_new(path, key)) {
 			json_decref(path);
 			return NULL;
@@ -217,7 +221,9 @@ static bool assign(struct np_toml *t, json_t *table)
 		np_toml_fail(t, "'%s' has no '=' after it", key);
 	else if (table) {
 		np_toml_skip_blanks(t);
+		t->depth += json_array_size(path) - 1;
 		value = read_value(t);
+		t->depth -= json_array_size(path) - 1;
 		ok = value && !json_object_set_new(table, key, value) &&
 		     made_at(t, name_in(table, key), ASSIGNED, line);
 	}
@@ -277,7 +283,7 @@ static json_t *read_value(struct np_toml *t)
 		return np_toml_string(t);
 	if (*t->at != '[' && *t->at != '{')
 		return np_toml_number(t);
-	if (t->depth == NP_TOML_DEPTH)
+	if (t->depth >= NP_TOML_DEPTH)
 		return np_toml_fail(t, "more than %d arrays and tables within each other",
 				    NP_TOML_DEPTH);
 	t->depth++;

@@ -149,7 +149,8 @@ struct book {
 
 static bool is_whole(const json_t *record)
 {
-	return json_is_string(json_object_get(record, "cgroup")) &&
+	/* A name begins with a slash, also that of the root. */
+	return *np_json_text_of(record, "cgroup") == '/' &&
 	       json_is_integer(json_object_get(record, "inode")) &&
 	       json_is_object(json_object_get(record, "before")) &&
 	       json_is_object(json_object_get(record, "set")) &&

@@ -143,10 +143,13 @@ static int check_cpus(const struct np_toml_table *file, const struct np_machine 
 static int check_memory(const struct np_toml_table *file, const struct np_machine *m)
 {
 	uint64_t total, sum = 0;
+	bool wrapped = false;
 	int e = read_size(file, &total);
 
-	for (size_t i = 0; i < m->n_nodes; i++)
-		sum += m->node[i].mem_total;
+	for (size_t i = 0; i < m->n_nodes && !wrapped; i++)
+		wrapped = __builtin_add_overflow(sum, m->node[i].mem_total, &sum);
+	if (!e && wrapped)
+		return np_toml_wrong(file, "memory", "its nodes sum up to more than 2^64 bytes");
 	if (e || total == sum)
 		return e;
 	return np_toml_wrong(file, "memory",

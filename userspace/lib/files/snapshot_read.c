@@ -16,6 +16,9 @@
 #include "json.h"
 #include "task_set.h"
 
+/* Bytes of a node at most: the pages of many tasks can be added up. */
+#define MOST_MEMORY (1LL << 52)
+
 /* The object that is being read, and what to call it: "tasks[3]". */
 struct place {
 	const char *what;  /* "snapshot F" */
@@ -161,8 +164,8 @@ static int read_node(const struct place *p, struct np_machine *m)
 	json_int_t id, total, available;
 	int e = whole(p, "id", 0, NP_MAX_NODES - 1, &id);
 
-	if (e || (e = whole(p, "mem_total", 0, LLONG_MAX, &total)) ||
-	    (e = whole(p, "mem_free", 0, LLONG_MAX, &available)) ||
+	if (e || (e = whole(p, "mem_total", 0, MOST_MEMORY, &total)) ||
+	    (e = whole(p, "mem_free", 0, MOST_MEMORY, &available)) ||
 	    (e = read_known(p, "traffic", 0, &node->traffic.value, &node->traffic.source)))
 		return e;
 	if (p->index && (int)id <= m->node[p->index - 1].id)
@@ -182,6 +185,7 @@ static int read_node(const struct place *p, struct np_machine *m)
 static int read_nodes(struct place *p, struct np_machine *m)
 {
 	json_t *nodes = json_object_get(p->object, "nodes");
+	unsigned int usable = 0;
 	int e = 0;
 
 	if (json_array_size(nodes) < 1 || json_array_size(nodes) > NP_MAX_NODES)
@@ -198,7 +202,11 @@ static int read_nodes(struct place *p, struct np_machine *m)
 	for (p->index = 0; !e && p->index < m->n_nodes; p->index++) {
 		p->object = json_array_get(nodes, p->index);
 		e = read_node(p, m);
+		usable += m->node[p->index].cpus;
 	}
+	if (!e && !usable)
+		e = np_fail(p->err, -EINVAL, "%s: no CPU of its nodes is usable: usable_cpus is 0",
+			    p->what);
 	return e;
 }
 
@@ -230,6 +238,9 @@ static int read_pages(const struct place *p, const char *key, const struct np_ma
 			continue;
 		if (!json_is_integer(count) || json_integer_value(count) < 0)
 			return wrong(p, key, "of node %d is not a number of pages", m->node[i].id);
+		if ((uint64_t)json_integer_value(count) > m->node[i].mem_total / m->page_size)
+			return wrong(p, key, "of node %d are more than its mem_total has",
+				     m->node[i].id);
 		pages[i] = (uint64_t)json_integer_value(count);
 		found++;
 	}
@@ -245,8 +256,8 @@ static int read_task_node(const struct place *p, const struct np_machine *m, str
 	task->node = NP_NODE_NONE;
 	if (json_is_null(node))
 		return 0;
-	if (json_is_integer(node) && json_integer_value(node) < NP_MAX_NODES)
-		task->node = np_machine_node_index(m, (int)json_integer_value(node));
+	if (json_is_integer(node))
+		task->node = np_machine_node_index(m, json_integer_value(node));
 	return task->node == NP_NODE_NONE ? wrong(p, "node", "is no node of this machine") : 0;
 }
 
@@ -426,7 +437,7 @@ int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_
 {
 	json_error_t why;
 
-	return read_json(json_loadb(text, len, 0, &why), &why, name, s, err);
+	return read_json(json_loadb(text, len, JSON_REJECT_DUPLICATES, &why), &why, name, s, err);
 }
 
 int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err)
@@ -441,7 +452,7 @@ int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err
 	if (!f)
 		return np_fail(err, -errno, "snapshot %s cannot be read: %s", path,
 			       strerror(errno));
-	root = json_loadf(f, 0, &why);
+	root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
 	if (!standard)
 		fclose(f);
 	return read_json(root, &why, name, s, err);

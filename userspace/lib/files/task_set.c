@@ -97,14 +97,13 @@ static int read_memory(const struct table *t, struct np_task *task, uint64_t *pa
 	if (memory && !json_is_object(memory))
 		return wrong(t, "memory", "is neither a size nor { \"NODE\" = SIZE }");
 	json_object_foreach(memory, node, size) {
-		char *end;
-		int index = np_machine_node_index(t->m, (int)strtol(node, &end, 10));
+		int index = np_machine_node_of_text(t->m, node);
 
-		if (*end || index == NP_NODE_NONE || !t->m->node[index].has_memory)
+		if (index == NP_NODE_NONE || !t->m->node[index].has_memory)
 			return wrong(t, "memory",
 				     "is on node %s, which this machine does not have "
 				     "or which has no memory",
-				     node);
+				     *node ? node : "\"\"");
 		if (!json_is_string(size) || np_size_parse(json_string_value(size), &bytes))
 			return wrong(t, "memory", "of node %s is not a size such as \"64 MiB\"",
 				     node);
@@ -120,8 +119,8 @@ static int read_node(const struct table *t, struct np_task *task)
 	task->node = NP_NODE_NONE;
 	if (!node)
 		return 0;
-	if (json_is_integer(node) && json_integer_value(node) <= NP_MAX_NODES)
-		task->node = np_machine_node_index(t->m, (int)json_integer_value(node));
+	if (json_is_integer(node))
+		task->node = np_machine_node_index(t->m, json_integer_value(node));
 	if (task->node == NP_NODE_NONE || !t->m->node[task->node].cpus)
 		return wrong(t, "node", "is no node of machine %s with CPUs", t->m->name);
 	return 0;
@@ -207,6 +206,34 @@ int np_tasks_add(struct np_tasks *t, const struct np_machine *m, size_t count)
 	return 0;
 }
 
+/* Each node can hold what the tasks have there. */
+static int check_memory(const struct table *t, const struct np_tasks *tasks)
+{
+	for (size_t k = 0; k < t->m->n_nodes; k++) {
+		uint64_t left = t->m->node[k].mem_total / t->m->page_size;
+
+		for (size_t i = 0; i < tasks->n; i++) {
+			if (tasks->task[i].pages[k] > left)
+				return np_fail(t->err, -EINVAL,
+					       "%s: its tasks have more memory on node %d than its "
+					       "%llu MiB; describe smaller ones",
+					       t->path, t->m->node[k].id,
+					       (unsigned long long)t->m->node[k].mem_total >> 20);
+			left -= tasks->task[i].pages[k];
+		}
+	}
+	return 0;
+}
+
+void np_tasks_take_memory(const struct np_tasks *t, struct np_machine *m)
+{
+	for (size_t k = 0; k < m->n_nodes; k++) {
+		m->node[k].mem_free = m->node[k].mem_total;
+		for (size_t i = 0; i < t->n; i++)
+			m->node[k].mem_free -= t->task[i].pages[k] * m->page_size;
+	}
+}
+
 int np_task_set_read(const char *path, const struct np_machine *m, struct np_tasks *t,
 		     struct np_err *err)
 {
@@ -225,6 +252,8 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 	json_array_foreach(tasks, table.index, table.object)
 		if (!e)
 			e = add_tasks(&table, t);
+	if (!e)
+		e = check_memory(&table, t);
 	json_decref(root);
 	if (e)
 		np_tasks_free(t);

@@ -20,6 +20,9 @@ int np_task_set_read(const char *path, const struct np_machine *m, struct np_tas
 int np_task_set_random(uint64_t seed, unsigned int max_tasks, const struct np_machine *m,
 		       struct np_tasks *t);
 
+/* The free memory of m's nodes, in bytes: what a set that was read or drawn for m leaves. */
+void np_tasks_take_memory(const struct np_tasks *t, struct np_machine *m);
+
 /*
  * Adds count tasks without pages or CPUs of their own, whose fields are 0 but
  * for pages, which point to t's rows. 0, or -ENOMEM and t is as it was.

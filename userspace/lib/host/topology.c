@@ -265,7 +265,19 @@ bool np_platform_find(const char *name, enum np_platform *platform)
 	return false;
 }
 
-int np_machine_node_index(const struct np_machine *m, int id)
+int np_machine_node_of_text(const struct np_machine *m, const char *text)
+{
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "%d", m->node[i].id);
+		if (!strcmp(id, text))
+			return (int)i;
+	}
+	return NP_NODE_NONE;
+}
+
+int np_machine_node_index(const struct np_machine *m, long long id)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (m->node[i].id == id)

@@ -36,7 +36,10 @@ struct bitmask *np_machine_cpus_of_node(const struct np_machine *m, int index);
 struct bitmask *np_machine_cpus_of_nodes(const struct np_machine *m, const struct bitmask *nodes);
 
 /* Index of the node with this kernel number, or NP_NODE_NONE. */
-int np_machine_node_index(const struct np_machine *m, int id);
+int np_machine_node_index(const struct np_machine *m, long long id);
+
+/* The same for a number as it is printed: "0", not "00", "+0" or " 0". */
+int np_machine_node_of_text(const struct np_machine *m, const char *text);
 
 /* Index of the node that all CPUs in mask belong to, or NP_NODE_NONE. */
 struct bitmask;

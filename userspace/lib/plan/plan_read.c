@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/printable.h"
 #include "../files/policy_input.h"
 #include "../files/snapshot.h"
 #include "../host/proc.h"
@@ -57,6 +58,7 @@ static int stand_in(const struct np_plan_source *s, const char *name, struct np_
 	if (!p->plugin)
 		return no_memory(s);
 	snprintf(p->plugin->name, sizeof(p->plugin->name), "%s", name);
+	np_printable(p->plugin->name);
 	p->plugin->policy = (struct np_policy) {
 		.name = p->plugin->name,
 		.summary = "",
@@ -81,6 +83,8 @@ static int read_policy(const struct np_plan_source *s, struct np_request *p)
 		e = stand_in(s, name, p);
 	if (e)
 		return e;
+	if (options && !json_is_object(options))
+		return wrong(s, "options are no object of the policy's options");
 	np_options_defaults(p->policy, &p->options);
 	json_object_foreach(options, key, value) {
 		e = set_option(s, p, key, value);

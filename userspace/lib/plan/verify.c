@@ -17,7 +17,7 @@
 _Static_assert(NP_VERIFY_SLICES == 5, "STUDENT_T is of eight degrees of freedom");
 
 /* False once *stop is set. */
-static bool wait_for(const struct np_verify *how, double seconds, const volatile sig_atomic_t *stop)
+static bool wait_for(double seconds, const volatile sig_atomic_t *stop)
 {
 	double end = np_clock(CLOCK_MONOTONIC) + seconds, left = seconds;
 
@@ -25,8 +25,6 @@ static bool wait_for(const struct np_verify *how, double seconds, const volatile
 		struct timespec nap = { 0, (long)(fmin(left, NAP_S) * NS_PER_S) };
 
 		nanosleep(&nap, NULL);
-		if (how->idle)
-			how->idle(how->arg);
 	}
 	return !*stop;
 }
@@ -88,7 +86,7 @@ int np_speeds_read(struct np_speeds *s, const struct np_request *p, const struct
 		return e;
 	np_counters_read(&c, reading[0]);
 	for (size_t slice = 0; whole && slice < NP_VERIFY_SLICES; slice++) {
-		whole = wait_for(how, how->seconds / NP_VERIFY_SLICES, stop);
+		whole = wait_for(how->seconds / NP_VERIFY_SLICES, stop);
 		np_counters_read(&c, reading[(slice + 1) % 2]);
 		note_slice(s, slice, reading[slice % 2], reading[(slice + 1) % 2]);
 	}

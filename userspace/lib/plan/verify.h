@@ -23,10 +23,8 @@ struct np_speeds {
 };
 
 struct np_verify {
-	double seconds;		 /* before, and after; 0: not verified */
-	bool needed;		 /* nothing is done where no task can be counted before */
-	void (*idle)(void *arg); /* called again and again meanwhile; may be NULL */
-	void *arg;
+	double seconds; /* before, and after; 0: not verified */
+	bool needed;	/* nothing is done where no task can be counted before */
 	/* np_speeds_read() where it is NULL. */
 	int (*read)(struct np_speeds *s, const struct np_request *p, const struct np_verify *how,
 		    const volatile sig_atomic_t *stop, struct np_err *err);

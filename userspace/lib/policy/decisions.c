@@ -44,11 +44,11 @@ static int wrong_value(const struct reader *r, const char *key, const json_t *va
 	return e;
 }
 
-static int no_such_node(const struct reader *r, const char *key, long long id)
+static int no_such_node(const struct reader *r, const char *key, const char *id)
 {
 	struct bitmask *nodes = np_machine_nodes(r->m);
 	char list[NP_LIST_LEN];
-	int e = wrong(r, key, "names node %lld, which machine %.64s does not have; it has %.60s",
+	int e = wrong(r, key, "names node %.24s, which machine %.64s does not have; it has %.60s",
 		      id, r->m->name, np_list_format(nodes, list, sizeof(list)));
 
 	numa_bitmask_free(nodes);
@@ -83,9 +83,12 @@ static int check_use(const struct reader *r, const char *key, int node, enum use
 
 static int find_node(const struct reader *r, const char *key, long long id, enum use use, int *node)
 {
-	*node = id < 0 || id >= NP_MAX_NODES ? NP_NODE_NONE : np_machine_node_index(r->m, (int)id);
+	char text[24];
+
+	*node = np_machine_node_index(r->m, id);
+	snprintf(text, sizeof(text), "%lld", id);
 	if (*node == NP_NODE_NONE)
-		return no_such_node(r, key, id);
+		return no_such_node(r, key, text);
 	return check_use(r, key, *node, use);
 }
 
@@ -115,15 +118,13 @@ static int read_weights(const struct reader *r, json_t *weights, uint8_t *weight
 
 	json_object_foreach(weights, id, value) {
 		json_int_t w = json_integer_value(value);
-		char *end;
-		long long number = strtoll(id, &end, 10);
-		int e, node;
+		int e, node = np_machine_node_of_text(r->m, id);
 
-		if (end == id || *end)
-			return wrong(r, "spread", "names \"%.20s\", which is no node's number", id);
+		if (node == NP_NODE_NONE)
+			return no_such_node(r, "spread", *id ? id : "\"\"");
 		if (!json_is_integer(value) || w < 0 || w > UINT8_MAX)
 			return wrong_value(r, "spread", value, "a weight from 0 to 255");
-		e = w ? find_node(r, "spread", number, TO_HOLD, &node) : 0;
+		e = w ? check_use(r, "spread", node, TO_HOLD) : 0;
 		if (e)
 			return e;
 		if (w)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "../base/error.h"
+#include "../base/printable.h"
 
 static const char *const type_name[] = {
 	[NP_OPT_DOUBLE] = "number",
@@ -31,12 +32,26 @@ static int wrong(const struct reader *r, const char *key, const char *should)
 		       should);
 }
 
+/* A text that can be printed, as it is printed; NULL: it is none, or without memory. */
+static const char *printable_text(json_t *j)
+{
+	char *text = json_is_string(j) ? strdup(json_string_value(j)) : NULL;
+	int e = -1;
+
+	if (text) {
+		np_printable(text);
+		e = json_string_set(j, text);
+	}
+	free(text);
+	return e ? NULL : json_string_value(j);
+}
+
 /* NULL: it is there and no text. */
 static const char *text_of(const json_t *object, const char *key, const char *absent)
 {
-	const json_t *j = json_object_get(object, key);
+	json_t *j = json_object_get(object, key);
 
-	return j ? json_string_value(j) : absent;
+	return j ? printable_text(j) : absent;
 }
 
 static int read_type(const struct reader *r, enum np_option_type *type)
@@ -58,7 +73,7 @@ static int read_words(const struct reader *r, struct np_option *o)
 	o->words = r->a->words[r->at] = words;
 	o->def = -1;
 	for (size_t i = 0; words && i < json_array_size(list); i++) {
-		words[i] = json_string_value(json_array_get(list, i));
+		words[i] = printable_text(json_array_get(list, i));
 		if (!words[i])
 			return wrong(r, "words", "a list of texts");
 		if (!strcmp(words[i], def))
@@ -98,7 +113,7 @@ static int read_option(struct reader *r)
 	struct np_option *o = &r->a->option[r->at];
 	int e;
 
-	o->name = json_string_value(json_object_get(r->object, "name"));
+	o->name = text_of(r->object, "name", NULL);
 	o->unit = text_of(r->object, "unit", "");
 	o->meaning = text_of(r->object, "meaning", "");
 	if (!o->name || !*o->name || strpbrk(o->name, "=,:"))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What of text that others have written is printed. */
+#include "../../lib/base/error.h"
 #include "../../lib/base/printable.h"
 
 #include <string.h>
@@ -34,6 +35,16 @@ static void text_stays(void)
 		becomes(plain[i], plain[i]);
 }
 
+static void errors_are_one_line(void)
+{
+	struct np_err err;
+
+	CU_ASSERT_EQUAL(np_fail(&err, -1, "names \"%s\"", "\033[2J\nforged"), -1);
+	CU_ASSERT_STRING_EQUAL(err.text, "names \"?[2J forged\"");
+	np_fail(&err, -1, "%.2s", "a\303\244");
+	CU_ASSERT_STRING_EQUAL(err.text, "a?");
+}
+
 static void control_characters(void)
 {
 	becomes("\001a\n\r\tb\033[2J\037\177", "?a ? b?[2J??");
@@ -53,6 +64,7 @@ static void what_is_not_utf8(void)
 static CU_TestInfo printable_tests[] = {
 	{ "text stays", text_stays },
 	{ "control characters", control_characters },
+	{ "errors are one line", errors_are_one_line },
 	{ "what is not UTF-8", what_is_not_utf8 },
 	CU_TEST_INFO_NULL,
 };

@@ -35,7 +35,9 @@ SAME = [
 # Valid TOML that neither JSON nor a C string can hold.
 REFUSED = {"a = 1979-05-27": "dates", "a = 07:32:00": "dates", "a = inf": "inf", "a = -nan": "nan",
            "a = 1e999": "too large", "a = 99999999999999999999": "64 bits", 'a = "\\u0000"': "may hold",
-           "a = " + "[" * 65 + "]" * 65: "within each other"}
+           "a = " + "[" * 65 + "]" * 65: "within each other", "a." * 64 + "a = 1": "within each other",
+           "[" + "a." * 64 + "a]": "within each other", "a." * 32 + "a = " + "[" * 40 + "]" * 40: "within each other",
+           "a." * 300000 + "a = 1": "within each other"}
 
 
 def read(folder: Path, texts: list[bytes]) -> list:

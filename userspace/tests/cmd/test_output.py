@@ -80,12 +80,12 @@ def test_a_name_gives_the_terminal_no_orders(tmp_path: Path) -> None:
                                    ["measure-penalty", "--node", b"\xc3", "--task", "true"], ["restore", b"\xc3"]])
 def test_errors_quote_words_that_are_not_utf8(words: list) -> None:
     done = run(*words, "--json")
-    assert done.returncode == 2 and "?" in json.loads(done.stdout)["error"], done
+    assert (done.returncode, done.stdout) == (2, b"") and b"?" in done.stderr and b"\xc3" not in done.stderr, done
 
 
 COMMANDS = [["--help"], ["--version"], ["topology"], ["topology", "--json"], ["ps"], ["ps", "--json", "-s", "0"],
             ["top", "--once"], ["top", "--json", "-i", "200ms"], ["policies"], ["policies", "--json"], ["counters", "--table"], ["machine", "demo-2s"], ["jobs", "--help"],
-            ["predict", "--machine", "demo-2s", "--random", "2"], ["ps", "--json", "x"], ["trace"]]
+            ["predict", "--machine", "demo-2s", "--random", "2"], ["trace"]]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

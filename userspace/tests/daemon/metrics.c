@@ -4,7 +4,6 @@
 #include "../../lib/daemon/metrics.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,38 +44,17 @@ static void the_file_is_written_through_no_link(void)
 	fixture_end();
 }
 
-static void the_socket_is_opened_to_whom_it_says(void)
+static void only_a_file_is_written(void)
 {
-	static const char *const wrong[] = { "mode=", "mode=rw", "mode=1777", "group=no-such-group",
-					     "x" };
-	const struct group *own = getgrgid(getgid());
-	const char *root = fixture_begin();
-	char where[256], path[128];
+	static const char *const wrong[] = { "unix:/run/numaplace/metrics",
+					     "http://localhost:9100" };
 	struct np_err err;
 	struct np_metrics x;
-	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/socket", root);
-	snprintf(where, sizeof(where), "unix:%s", path);
-	CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), 0);
-	CU_ASSERT(!lstat(path, &st) && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0600);
-	np_metrics_close(&x);
-	CU_ASSERT(lstat(path, &st));
-	snprintf(where, sizeof(where), "unix:%s,mode=0666,group=%s", path,
-		 own ? own->gr_name : "root");
-	CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), 0);
-	CU_ASSERT(!lstat(path, &st) && (st.st_mode & 0777) == 0666 && st.st_gid == getgid());
-	np_metrics_close(&x);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		snprintf(where, sizeof(where), "unix:%s,%s", path, wrong[i]);
-		CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), -EINVAL);
-		CU_ASSERT(lstat(path, &st) && strstr(err.text, wrong[i]));
+		CU_ASSERT_EQUAL(np_metrics_open(&x, wrong[i], &err), -EINVAL);
+		CU_ASSERT(strstr(err.text, wrong[i]) && strstr(err.text, "give its path"));
 	}
-	fixture_write("socket", "a file");
-	snprintf(where, sizeof(where), "unix:%s", path);
-	CU_ASSERT_EQUAL(np_metrics_open(&x, where, &err), -EADDRINUSE);
-	CU_ASSERT(!lstat(path, &st) && S_ISREG(st.st_mode));
-	fixture_end();
 }
 
 /* Nobody reads it: opening it for writing would wait for a reader. */
@@ -98,7 +76,7 @@ static void events_wait_for_no_reader_of_a_fifo(void)
 static CU_TestInfo metrics_tests[] = {
 	{ "the file is written through no link", the_file_is_written_through_no_link },
 	{ "events wait for no reader of a FIFO", events_wait_for_no_reader_of_a_fifo },
-	{ "the socket is opened to whom it says", the_socket_is_opened_to_whom_it_says },
+	{ "only a file is written", only_a_file_is_written },
 	CU_TEST_INFO_NULL,
 };
 

@@ -93,11 +93,6 @@ def test_over_real_processes() -> None:
     families = {family.name: family for family in text_string_to_metric_families(page)}
     assert all(family.documentation and family.type != "unknown" for family in families.values())
     assert families["numaplace_daemon_watched_tasks"].samples[0].value == 20
-    for alias, name in (("counting_tasks", "eligible_tasks"), ("counted_tasks", "sampled_tasks"),
-                        ("counting_rounds", "sampling_rounds"), ("counting_cpu_seconds", "sampling_cpu_seconds")):
-        old, new = (families[f"numaplace_daemon_{which}"] for which in (alias, name))
-        assert re.fullmatch(rf"Deprecated: use {name}(_total)?\.", old.documentation)
-        assert (old.type, old.samples[0].value) == (new.type, new.samples[0].value)
     assert {sample.labels["verdict"] for sample in families["numaplace_daemon_decisions"].samples} \
         == {"act", "small_gain", "not_steady", "left_alone", "done", "taken_back"}
 

@@ -17,7 +17,7 @@ static const char good[] =
 	"{'id': 0, 'cpus': '0-1,4', 'has_memory': true, 'mem_total': 4096000, 'mem_free': 4096,"
 	" 'usable_cpus': 2, 'bandwidth': 5e10, 'latency_ns': 80.25,"
 	" 'distances': [10, 21], 'traffic': {'value': 3e9, 'source': 'counters'}},"
-	"{'id': 2, 'cpus': '2', 'has_memory': false, 'mem_total': 0, 'mem_free': 0,"
+	"{'id': 2, 'cpus': '2', 'has_memory': false, 'mem_total': 409600, 'mem_free': 0,"
 	" 'usable_cpus': 1, 'bandwidth': null, 'latency_ns': null,"
 	" 'traffic': {'value': null, 'source': 'unknown'}, 'distances': [20, 10]}]},"
 	"'tasks': [{'pid': 7, 'start': 99, 'comm': 'triad', 'threads': 3, 'cores': 2, 'cpus': '2',"
@@ -151,8 +151,12 @@ static void says_where_it_is_wrong(void)
 		{ "'threads': 3", "'threads': 'x'", "tasks[0].threads" },
 		{ "'node': 2", "'node': 1", "tasks[0].node is no node" },
 		{ "'node': 2", "'node': 4294967298", "tasks[0].node is no node" },
+		{ "'node': 2", "'node': -4294967294", "tasks[0].node is no node" },
 		{ "{'0': 300", "{'1': 300", "tasks[0].pages" },
 		{ "300", "-300", "tasks[0].pages of node 0" },
+		{ "300", "9223372036854775807",
+		  "tasks[0].pages of node 0 are more than its mem_total has" },
+		{ "4096000", "9223372036854775807", "machine.nodes[0].mem_total" },
 		{ "40, '2': 0", "301", "tasks[0].shm_pages" },
 		{ "1.5", "-1", "tasks[0].penalty" },
 		{ "1.5", "null", "tasks[0].penalty" },
@@ -162,6 +166,7 @@ static void says_where_it_is_wrong(void)
 		{ "17", "-17", "tasks[0].shared_pages" },
 		{ "'2': 0.0", "'1': 0.0", "tasks[0].accesses is not one number" },
 		{ "3e9", "-3e9", "machine.nodes[0].traffic" },
+		{ "'snapshot': 1", "'snapshot': 1, 'snapshot': 1", "duplicate object key" },
 		{ "'tasks'", "'jobs'", "tasks is not a list" },
 		{ "}]}", "", "not JSON" },
 	};

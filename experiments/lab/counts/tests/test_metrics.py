@@ -8,16 +8,12 @@ MEASURED = Metrics(loads=1000, stores=10, dram=(75, 25), pages=(3, 1), remote_dr
 
 
 @pytest.mark.parametrize(("text", "true"), [
-    ("remote_share > 10%", True), ("remote_share > 25%", False), ("remote_share >= 25 %", None),
+    ("remote_share > 10%", True), ("remote_share > 25%", False), ("remote_share >= 25 %", True),
     ("remote_share>0.1", True), ("dram[0] > 2 * dram[1]", True), ("dram[0] > 3*dram[1]", False),
     ("pages[1] != 1 or remote_cache == 2", True), ("pages[1] != 1 and remote_cache == 2", False),
     ("not remote_dram < 1e3", False), ("loads / stores > 99", True), ("10% < remote_share", True), ("remote_dram - 5 <= 20", True),
 ])
 def test_expressions(text, true):
-    if true is None:
-        with pytest.raises(Refused):
-            Expression(text, 2)
-        return
     assert Expression(text, 2).judge(MEASURED).failed is true
 
 
@@ -44,5 +40,7 @@ def test_a_division_by_0_is_refused():
 
 def test_a_failure_names_metric_value_and_bound():
     assert str(Expression("remote_share > 10%", 2).judge(MEASURED)) == "remote_share is 0.25, and the bound is 0.1"
+    for text in ("remote_share > 10 %", "remote_share > 10 % and loads > 0", "loads > 0 or remote_share > 10%"):
+        assert Expression(text, 2).judge(MEASURED).failed is True, text
     both = Expression("pages[0] > 2 or dram[1] > 100 or loads > 1", 2).judge(MEASURED)
     assert str(both) == "pages[0] is 3, and the bound is 2; loads is 1000, and the bound is 1"

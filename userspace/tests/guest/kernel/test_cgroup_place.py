@@ -284,6 +284,18 @@ def test_killed_numaplace_leaves_what_restore_needs(tool: Tool, group: Group) ->
     assert group.lists() == ("", "")
 
 
+def test_a_damaged_state_is_named(tool: Tool, group: Group) -> None:
+    place(tool, group, "-N", 0)
+    text = STATE.read_text()
+    state = json.loads(text)
+    state["cgroups"][0]["cgroup"] = "shop"
+    STATE.write_text(json.dumps(state))
+    status, line = tool.fails("restore", "--unit", "shop")
+    STATE.write_text(text)
+    assert status == 1 and "cgroups.json is damaged" in line
+    assert tool("restore", "--all") == {"restored": 1, "left_alone": 0}
+
+
 @pytest.mark.parametrize(("words", "status", "part"), [
     (("--preferred", 0), 2, "cannot have memory policy preferred:0, only nodes: say --membind NODES"),
     (("--interleave", "all"), 2, "one by one"),

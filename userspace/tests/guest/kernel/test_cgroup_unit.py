@@ -104,4 +104,4 @@ def test_what_the_user_set_since_stays(shop: Shop) -> None:
 
 def test_one_that_does_not_run(shop: Shop) -> None:
     done = shop.tool("place", "--unit", "is-not-there", "-N", 1)
-    assert done.returncode == 1 and "is-not-there.service" in json.loads(done.stdout)["error"]
+    assert done.returncode == 1 and "is-not-there.service" in done.stderr and done.stdout == ""
