@@ -23,7 +23,7 @@ static int choose_cpus(const struct numaplace_placement *p, const struct cpumask
 	/* Its bandwidth was granted for the CPUs that it has. */
 	if (p->task->policy == SCHED_DEADLINE)
 		return -EBUSY;
-	if (numaplace_cpuset_read(p->task, want))
+	if (!numaplace_cpuset_read(p->task, want))
 		return cpumask_and(want, want, cpus) ? 0 : -EINVAL;
 	cpumask_copy(want, cpus);
 	if (cpumask_subset(cpus, now) || (p->has_cpus && cpumask_subset(cpus, p->saved_cpus)))
