@@ -190,7 +190,8 @@ static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma,
 /*
  * pte_offset_map_lock() is not exported to modules. The same by hand: the table
  * may be taken away (by khugepaged, or an emptied one) until its lock is held
- * and the pmd is seen to point to it still; RCU keeps its memory until then.
+ * and the pmd is seen to point to it still. The caller is in the RCU read-side
+ * section in which it has read pmdval, which keeps the table's memory until then.
  */
 static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
 			   pmd_t pmdval, unsigned long addr, unsigned long end, bool last)
@@ -199,7 +200,6 @@ static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma
 	spinlock_t *ptl; /* of the page table */
 	pte_t *pte;
 
-	rcu_read_lock();
 	pte = pte_offset_kernel(&pmdval, addr);
 	ptl = pte_lockptr(b->mm, &pmdval);
 	spin_lock(ptl);
@@ -211,7 +211,6 @@ static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma
 		set_status(b, addr, end, NUMAPLACE_PAGE_busy);
 	}
 	spin_unlock(ptl);
-	rcu_read_unlock();
 }
 
 static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *vma,
@@ -222,6 +221,7 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
 
 	for (; addr < end; addr = next) {
 		pmd = pmd_at(b->mm, addr, end, &next);
+		rcu_read_lock();
 		pmdval = pmd ? pmdp_get_lockless(pmd) : __pmd(0);
 		if (pmd_none(pmdval))
 			set_status(b, addr, next, NUMAPLACE_PAGE_absent);
@@ -231,6 +231,7 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
 			set_status(b, addr, next, NUMAPLACE_PAGE_busy);
 		else
 			classify_table(b, vma, pmd, pmdval, addr, next, last);
+		rcu_read_unlock();
 	}
 }
 
