@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -12,11 +11,9 @@
 #include "batch.h"
 #include "chunk.h"
 #include "classify.h"
+#include "lock_mm.h"
 #include "throttle.h"
 #include "workers.h"
-
-/* Interval at which the lock of the target's address space is tried. */
-#define LOCK_US 50
 
 static struct workqueue_struct *queue;
 
@@ -79,26 +76,6 @@ static void note_speed(struct numaplace_workers *workers, unsigned int n, u64 ns
 	spin_unlock(&workers->lock);
 }
 
-/**
- * numaplace_workers_lock_mm() - take the lock of a batch's address space for reading
- * @b: the batch
- * @deadline: when to give up, by ktime_get_ns(), or U64_MAX
- *
- * The target may hold the lock for as long as it likes, as in a page fault that a program of the
- * user's serves. A wait in down_read() would then not end with the job.
- *
- * Return: whether it was taken; not after the deadline, nor if the job was cancelled.
- */
-bool numaplace_workers_lock_mm(const struct numaplace_batch *b, u64 deadline)
-{
-	while (!mmap_read_trylock(b->mm)) {
-		if (READ_ONCE(*b->cancelled) || ktime_get_ns() >= deadline)
-			return false;
-		usleep_range_state(LOCK_US, 2 * LOCK_US, TASK_IDLE);
-	}
-	return true;
-}
-
 /*
  * Each thread locks for itself and for a chunk only: if one held the lock for
  * the others, a writer between them would wait for it and they for the writer.
@@ -111,7 +88,7 @@ static void move_chunks(struct numaplace_worker *worker)
 
 	do {
 		begun = ktime_get_ns();
-		if (!numaplace_workers_lock_mm(b, worker->workers->deadline))
+		if (!numaplace_lock_mm(b->mm, b->cancelled, worker->workers->deadline))
 			break;
 		n = take(worker->workers, b, &first);
 		if (n)
