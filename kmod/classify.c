@@ -184,6 +184,8 @@ static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma,
 	if (pmd_trans_huge(*pmd) && pmd_present(*pmd))
 		status = status_of_page(b, vma, pmd_page(*pmd), how, last);
 	spin_unlock(ptl);
+	if (NUMAPLACE_MOVES_WHOLE && how == BY_PMD && status == NUMAPLACE_PAGE_pending)
+		WRITE_ONCE(b->has_huge, true);
 	set_status(b, addr, end, status);
 }
 
@@ -243,7 +245,7 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
  * @last: leave none pending: what is still to be moved now is busy or pinned
  */
 void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
-			      bool last)
+				      bool last)
 {
 	unsigned long addr = b->start + ((unsigned long)first << PAGE_SHIFT);
 	unsigned long end = addr + ((unsigned long)n << PAGE_SHIFT), next;

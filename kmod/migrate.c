@@ -111,6 +111,7 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->pending = 0;
 	b->small.node_full = false;
 	b->huge.node_full = false;
+	b->has_huge = false;
 	if (*pos >= end)
 		return false;
 	if (!numaplace_lock_mm(b->mm, b->cancelled, U64_MAX))

@@ -48,6 +48,20 @@ static unsigned int chunk_end(const struct numaplace_batch *b, unsigned int end)
 	return (addr - b->start) >> PAGE_SHIFT;
 }
 
+/* How many pages the next chunk may move, about: others may take it. */
+static unsigned int count_next(struct numaplace_workers *workers, const struct numaplace_batch *b)
+{
+	unsigned int i, end, n = 0;
+
+	spin_lock(&workers->lock);
+	i = workers->taken;
+	end = i < b->n ? min(b->n, i + chunk_size(workers, b)) : i;
+	spin_unlock(&workers->lock);
+	for (; i < end; i++)
+		n += READ_ONCE(b->status[i]) == NUMAPLACE_PAGE_pending;
+	return n;
+}
+
 /* Takes the next pages of the batch. Returns how many, 0 if none are left or there is no time. */
 static unsigned int take(struct numaplace_workers *workers, const struct numaplace_batch *b,
 			 unsigned int *first)
@@ -88,6 +102,7 @@ static void move_chunks(struct numaplace_worker *worker)
 
 	do {
 		begun = ktime_get_ns();
+		numaplace_chunk_fill(b, &worker->buf, count_next(worker->workers, b));
 		if (!numaplace_lock_mm(b->mm, b->cancelled, worker->workers->deadline))
 			break;
 		n = take(worker->workers, b, &first);
@@ -98,6 +113,7 @@ static void move_chunks(struct numaplace_worker *worker)
 			note_speed(worker->workers, n, ktime_get_ns() - begun);
 		cond_resched();
 	} while (n);
+	numaplace_chunk_drain(&worker->buf);
 }
 
 static void run_worker(struct work_struct *work)
