@@ -290,8 +290,13 @@ static void move_runs(struct numaplace_batch *b, struct numaplace_migrate_buf *b
 void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
 			  unsigned int first, unsigned int n)
 {
+	unsigned int unlisted;
+
 	lockdep_assert_held(&b->mm->mmap_lock);
-	numaplace_classify_pages(b, first, n, false);
+	unlisted = numaplace_classify_pages(b, first, n, false);
+	/* The kernel then drains the lists of all CPUs and waits for each: with one page unmapped. */
+	if (unlisted < first + n)
+		move_runs(b, buf, unlisted, unlisted + 1, NUMAPLACE_PAGE_pending, 0);
 	move_runs(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
 	/* The node has no huge page for these, and may have small ones. */
 	if (b->split)

@@ -120,7 +120,7 @@ static u8 status_of_small(const struct numaplace_batch *b, struct folio *folio, 
 	if (folio_maybe_dma_pinned(folio))
 		return NUMAPLACE_PAGE_pinned;
 	if (!last)
-		return NUMAPLACE_PAGE_pending;
+		return folio_test_lru(folio) ? NUMAPLACE_PAGE_pending : NUMAPLACE_PAGE_unlisted;
 	return has_extra_reference(folio, mapped) ? NUMAPLACE_PAGE_pinned : NUMAPLACE_PAGE_busy;
 }
 
@@ -237,14 +237,30 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
 	}
 }
 
+/* Makes unlisted pages pending; returns the first of them, or end. */
+static unsigned int list_pending(struct numaplace_batch *b, unsigned int i, unsigned int end)
+{
+	unsigned int found = end;
+
+	for (; i < end; i++) {
+		if (b->status[i] != NUMAPLACE_PAGE_unlisted)
+			continue;
+		b->status[i] = NUMAPLACE_PAGE_pending;
+		found = min(found, i);
+	}
+	return found;
+}
+
 /**
  * numaplace_classify_pages() - set the status of pending pages of a batch
  * @b: the batch; the mmap_lock of its mm is held
  * @first: the first of the pages
  * @n: how many
  * @last: leave none pending: what is still to be moved now is busy or pinned
+ *
+ * Return: the first pending page that is not on an LRU list yet, @first + @n if there is none.
  */
-void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
+unsigned int numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
 				      bool last)
 {
 	unsigned long addr = b->start + ((unsigned long)first << PAGE_SHIFT);
@@ -267,4 +283,5 @@ void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, uns
 		else
 			classify_mapping(b, vma, addr, next, last);
 	}
+	return list_pending(b, first, first + n);
 }
