@@ -34,9 +34,10 @@ struct numaplace_workers {
  * struct numaplace_supply - free pages of one size on the target node
  * @node_full: there is none: this batch allocates no more of them
  * @no_reclaim: an allocation has failed: later ones take free pages, without reclaim or compaction
+ * @ran_out: fewer were allocated before a chunk than it needed
  */
 struct numaplace_supply {
-	bool node_full, no_reclaim;
+	bool node_full, no_reclaim, ran_out;
 };
 
 /**
@@ -53,9 +54,10 @@ struct numaplace_supply {
  * @pending: how many of them are to be moved
  * @small: supply of small pages
  * @huge: supply of huge pages
+ * @has_huge: a huge page was found that is to be moved whole
  * @counts: number of pages by status
  * @setup_ns: taken to unmap pages, all threads together
- * @copy_ns: likewise, to allocate and to copy
+ * @copy_ns: likewise, to copy them
  * @finish_ns: likewise, to map the new pages
  * @pause_us: for which the target was stopped, 0 if it was not
  * @unpaused: threads that were to stop and ran on
@@ -75,6 +77,7 @@ struct numaplace_batch {
 	unsigned int n;
 	unsigned int pending;
 	struct numaplace_supply small, huge;
+	bool has_huge;
 	struct numaplace_counts counts;
 	u64 setup_ns, copy_ns, finish_ns;
 	u64 pause_us;

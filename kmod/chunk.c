@@ -26,6 +26,8 @@
  */
 int numaplace_chunk_init(struct numaplace_migrate_buf *buf)
 {
+	INIT_LIST_HEAD(&buf->small);
+	INIT_LIST_HEAD(&buf->huge);
 	buf->src = kvmalloc_array(ENTRIES, sizeof(*buf->src), GFP_KERNEL);
 	buf->dst = kvmalloc_array(ENTRIES, sizeof(*buf->dst), GFP_KERNEL);
 	return buf->src && buf->dst ? 0 : -ENOMEM;
@@ -65,8 +67,11 @@ static unsigned int entry_pages(unsigned long entry)
 	return is_huge(entry) ? NUMAPLACE_HUGE_PAGES : 1;
 }
 
-/* A page on the target node, or NULL. Never from another node, never by killing. */
-static struct folio *new_folio(struct numaplace_batch *b, unsigned int order)
+/*
+ * A page on the target node, or NULL. Never from another node, never by killing. wait: by reclaim
+ * and compaction too, until these have failed once.
+ */
+static struct folio *new_folio(struct numaplace_batch *b, unsigned int order, bool wait)
 {
 	gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
 	struct numaplace_supply *supply = order ? &b->huge : &b->small;
@@ -74,14 +79,85 @@ static struct folio *new_folio(struct numaplace_batch *b, unsigned int order)
 
 	if (READ_ONCE(supply->node_full))
 		return NULL;
-	/* Failed reclaim takes seconds to fail again, while the task's pages are unmapped. */
-	if (READ_ONCE(supply->no_reclaim))
+	if (!wait || READ_ONCE(supply->no_reclaim))
 		gfp &= ~__GFP_DIRECT_RECLAIM;
 	folio = __folio_alloc_node(gfp, order, b->to);
-	if (!folio) {
+	if (!folio && !wait && !READ_ONCE(supply->no_reclaim)) {
+		WRITE_ONCE(supply->ran_out, true);
+	} else if (!folio) {
 		WRITE_ONCE(supply->node_full, true);
 		WRITE_ONCE(supply->no_reclaim, true);
 	}
+	return folio;
+}
+
+static void fill(struct numaplace_batch *b, struct list_head *list, unsigned int *has,
+		 unsigned int n, unsigned int order)
+{
+	struct folio *folio;
+
+	for (; *has < n && !READ_ONCE(*b->cancelled); ++*has) {
+		folio = new_folio(b, order, true);
+		if (!folio)
+			break;
+		list_add(&folio->lru, list);
+		cond_resched();
+	}
+}
+
+/**
+ * numaplace_chunk_fill() - allocate the pages that a chunk moves to
+ * @b: the batch
+ * @buf: of this thread
+ * @n: how many pages it may move
+ *
+ * While the chunk's pages are unmapped every thread that touches one waits: it does not have to
+ * wait for reclaim then. Of which size they are is seen when they are unmapped: those of a size
+ * that ran out stay pending, and the next pass has enough.
+ */
+void numaplace_chunk_fill(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
+			  unsigned int n)
+{
+	unsigned int huge = n / NUMAPLACE_HUGE_PAGES + READ_ONCE(b->huge.ran_out);
+
+	if (READ_ONCE(b->has_huge))
+		fill(b, &buf->huge, &buf->n_huge, huge, NUMAPLACE_HUGE_ORDER);
+	if (!READ_ONCE(b->has_huge) || READ_ONCE(b->small.ran_out))
+		fill(b, &buf->small, &buf->n_small, n, 0);
+}
+
+static void give_back(struct list_head *list, unsigned int *has)
+{
+	struct folio *folio, *next;
+
+	list_for_each_entry_safe(folio, next, list, lru) {
+		list_del(&folio->lru);
+		folio_put(folio);
+	}
+	*has = 0;
+}
+
+/**
+ * numaplace_chunk_drain() - give back pages that were allocated and not used
+ * @buf: of this thread
+ */
+void numaplace_chunk_drain(struct numaplace_migrate_buf *buf)
+{
+	give_back(&buf->small, &buf->n_small);
+	give_back(&buf->huge, &buf->n_huge);
+}
+
+/* One that was allocated before, else one that is free now, or NULL. */
+static struct folio *take_folio(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
+				unsigned int order)
+{
+	struct list_head *list = order ? &buf->huge : &buf->small;
+	struct folio *folio = list_first_entry_or_null(list, struct folio, lru);
+
+	if (!folio)
+		return new_folio(b, order, false);
+	list_del(&folio->lru);
+	--*(order ? &buf->n_huge : &buf->n_small);
 	return folio;
 }
 
@@ -99,10 +175,14 @@ static bool copy_folio(struct folio *to, struct page *from, unsigned int n)
 }
 
 /* Returns the status of an entry's pages; pending: they are copied. */
-static u8 copy_entry(struct numaplace_batch *b, unsigned long src, unsigned long *dst)
+static u8 copy_entry(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
+		     unsigned long src, unsigned long *dst)
 {
-	struct folio *folio = new_folio(b, is_huge(src) ? NUMAPLACE_HUGE_ORDER : 0);
+	struct folio *folio = take_folio(b, buf, is_huge(src) ? NUMAPLACE_HUGE_ORDER : 0);
+	const struct numaplace_supply *supply = is_huge(src) ? &b->huge : &b->small;
 
+	if (!folio && !READ_ONCE(supply->node_full))
+		return NUMAPLACE_PAGE_pending;
 	if (!folio)
 		return is_huge(src) ? NUMAPLACE_PAGE_no_huge : NUMAPLACE_PAGE_no_memory;
 	if (!copy_folio(folio, migrate_pfn_to_page(src), entry_pages(src))) {
@@ -114,8 +194,8 @@ static u8 copy_entry(struct numaplace_batch *b, unsigned long src, unsigned long
 	return NUMAPLACE_PAGE_pending;
 }
 
-/* Copies right after allocation: most kernels clear the page, so that it is in the caches. */
-static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *status)
+static void copy_run(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
+		     struct migrate_vma *run, u8 *status)
 {
 	unsigned long i, n;
 
@@ -124,7 +204,7 @@ static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *sta
 
 		n = entry_pages(run->src[i]);
 		if (page && (run->src[i] & MIGRATE_PFN_MIGRATE) && may_move(b, page))
-			memset(status + i, copy_entry(b, run->src[i], &run->dst[i]), n);
+			memset(status + i, copy_entry(b, buf, run->src[i], &run->dst[i]), n);
 	}
 }
 
@@ -160,7 +240,7 @@ static void move_run(struct numaplace_batch *b, struct numaplace_migrate_buf *bu
 	if (migrate_vma_setup(&run))
 		return;
 	t1 = ktime_get_ns();
-	copy_run(b, &run, b->status + first);
+	copy_run(b, buf, &run, b->status + first);
 	t2 = ktime_get_ns();
 	migrate_vma_pages(&run);
 	count_moved(&run, b->status + first);
@@ -210,8 +290,13 @@ static void move_runs(struct numaplace_batch *b, struct numaplace_migrate_buf *b
 void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
 			  unsigned int first, unsigned int n)
 {
+	unsigned int unlisted;
+
 	lockdep_assert_held(&b->mm->mmap_lock);
-	numaplace_classify_pages(b, first, n, false);
+	unlisted = numaplace_classify_pages(b, first, n, false);
+	/* The kernel then drains the lists of all CPUs and waits for each: with one page unmapped. */
+	if (unlisted < first + n)
+		move_runs(b, buf, unlisted, unlisted + 1, NUMAPLACE_PAGE_pending, 0);
 	move_runs(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
 	/* The node has no huge page for these, and may have small ones. */
 	if (b->split)

@@ -120,7 +120,7 @@ static u8 status_of_small(const struct numaplace_batch *b, struct folio *folio, 
 	if (folio_maybe_dma_pinned(folio))
 		return NUMAPLACE_PAGE_pinned;
 	if (!last)
-		return NUMAPLACE_PAGE_pending;
+		return folio_test_lru(folio) ? NUMAPLACE_PAGE_pending : NUMAPLACE_PAGE_unlisted;
 	return has_extra_reference(folio, mapped) ? NUMAPLACE_PAGE_pinned : NUMAPLACE_PAGE_busy;
 }
 
@@ -184,13 +184,16 @@ static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma,
 	if (pmd_trans_huge(*pmd) && pmd_present(*pmd))
 		status = status_of_page(b, vma, pmd_page(*pmd), how, last);
 	spin_unlock(ptl);
+	if (NUMAPLACE_MOVES_WHOLE && how == BY_PMD && status == NUMAPLACE_PAGE_pending)
+		WRITE_ONCE(b->has_huge, true);
 	set_status(b, addr, end, status);
 }
 
 /*
  * pte_offset_map_lock() is not exported to modules. The same by hand: the table
  * may be taken away (by khugepaged, or an emptied one) until its lock is held
- * and the pmd is seen to point to it still; RCU keeps its memory until then.
+ * and the pmd is seen to point to it still. The caller is in the RCU read-side
+ * section in which it has read pmdval, which keeps the table's memory until then.
  */
 static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma, pmd_t *pmd,
 			   pmd_t pmdval, unsigned long addr, unsigned long end, bool last)
@@ -199,7 +202,6 @@ static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma
 	spinlock_t *ptl; /* of the page table */
 	pte_t *pte;
 
-	rcu_read_lock();
 	pte = pte_offset_kernel(&pmdval, addr);
 	ptl = pte_lockptr(b->mm, &pmdval);
 	spin_lock(ptl);
@@ -211,7 +213,6 @@ static void classify_table(struct numaplace_batch *b, struct vm_area_struct *vma
 		set_status(b, addr, end, NUMAPLACE_PAGE_busy);
 	}
 	spin_unlock(ptl);
-	rcu_read_unlock();
 }
 
 static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *vma,
@@ -222,6 +223,7 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
 
 	for (; addr < end; addr = next) {
 		pmd = pmd_at(b->mm, addr, end, &next);
+		rcu_read_lock();
 		pmdval = pmd ? pmdp_get_lockless(pmd) : __pmd(0);
 		if (pmd_none(pmdval))
 			set_status(b, addr, next, NUMAPLACE_PAGE_absent);
@@ -231,7 +233,22 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
 			set_status(b, addr, next, NUMAPLACE_PAGE_busy);
 		else
 			classify_table(b, vma, pmd, pmdval, addr, next, last);
+		rcu_read_unlock();
 	}
+}
+
+/* Makes unlisted pages pending; returns the first of them, or end. */
+static unsigned int list_pending(struct numaplace_batch *b, unsigned int i, unsigned int end)
+{
+	unsigned int found = end;
+
+	for (; i < end; i++) {
+		if (b->status[i] != NUMAPLACE_PAGE_unlisted)
+			continue;
+		b->status[i] = NUMAPLACE_PAGE_pending;
+		found = min(found, i);
+	}
+	return found;
 }
 
 /**
@@ -240,9 +257,11 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
  * @first: the first of the pages
  * @n: how many
  * @last: leave none pending: what is still to be moved now is busy or pinned
+ *
+ * Return: the first pending page that is not on an LRU list yet, @first + @n if there is none.
  */
-void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
-			      bool last)
+unsigned int numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
+				      bool last)
 {
 	unsigned long addr = b->start + ((unsigned long)first << PAGE_SHIFT);
 	unsigned long end = addr + ((unsigned long)n << PAGE_SHIFT), next;
@@ -264,4 +283,5 @@ void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, uns
 		else
 			classify_mapping(b, vma, addr, next, last);
 	}
+	return list_pending(b, first, first + n);
 }

@@ -10,7 +10,7 @@ struct numaplace_batch;
 
 unsigned long numaplace_classify_skip(struct mm_struct *mm, unsigned long addr, unsigned long end);
 unsigned long numaplace_classify_cut(struct mm_struct *mm, unsigned long addr, unsigned long end);
-void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
-			      bool last);
+unsigned int numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
+				      bool last);
 
 #endif

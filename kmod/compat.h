@@ -41,6 +41,7 @@ static inline pte_t numaplace_compat_ptep_get(pte_t *ptep)
 
 /* Entries of page tables that are not present got a new type in 6.19. */
 #ifdef HAVE_LEAFOPS
+#include <linux/swap.h>
 #include <linux/leafops.h>
 static inline bool numaplace_compat_is_migrating(pte_t pte)
 {

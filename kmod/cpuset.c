@@ -39,7 +39,8 @@ struct opened {
 static LIST_HEAD(opened);
 
 /* Too large for the stack; used under numaplace_task_table_mutex only. */
-static struct cpumask limit, want;
+static struct cpumask limit, want, offline;
+static char text[PAGE_SIZE];
 
 /**
  * numaplace_cpuset_read_task() - the CPUs that a task may use now
@@ -55,73 +56,65 @@ void numaplace_cpuset_read_task(struct task_struct *task, struct cpumask *cpus)
 	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 }
 
-/* The task's cpuset, with a reference; NULL for the root's. */
+/* The task's cpuset, with a reference; NULL where the kernel has no cpusets. */
 static struct cgroup_subsys_state *cpuset_of(struct task_struct *task)
 {
-	struct cgroup_subsys_state *cpuset = NULL;
-
 #ifdef CONFIG_CPUSETS
-	rcu_read_lock();
-	cpuset = task_css(task, cpuset_cgrp_id);
-	if (!cpuset->parent || !css_tryget(cpuset))
-		cpuset = NULL;
-	rcu_read_unlock();
+	return task_get_css(task, cpuset_cgrp_id);
+#else
+	return NULL;
 #endif
-	return cpuset;
 }
 
-static struct file *open_file(struct cgroup *group, char *name)
+static struct file *open_file(struct cgroup *group)
 {
 	/* Not mnt_root: that is the root of the module loader's cgroup namespace. */
 	struct path root = { .mnt = groups, .dentry = groups->mnt_sb->s_root };
-	int n = cgroup_path(group, name, PAGE_SIZE - sizeof(FILE_NAME));
+	int n = cgroup_path(group, text, sizeof(text) - sizeof(FILE_NAME));
 
-	if (n < 0 || n >= PAGE_SIZE - sizeof(FILE_NAME))
+	if (n < 0 || n >= sizeof(text) - sizeof(FILE_NAME))
 		return ERR_PTR(-ENAMETOOLONG);
-	strcat(name, FILE_NAME);
-	return file_open_root(&root, name, O_RDONLY, 0);
+	memcpy(text + n, FILE_NAME, sizeof(FILE_NAME));
+	return file_open_root(&root, text, O_RDONLY, 0);
 }
 
-/* NULL without memory, or where the cpuset has no such file any more. */
-static struct file *file_of(struct cgroup_subsys_state *cpuset, char *name)
+static struct file *file_of(struct cgroup_subsys_state *cpuset)
 {
 	struct opened *one;
+	struct file *file;
 
 	list_for_each_entry(one, &opened, link)
 		if (one->cpuset == cpuset)
 			return one->file;
 	one = kmalloc(sizeof(*one), GFP_KERNEL);
 	if (!one)
-		return NULL;
-	one->file = open_file(cpuset->cgroup, name);
-	if (IS_ERR(one->file)) {
+		return ERR_PTR(-ENOMEM);
+	file = open_file(cpuset->cgroup);
+	if (IS_ERR(file)) {
 		kfree(one);
-		return NULL;
+		return file;
 	}
 	css_get(cpuset);
 	one->cpuset = cpuset;
+	one->file = file;
 	list_add(&one->link, &opened);
-	return one->file;
+	return file;
 }
 
-static bool read_cpuset(struct cgroup_subsys_state *cpuset, struct cpumask *cpus)
+static int read_cpuset(struct cgroup_subsys_state *cpuset, struct cpumask *cpus)
 {
-	char *text = (char *)__get_free_page(GFP_KERNEL);
-	struct file *file = text ? file_of(cpuset, text) : NULL;
-	ssize_t n = 0;
+	struct file *file = file_of(cpuset);
 	loff_t pos = 0;
-	bool known;
+	ssize_t n;
 
-	if (file)
-		n = kernel_read(file, text, PAGE_SIZE - 1, &pos);
+	n = IS_ERR(file) ? PTR_ERR(file) : kernel_read(file, text, sizeof(text) - 1, &pos);
+	if (n == -ENOMEM)
+		return n;
 	/* A full page is cut off, perhaps within a number, which then is that of another CPU. */
-	known = n > 0 && n < PAGE_SIZE - 1;
-	if (known) {
-		text[n] = '\0';
-		known = !cpulist_parse(strim(text), cpus);
-	}
-	free_page((unsigned long)text);
-	return known;
+	if (n <= 0 || n >= sizeof(text) - 1)
+		return -EINVAL;
+	text[n] = '\0';
+	return cpulist_parse(strim(text), cpus) ? -EINVAL : 0;
 }
 
 /**
@@ -131,22 +124,31 @@ static bool read_cpuset(struct cgroup_subsys_state *cpuset, struct cpumask *cpus
  *
  * The cpuset's file stays open until numaplace_cpuset_close().
  *
- * Return: false where that cannot be known: there is no cgroup2, cpusets are in a
- * hierarchy of version 1, or the list is longer than a page.
+ * Return: 0; -EINVAL where that cannot be known: the cpuset is not the root's and in a
+ * hierarchy of version 1, or its list is longer than a page; or -ENOMEM.
  */
-bool numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus)
+int numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus)
 {
 	struct cgroup_subsys_state *cpuset = cpuset_of(task);
-	bool known;
+	bool root = !cpuset || !cpuset->parent;
+	int err = -EINVAL;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	if (!cpuset) {
+	if (cpuset && groups && cpuset->cgroup->root == &cgrp_dfl_root)
+		err = read_cpuset(cpuset, cpus);
+	if (cpuset)
+		css_put(cpuset);
+	if (!root || err == -ENOMEM)
+		return err;
+	/* In version 1, or where cpusets are disabled, there are no partitions. */
+	if (err) {
 		cpumask_copy(cpus, cpu_possible_mask);
-		return true;
+		return 0;
 	}
-	known = groups && cpuset->cgroup->root == &cgrp_dfl_root && read_cpuset(cpuset, cpus);
-	css_put(cpuset);
-	return known;
+	/* The file has no CPUs of partitions, nor those that are offline. */
+	cpumask_andnot(&offline, cpu_possible_mask, cpu_active_mask);
+	cpumask_or(cpus, cpus, &offline);
+	return 0;
 }
 
 /**
@@ -178,14 +180,14 @@ int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cp
 	int err;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	if (!numaplace_cpuset_read(task, &limit))
+	if (numaplace_cpuset_read(task, &limit))
 		return set_cpus_allowed_ptr(task, cpus);
 	for (try = 0; try < TRIES; try++) {
 		if (!cpumask_and(&want, cpus, &limit))
 			return -EINVAL;
 		err = set_cpus_allowed_ptr(task, &want);
 		/* The cpuset may have been changed, and its tasks, just before this one was set. */
-		if (err || !numaplace_cpuset_read(task, &limit) || cpumask_subset(&want, &limit))
+		if (err || numaplace_cpuset_read(task, &limit) || cpumask_subset(&want, &limit))
 			return err;
 	}
 	return 0;

@@ -3,12 +3,10 @@
 #ifndef _NUMAPLACE_CPUSET_H
 #define _NUMAPLACE_CPUSET_H
 
-#include <linux/types.h>
-
 struct cpumask;
 struct task_struct;
 
-bool numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus);
+int numaplace_cpuset_read(struct task_struct *task, struct cpumask *cpus);
 void numaplace_cpuset_read_task(struct task_struct *task, struct cpumask *cpus);
 void numaplace_cpuset_close(void);
 int numaplace_cpuset_set_cpus(struct task_struct *task, const struct cpumask *cpus);

@@ -35,7 +35,8 @@ static void job_release(struct kref *ref)
 {
 	struct numaplace_job *job = container_of(ref, struct numaplace_job, ref);
 
-	mmdrop(job->mm);
+	if (job->mm)
+		mmdrop(job->mm);
 	put_pid(job->pid);
 	kfree(job);
 }
@@ -209,15 +210,14 @@ static int move_next(struct numaplace_job *job, struct numaplace_batch *b, unsig
 		return PTR_ERR(task);
 	b->remaining = pages_to_limit(job);
 	/* Held only for a batch: a process that ends is not kept for a whole job. */
-	if (!mmget_not_zero(job->mm))
-		goto put_task;
-	err = find_batch(job, b, pos, size) ? 0 : END;
-	if (!err) {
-		move_batch(job, task, b, size);
-		*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
+	if (mmget_not_zero(job->mm)) {
+		err = find_batch(job, b, pos, size) ? 0 : END;
+		if (!err) {
+			move_batch(job, task, b, size);
+			*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
+		}
+		mmput(job->mm);
 	}
-	mmput(job->mm);
-put_task:
 	put_task_struct(task);
 	return err;
 }
@@ -297,14 +297,15 @@ static void finish(struct numaplace_job *job, int err)
 static void work(struct work_struct *work)
 {
 	struct numaplace_job *job = container_of(work, struct numaplace_job, work);
-	int err = 0;
+	int err;
 
 	spin_lock(&lock);
 	job->state = NUMAPLACE_JOB_RUNNING;
 	spin_unlock(&lock);
 	trace_job_begin(job);
-	if (!is_cancelled(job))
-		err = run(job);
+	err = is_cancelled(job) ? 0 : run(job);
+	mmdrop(job->mm);
+	job->mm = NULL;
 	finish(job, err);
 	job_put(job);
 }

@@ -62,7 +62,8 @@ struct numaplace_job_request {
  * @id: never used twice
  * @request: the move
  * @pid: that process, referenced
- * @mm: its address space at the time of the request; the structure is referenced, not the pages
+ * @mm: its address space at the time of the request; the structure is referenced, not the pages.
+ *	NULL once the job has ended: what is kept of it is no address space
  * @work: runs it
  * @cancelled: asked to stop
  * @wait: woken on a cancel

@@ -9,6 +9,7 @@
 
 #include "batch.h"
 #include "classify.h"
+#include "lock_mm.h"
 #include "migrate.h"
 #include "throttle.h"
 #include "workers.h"
@@ -110,9 +111,10 @@ bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsig
 	b->pending = 0;
 	b->small.node_full = false;
 	b->huge.node_full = false;
+	b->has_huge = false;
 	if (*pos >= end)
 		return false;
-	if (!numaplace_workers_lock_mm(b, U64_MAX))
+	if (!numaplace_lock_mm(b->mm, b->cancelled, U64_MAX))
 		return false;
 	vma = find_vma(b->mm, *pos);
 	if (!vma || vma->vm_start >= end) {
@@ -167,7 +169,7 @@ void numaplace_migrate_finish(struct numaplace_batch *b)
 		numaplace_workers_retry(&b->workers, b);
 		b->pending = count_pending(b);
 	}
-	if (b->pending && numaplace_workers_lock_mm(b, U64_MAX)) {
+	if (b->pending && numaplace_lock_mm(b->mm, b->cancelled, U64_MAX)) {
 		numaplace_classify_pages(b, 0, b->n, true);
 		mmap_read_unlock(b->mm);
 	}

@@ -11,24 +11,21 @@
 /* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask now_mask, want_mask;
 
-/*
- * Sets want to those of the requested CPUs that the task may use. Where its cpuset is
- * not known, its present or saved CPUs stand in for it: they have been within it.
- */
-static int choose_cpus(const struct numaplace_placement *p, const struct cpumask *now,
-		       const struct cpumask *cpus, struct cpumask *want)
+/* Sets want to those of the requested CPUs that the task may use. */
+static int choose_cpus(const struct numaplace_placement *p, const struct cpumask *cpus,
+		       struct cpumask *want)
 {
+	int err;
+
 	if (p->task->flags & PF_NO_SETAFFINITY)
 		return -EINVAL;
 	/* Its bandwidth was granted for the CPUs that it has. */
 	if (p->task->policy == SCHED_DEADLINE)
 		return -EBUSY;
-	if (numaplace_cpuset_read(p->task, want))
-		return cpumask_and(want, want, cpus) ? 0 : -EINVAL;
-	cpumask_copy(want, cpus);
-	if (cpumask_subset(cpus, now) || (p->has_cpus && cpumask_subset(cpus, p->saved_cpus)))
-		return 0;
-	return -EINVAL;
+	err = numaplace_cpuset_read(p->task, want);
+	if (err)
+		return err;
+	return cpumask_and(want, want, cpus) ? 0 : -EINVAL;
 }
 
 /*
@@ -56,14 +53,13 @@ static void note_cpus(struct numaplace_placement *p, const struct cpumask *now,
  * @p: its record, or one that is not in the table
  * @cpus: the CPUs
  *
- * Return: 0; -EINVAL for CPUs that it may not use or a task that must not be moved;
- * -EBUSY for a SCHED_DEADLINE task.
+ * Return: 0; -EINVAL for CPUs that it may not use, a cpuset that cannot be read or a task that
+ * must not be moved; -EBUSY for a SCHED_DEADLINE task; -ENOMEM.
  */
 int numaplace_place_cpus_check(const struct numaplace_placement *p, const struct cpumask *cpus)
 {
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	numaplace_cpuset_read_task(p->task, &now_mask);
-	return choose_cpus(p, &now_mask, cpus, &want_mask);
+	return choose_cpus(p, cpus, &want_mask);
 }
 
 /**
@@ -79,10 +75,10 @@ int numaplace_place_cpus(struct numaplace_placement *p, const struct cpumask *cp
 	int err;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	numaplace_cpuset_read_task(p->task, now);
-	err = choose_cpus(p, now, cpus, want);
+	err = choose_cpus(p, cpus, want);
 	if (err)
 		return err;
+	numaplace_cpuset_read_task(p->task, now);
 	note_cpus(p, now, want);
 	err = numaplace_cpuset_set_cpus(p->task, want);
 	/* The effective mask: within the affinity that the task set itself, if any. */

@@ -25,7 +25,10 @@
 /* Too large for the stack; used under numaplace_task_table_mutex only. */
 static struct cpumask now;
 
-/* CPUs that the user has set since are left alone. */
+/*
+ * CPUs that the user has set since are left alone. So are those of a task that came into a cpuset
+ * that cannot be read: the saved ones may be outside of it.
+ */
 static void restore_cpus(struct numaplace_placement *p)
 {
 	bool kept;
@@ -34,7 +37,7 @@ static void restore_cpus(struct numaplace_placement *p)
 	if (!p->has_cpus)
 		return;
 	numaplace_cpuset_read_task(p->task, &now);
-	kept = !cpumask_equal(&now, p->set_cpus);
+	kept = !cpumask_equal(&now, p->set_cpus) || numaplace_cpuset_read(p->task, &now) == -EINVAL;
 	/* With none of the saved CPUs allowed the kernel would grant all there are. */
 	if (!kept && numaplace_cpuset_set_cpus(p->task, p->saved_cpus))
 		numaplace_cpuset_set_cpus(p->task, cpu_possible_mask);

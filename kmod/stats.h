@@ -19,6 +19,8 @@ enum numaplace_page_status {
 	/* clang-format on */
 	/* Not yet known; never counted. */
 	NUMAPLACE_PAGE_pending = NUMAPLACE_PAGE_STATUSES,
+	/* The same, of one that still waits in a CPU's list to get onto its LRU list. */
+	NUMAPLACE_PAGE_unlisted,
 	/* On a node that was not asked about; never counted. */
 	NUMAPLACE_PAGE_not_asked,
 };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -12,11 +11,9 @@
 #include "batch.h"
 #include "chunk.h"
 #include "classify.h"
+#include "lock_mm.h"
 #include "throttle.h"
 #include "workers.h"
-
-/* Interval at which the lock of the target's address space is tried. */
-#define LOCK_US 50
 
 static struct workqueue_struct *queue;
 
@@ -51,6 +48,20 @@ static unsigned int chunk_end(const struct numaplace_batch *b, unsigned int end)
 	return (addr - b->start) >> PAGE_SHIFT;
 }
 
+/* How many pages the next chunk may move, about: others may take it. */
+static unsigned int count_next(struct numaplace_workers *workers, const struct numaplace_batch *b)
+{
+	unsigned int i, end, n = 0;
+
+	spin_lock(&workers->lock);
+	i = workers->taken;
+	end = i < b->n ? min(b->n, i + chunk_size(workers, b)) : i;
+	spin_unlock(&workers->lock);
+	for (; i < end; i++)
+		n += READ_ONCE(b->status[i]) == NUMAPLACE_PAGE_pending;
+	return n;
+}
+
 /* Takes the next pages of the batch. Returns how many, 0 if none are left or there is no time. */
 static unsigned int take(struct numaplace_workers *workers, const struct numaplace_batch *b,
 			 unsigned int *first)
@@ -79,26 +90,6 @@ static void note_speed(struct numaplace_workers *workers, unsigned int n, u64 ns
 	spin_unlock(&workers->lock);
 }
 
-/**
- * numaplace_workers_lock_mm() - take the lock of a batch's address space for reading
- * @b: the batch
- * @deadline: when to give up, by ktime_get_ns(), or U64_MAX
- *
- * The target may hold the lock for as long as it likes, as in a page fault that a program of the
- * user's serves. A wait in down_read() would then not end with the job.
- *
- * Return: whether it was taken; not after the deadline, nor if the job was cancelled.
- */
-bool numaplace_workers_lock_mm(const struct numaplace_batch *b, u64 deadline)
-{
-	while (!mmap_read_trylock(b->mm)) {
-		if (READ_ONCE(*b->cancelled) || ktime_get_ns() >= deadline)
-			return false;
-		usleep_range_state(LOCK_US, 2 * LOCK_US, TASK_IDLE);
-	}
-	return true;
-}
-
 /*
  * Each thread locks for itself and for a chunk only: if one held the lock for
  * the others, a writer between them would wait for it and they for the writer.
@@ -111,7 +102,8 @@ static void move_chunks(struct numaplace_worker *worker)
 
 	do {
 		begun = ktime_get_ns();
-		if (!numaplace_workers_lock_mm(b, worker->workers->deadline))
+		numaplace_chunk_fill(b, &worker->buf, count_next(worker->workers, b));
+		if (!numaplace_lock_mm(b->mm, b->cancelled, worker->workers->deadline))
 			break;
 		n = take(worker->workers, b, &first);
 		if (n)
@@ -121,6 +113,7 @@ static void move_chunks(struct numaplace_worker *worker)
 			note_speed(worker->workers, n, ktime_get_ns() - begun);
 		cond_resched();
 	} while (n);
+	numaplace_chunk_drain(&worker->buf);
 }
 
 static void run_worker(struct work_struct *work)

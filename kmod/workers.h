@@ -8,7 +8,6 @@
 struct numaplace_batch;
 struct numaplace_workers;
 
-bool numaplace_workers_lock_mm(const struct numaplace_batch *b, u64 deadline);
 int numaplace_workers_start(struct numaplace_workers *workers, unsigned int threads);
 void numaplace_workers_end(struct numaplace_workers *workers);
 void numaplace_workers_move(struct numaplace_workers *workers, struct numaplace_batch *b,

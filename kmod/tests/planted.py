@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Faults planted in copies of the module, for the fuzzer to find: planted.py SERIES [NAME...]
+"""Faults planted in copies of the module: planted.py SERIES [NAME...] has the fuzzer look for them
 
-Prints a line of JSON for each: what it was found by, and after how many operations; "" where it was not found.
+Prints a line of JSON for each: what it was found by, and after how many operations; "" where it was not found. DELAYS are for test_planted.py.
 """
 
 import json
@@ -44,11 +44,51 @@ FAULTS = (
 )
 
 
-def build(fault: Fault, series: str, folder: Path) -> Path:
+PMD = "\t\tpmdval = pmd ? pmdp_get_lockless(pmd) : __pmd(0);\n"
+
+# Applied before the delays.
+EARLY_READ = Fault("page table used that was read before RCU", "classify.c", "\t\trcu_read_lock();\n" + PMD,
+                   PMD + "\t\trcu_read_lock();\n")
+
+# Between what is read and what uses it under a lock: longer than RCU takes to free what was replaced.
+DELAYS = (
+    Fault("msleep()", "compat.h", "#include <linux/mm.h>\n", "#include <linux/delay.h>\n#include <linux/mm.h>\n"),
+    Fault("before RCU", "classify.c", "\t\trcu_read_lock();\n", "\t\tmsleep(40);\n\t\trcu_read_lock();\n"),
+    Fault("before the lock of a table", "classify.c", "\tpte = pte_offset_kernel(&pmdval, addr);\n",
+          """\tmdelay(20);
+\tif (WARN_ONCE(!PageTable(pmd_page(pmdval)), "the table was freed"))
+\t\treturn;
+\tpte = pte_offset_kernel(&pmdval, addr);
+"""),
+    Fault("before the lock of a huge page", "classify.c", "\tspinlock_t *ptl = pmd_lock(b->mm, pmd);\n",
+          "\tspinlock_t *ptl = ({ mdelay(5); pmd_lock(b->mm, pmd); });\n"),
+    Fault("before the target is looked at", "job.c", "\tb->remaining = pages_to_limit(job);\n",
+          "\tmsleep(20);\n\tb->remaining = pages_to_limit(job);\n"),
+    Fault("before CPUs are set", "cpuset.c", "\t\terr = set_cpus_allowed_ptr(task, &want);\n",
+          "\t\tmsleep(20);\n\t\terr = set_cpus_allowed_ptr(task, &want);\n"),
+    Fault("before a file of a cpuset is read", "cpuset.c", "\tstruct file *file = file_of(cpuset);\n",
+          "\tstruct file *file = ({ msleep(5); file_of(cpuset); });\n"),
+    Fault("before CPUs are noted", "place_cpus.c", "\tnote_cpus(p, now, want);\n", "\tmsleep(20);\n\tnote_cpus(p, now, want);\n"),
+    Fault("before a child is looked up", "inherit.c", "\tspin_lock(&numaplace_task_table_lock);\n\tp = numaplace_task_table_find(current);\n",
+          "\tmdelay(5);\n\tspin_lock(&numaplace_task_table_lock);\n\tp = numaplace_task_table_find(current);\n"),
+)
+
+
+def plant(faults: tuple[Fault, ...], folder: Path):
+    """A copy of the sources with the faults, each in the only place that it fits."""
+    shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(TOP / "kmod", folder / "kmod")
     shutil.copy(TOP / "Kbuild", folder)
-    source = folder / "kmod" / fault.file
-    source.write_text(source.read_text(encoding="utf-8").replace(fault.before, fault.after), encoding="utf-8")
+    for fault in faults:
+        source = folder / "kmod" / fault.file
+        text = source.read_text(encoding="utf-8")
+        if text.count(fault.before) != 1:
+            raise ValueError(f"planted: {fault.name}: {fault.file} has its text {text.count(fault.before)} times, not once: change its text")
+        source.write_text(text.replace(fault.before, fault.after), encoding="utf-8")
+
+
+def build(faults: tuple[Fault, ...], series: str, folder: Path) -> Path:
+    plant(faults, folder)
     subprocess.run([TOP / "setup/kernel-build", series, f"M={folder}", "modules"], cwd=TOP, check=True, capture_output=True)
     return folder / "numaplace.ko"
 
@@ -59,7 +99,7 @@ def main(series: str, *names: str) -> int:
         if names and fault.name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            record = fuzz.run(series, WORDS, build(fault, series, Path(folder) / "source"), LIMIT_S)
+            record = fuzz.run(series, WORDS, build((fault,), series, Path(folder) / "source"), LIMIT_S)
         shown = {"planted": fault.name, "series": series, **{key: record[key] for key in ("words", "fault", "fault_after", "seconds")}}
         print(json.dumps(shown), flush=True)
         missed += not record["fault"]

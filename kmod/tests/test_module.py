@@ -38,6 +38,10 @@ def test_module_uses_allowed_symbols_only(series):
     assert undefined(built(series)) <= allowed()
 
 
+def test_no_symbol_is_allowed_that_no_build_needs():
+    assert allowed() - set().union(*(undefined(built(series)) for series in SERIES)) == set()
+
+
 @pytest.mark.parametrize("series", SERIES)
 def test_module_needs_no_other_module(series):
     """Every symbol is of the kernel itself, exported."""

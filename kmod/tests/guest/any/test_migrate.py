@@ -5,6 +5,7 @@ import ctypes
 import mmap
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import driver
@@ -390,6 +391,20 @@ def test_jobs_keeps_a_bounded_number(target):
     jobs = driver.records("jobs")
     assert len(jobs) == 128
     assert int(jobs[-1]["job"]) == last
+
+
+def test_jobs_that_have_finished_keep_no_address_space():
+    """Nor do those that were cancelled."""
+    before = driver.settled_objects("mm_struct")
+    sleepers = [subprocess.Popen(["sleep", "1000"]) for _ in range(40)]
+    for i, sleeper in enumerate(sleepers):
+        job = driver.start_job(f"pid={sleeper.pid} from=any to={i % 2} rate_mib={i % 2}")
+        driver.write("cancel", f"job={job}")
+        assert driver.wait_job(job)["state"] in ("done", "cancelled")
+    for sleeper in sleepers:
+        sleeper.kill()
+        sleeper.wait()
+    assert driver.settled_objects("mm_struct") < before + 10
 
 
 def test_stats_grow_by_the_counts(target):

@@ -107,6 +107,18 @@ def test_wedged_by_its_address_space(tmp_path):
         process.communicate()
 
 
+def test_ends_beside_threads_that_map():
+    """The lock of their address space always has one that waits for it, so that a try fails."""
+    target = driver.Target("anon", 2048, 0)
+    try:
+        for _ in range(4):
+            target.ask("map-anew")
+        assert target.move("0", 1, "pause=never")["moved"] == "2048"
+        assert target.is_whole()
+    finally:
+        target.stop()
+
+
 # A thread closes many files, then a connection whose data nobody reads: the latter sleeps on its way to user mode.
 CLOSING = """
 import ctypes, os, resource, socket, struct, sys, threading

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tasks in a cpuset: never placed or restored outside of it, also when it changes meanwhile."""
 
+import errno
 import os
+import subprocess
 from pathlib import Path
 
 import cgroup
@@ -94,6 +96,111 @@ def test_cpuset_left_and_entered(target):
         g.add(t.pid)
         write("restore", "all")
         assert cpus(t.pid) == {2, 3}
+
+
+def given(place, asked: str) -> set[int] | None:
+    """The CPUs of a task that was just placed; None where that was refused."""
+    try:
+        return place(asked)
+    except OSError as error:
+        assert error.errno == errno.EINVAL
+        return None
+
+
+@pytest.mark.parametrize("asked, expected", [("2", None), ("2-3", None), ("1-3", {1}), ("0-1", {0, 1})])
+def test_cpuset_partition_takes_cpus_from_the_root(target, asked, expected):
+    """A task of the root's control group gets none of them, as by sched_setaffinity(2)."""
+    t = target("anon", 4)
+    cgroup.Group(cgroup.ROOT).add(t.pid)
+
+    def by_module(words: str) -> set[int]:
+        write("place", f"pid={t.pid} cpus={words}")
+        return cpus(t.pid)
+
+    def by_call(words: str) -> set[int]:
+        first, _, last = words.partition("-")
+        os.sched_setaffinity(t.pid, range(int(first), int(last or first) + 1))
+        return cpus(t.pid)
+
+    with cgroup.group(cpuset_cpus="2-3") as g:
+        g.set("cpuset.cpus.partition", "isolated")
+        assert g.get("cpuset.cpus.partition") == "isolated"
+        assert cpus(t.pid) == {0, 1}
+        assert given(by_module, asked) == expected
+        write("restore", "all")
+        assert cpus(t.pid) == {0, 1}
+        assert given(by_call, asked) == expected
+
+
+def test_cpuset_partition_that_is_made_after_a_placement(target):
+    """The kernel gives the task what it was placed on."""
+    t = target("anon", 4)
+    cgroup.Group(cgroup.ROOT).add(t.pid)
+    write("place", f"pid={t.pid} cpus=0-1")
+    with cgroup.group(cpuset_cpus="2-3") as g:
+        g.set("cpuset.cpus.partition", "isolated")
+        write("restore", "all")
+        assert cpus(t.pid) == {0, 1}
+
+
+def test_cpuset_of_the_root_has_cpus_that_are_offline(target):
+    t = target("anon", 4)
+    cgroup.Group(cgroup.ROOT).add(t.pid)
+    online = Path("/sys/devices/system/cpu/cpu3/online")
+    write("place", f"pid={t.pid} cpus=0")
+    online.write_text("0")
+    try:
+        write("restore", "all")
+        assert cpus(t.pid) == {0, 1, 2}
+    finally:
+        online.write_text("1")
+    assert cpus(t.pid) == {0, 1, 2, 3}
+
+
+@pytest.fixture
+def version_1(tmp_path):
+    """The cpusets of version 1, with a group of CPUs 0-1. Asked for before a target, which is to be reaped first."""
+    mount = ["mount", "-t", "cgroup", "-o", "cpuset", "numaplace-test", tmp_path]
+    if not driver.eventually(lambda: subprocess.run(mount, capture_output=True, check=False).returncode == 0, 5):
+        pytest.skip("this kernel has no cpusets of version 1")
+    g = cgroup.Group(tmp_path / "numaplace-test")
+    g.path.mkdir()
+    g.set("cpuset.cpus", "0-1")
+    g.set("cpuset.mems", "0-1")
+    yield g
+    assert driver.eventually(lambda: cgroup.is_removed(g.path), 60)
+
+    def is_unmounted() -> bool:
+        """A hierarchy ends with its mount only once the kernel has freed its groups: else it is mounted again."""
+        subprocess.run(["umount", tmp_path], check=True)
+        ended = driver.eventually(lambda: "cpuset" in (cgroup.ROOT / "cgroup.controllers").read_text().split(), 1)
+        if not ended:
+            subprocess.run(mount, check=True)
+        return ended
+
+    assert driver.eventually(is_unmounted, 60)
+
+
+def test_cpuset_of_version_1_is_refused_neg(version_1, target):
+    """Its CPUs cannot be read."""
+    t = target("anon", 4)
+    version_1.add(t.pid)
+    assert refusal("place", f"pid={t.pid} cpus=0") == "EINVAL"
+    assert cpus(t.pid) == {0, 1}
+    assert driver.records("placements") == []
+
+
+def test_cpuset_of_version_1_entered_by_a_placed_task(version_1, target):
+    """It is not taken out of it, though it has the CPUs that it was placed on."""
+    t = target("anon", 4)
+    cgroup.Group(cgroup.ROOT).add(t.pid)
+    write("place", f"pid={t.pid} cpus=0")
+    before = driver.stats()["kept_by_user"]
+    version_1.set("cpuset.cpus", "0")
+    version_1.add(t.pid)
+    write("restore", "all")
+    assert cpus(t.pid) == {0}
+    assert driver.stats()["kept_by_user"] == before + 1
 
 
 def open_files() -> int:
