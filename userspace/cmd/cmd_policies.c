@@ -94,6 +94,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	if (key == NP_KEY_POLICY_TIMEOUT)
 		return np_policy_timeout_parse(arg);
+	np_json |= key == 'j';
 	if (key != ARGP_KEY_ARG || named->n == NAMED_MAX)
 		return key == 'j' ? 0 : ARGP_ERR_UNKNOWN;
 	named->word[named->n++] = arg;
