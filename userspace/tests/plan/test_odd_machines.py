@@ -82,6 +82,21 @@ def test_256_nodes(tmp_path: Path, policy: str) -> None:
     assert len(decided(written(tmp_path, *large(256)), policy)) == 64
 
 
+def test_memory_of_devices_is_left_by_tasks_of_the_processors(tmp_path: Path) -> None:
+    """Two nodes with CPUs, and 32 of which every eighth has a device's memory."""
+    rows = [[10 if i == j else 40 if i < 2 and j < 2 else 80 for j in range(34)] for i in range(34)]
+    nodes = machine(rows, ["0-71", "72-143", *[""] * 32], [480, 480, *[186 * (i % 8 == 0) for i in range(32)]])
+    tasks = [task(30 + i, i % 2, {1 - i % 2: 4000, 2: 50}, 8) for i in range(4)]
+    assert {to for to, _ in decided(written(tmp_path, nodes, tasks)).values()} == {0, 1}
+    assert all(moved == 50 * MIB_PAGES for _, moved in decided(written(tmp_path, nodes, tasks)).values())
+
+
+def test_a_thousand_cpus(tmp_path: Path) -> None:
+    nodes = machine(distances(4, 20), [f"{256 * i}-{256 * i + 255}" for i in range(4)], [64] * 4)
+    tasks = [task(100 + i, i, {(i + 1) % 4: 1000}, 200) for i in range(4)]
+    assert decided(written(tmp_path, nodes, tasks)) == {100 + i: ((i + 1) % 4, 0) for i in range(4)}
+
+
 def test_more_nodes_than_the_model_has_room_for(tmp_path: Path) -> None:
     done = numaplace("plan", "--snapshot", written(tmp_path, *large(65)), "-p", "measured")
     assert done.returncode == 3 and "room for 64 nodes; machine odd has 65" in done.stderr and done.stderr.count("\n") == 1
