@@ -26,7 +26,7 @@ _Static_assert(NUMAPLACE_COUNTS(X) 0 == 11, "counts that are known here");
 static uint64_t left_by_kind(const struct np_migrate_result *out, bool files, uint64_t *huge)
 {
 	*huge = out->thp_split + out->no_huge;
-	return *huge + out->hugetlb + (files ? out->file : 0);
+	return *huge + (files ? out->file + out->hugetlb : 0);
 }
 
 static uint64_t take(uint64_t *left, uint64_t *from)

@@ -54,7 +54,7 @@ struct np_migrate_request {
 	uint64_t start, end;	    /* both 0: the whole process */
 	uint64_t limit;		    /* base pages that move at most; 0: all */
 	bool shared;		    /* also pages that other processes map */
-	/* Also pages of files and of shared memory, where move_pages(2) is used. */
+	/* Also pages of files, of shared memory and of pools of huge pages, by move_pages(2). */
 	bool files;
 	bool no_small;		   /* move_pages(2): ranges of anonymous small pages are left out */
 	unsigned int max_stall_us; /* 0: the engine's default */

@@ -128,11 +128,13 @@ static int each(const struct np_window *w, void *arg)
 	return e ? e : left_to_move(m) ? 0 : ENOUGH;
 }
 
-/* With no_small, leaves out ranges of anonymous small pages. */
+/* With no_small, leaves out ranges of anonymous small pages; without files those of a pool. */
 static bool wanted(const struct np_vma_range *range, void *arg)
 {
 	const struct mover *m = arg;
 
+	if (range->hugetlb)
+		return m->r->files;
 	return !m->r->no_small || !range->anonymous || range->page_size > m->sender.page_size;
 }
 

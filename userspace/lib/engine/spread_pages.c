@@ -168,6 +168,12 @@ static int each(const struct np_window *w, void *arg)
 	return e ? e : np_sender_go_on(&s->sender);
 }
 
+static bool is_spread(const struct np_vma_range *range, void *arg)
+{
+	(void)arg;
+	return !range->hugetlb;
+}
+
 int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,
 		    struct np_err *err)
 {
@@ -184,6 +190,7 @@ int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result 
 		.page_size = s.sender.page_size,
 		.room = WINDOW,
 		.aligned = true,
+		.wanted = is_spread,
 		.each = each,
 		.arg = &s,
 	};

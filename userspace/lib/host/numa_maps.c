@@ -132,7 +132,7 @@ bool np_mapping_anonymous(const struct np_mapping *map)
 
 bool np_mapping_shm(const struct np_mapping *map)
 {
-	return (map->shm || map->hugetlb) && !np_mapping_anonymous(map);
+	return map->hugetlb || (map->shm && !np_mapping_anonymous(map));
 }
 
 bool np_mapping_memory(const struct np_mapping *map)

@@ -28,7 +28,8 @@ int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mappin
 
 /*
  * True when its pages are memory of the process, not of a file that is elsewhere, too:
- * anonymous, or shared memory. np_mapping_shm(): only the latter.
+ * anonymous, or shared memory. np_mapping_shm(): what no plan moves of it, shared memory and
+ * pages of a pool of huge ones, which a move would take from the pool of another node.
  */
 bool np_mapping_memory(const struct np_mapping *map);
 bool np_mapping_shm(const struct np_mapping *map);

@@ -33,6 +33,7 @@ static int collect(const struct np_mapping *map, void *arg)
 		.mapmax = map->mapmax,
 		.anonymous = np_mapping_anonymous(map),
 		.memory = np_mapping_memory(map),
+		.hugetlb = map->hugetlb,
 	};
 	return 0;
 }

@@ -187,6 +187,11 @@ def test_hugetlb_pages(tool: Tool, start_target) -> None:
         target = start_target(memory=1)
         target.allocate(8, "hugetlb")
         assert tool("ps", target.pid)["tasks"][0]["pages"]["1"] >= 8 * MIB_PAGES
+        for policy in ("maximum-local", "interleave"):  # a move would take from the pool of the other node
+            tool("apply", "--policy", policy, "--sample", 0, "--engine", "syscall", target.pid)
+            assert target.pages(" huge ") == {0: 0, 1: 8 * MIB_PAGES}, policy
+        assert [pool.read_text() for pool in pools] == ["8\n", "8\n"]
+        tool("restore", "--all")
         result = migrate(tool, target, "syscall", "--from", 1, "--to", 0)
         assert target.pages(" huge ") == {0: 8 * MIB_PAGES, 1: 0}, result
         assert target.is_whole()
