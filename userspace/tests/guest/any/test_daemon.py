@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, remove_group, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, module_file, remove_group, wait_until
 from prometheus_client.parser import text_string_to_metric_families
 
 BACK_OFF = 1000
@@ -285,6 +285,23 @@ def test_a_reused_pid_is_another_process(start_target, start_daemon) -> None:
     assert another.cpus() == {NODE_CPUS[1]}
     assert len(daemon.about(another)) == 1, "one line, of the process that had the number before"
     daemon.end()
+
+
+def test_goes_on_without_the_module(module: None, start_target, start_daemon) -> None:
+    """Unloading gives the task its CPUs back; system calls then place it anew."""
+    target, path = away(start_target), module_file()
+    daemon = start_daemon("--engine", "auto", target.pid)
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+    subprocess.run(["/sbin/rmmod", "numaplace"], check=True)
+    try:
+        wait_until(lambda: len(daemon.about(target)) == 2, lambda: daemon.lines)
+        assert runs_on(target, 0)()
+        assert [line for line in daemon.lines if "module" in line] == [
+            "the module is not loaded any more: what it had placed is restored, and tasks are placed anew by engine syscall"]
+        assert daemon.end() == 0 and daemon.lines[-1] == "1 placements restored"
+        assert target.cpus() == {NODE_CPUS[1]}
+    finally:
+        subprocess.run(["/sbin/insmod", path], check=True)
 
 
 def test_one_daemon_a_machine(tool: Tool, start_target, start_daemon) -> None:
