@@ -93,7 +93,7 @@ static void read_options_again(struct service *s)
 	struct np_err err;
 
 	reload = 0;
-	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, &err))
+	if (s->d.events.path && np_events_open(&s->d.events, s->d.events.path, &err))
 		log_line(err.text, NULL);
 	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", np_clock(CLOCK_MONOTONIC) * 1e6);
 	if (np_daemon_args_read(&args, s->argc, s->argv) || np_daemon_args_apply(&args, &s->d)) {

@@ -230,7 +230,7 @@ static void tell_waits(struct np_daemon *d, const struct np_request *p, size_t i
 {
 	json_t *fields;
 
-	if (v == t->told || v == NP_HYSTERESIS_ACT || !d->events.file)
+	if (v == t->told || v == NP_HYSTERESIS_ACT || !d->events.path)
 		return;
 	t->told = v;
 	fields = np_event_decision(p, i, NULL);

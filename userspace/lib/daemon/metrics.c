@@ -210,12 +210,20 @@ static int listen_at(struct np_metrics *x, struct np_err *err)
 	return np_fail(err, e, "socket %s cannot be opened: %s", x->socket, strerror(-e));
 }
 
+static int fail_to_write(const char *file, int e, struct np_err *err)
+{
+	return np_fail(err, e, "metrics: %s cannot be written: %s", file, strerror(-e));
+}
+
 int np_metrics_open(struct np_metrics *x, const char *where, struct np_err *err)
 {
+	struct np_fresh fresh;
 	int e;
 
 	*x = (struct np_metrics) { .listener = -1 };
-	if (where && !strncmp(where, "unix:", 5)) {
+	if (!where)
+		return 0;
+	if (!strncmp(where, "unix:", 5)) {
 		e = read_words(x, where + 5, err);
 		if (!e)
 			e = listen_at(x, err);
@@ -223,6 +231,10 @@ int np_metrics_open(struct np_metrics *x, const char *where, struct np_err *err)
 			np_metrics_close(x);
 		return e;
 	}
+	e = np_fresh_open(&fresh, where);
+	if (e)
+		return fail_to_write(where, e, err);
+	np_fresh_drop(&fresh);
 	x->file = where;
 	return 0;
 }
@@ -240,8 +252,9 @@ void np_metrics_close(struct np_metrics *x)
 	*x = (struct np_metrics) { .listener = -1 };
 }
 
-int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, struct np_err *err)
+int np_metrics_write(struct np_metrics *x, const struct np_daemon *d, struct np_err *err)
 {
+	bool failed = x->failed;
 	struct np_fresh fresh;
 	char *text;
 	int e;
@@ -256,7 +269,8 @@ int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, stru
 		e = np_fresh_keep(&fresh, x->file, false);
 	}
 	free(text);
-	return e ? np_fail(err, e, "%s cannot be written: %s", x->file, strerror(-e)) : 0;
+	x->failed = e != 0;
+	return e && !failed ? fail_to_write(x->file, e, err) : 0;
 }
 
 static void send_all(int client, const char *text, size_t len)
