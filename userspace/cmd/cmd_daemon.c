@@ -41,17 +41,6 @@ static void on_signal(int signal)
 		stop = 1;
 }
 
-/* The engines check stop between calls; a signal must not make a call fail. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 /* Waits for the time or a signal; answers requests for metrics meanwhile. */
 static void wait_until(const struct service *s, double then)
 {
@@ -295,7 +284,9 @@ static int run_daemon(struct service *s)
 	s->d.watch_rules.pids = pids.pid;
 	s->d.watch_rules.n_pids = pids.n;
 	s->d.watch_rules.cgroup = cgroup;
-	catch_signals();
+	/* The engines check stop between calls; a signal must not make a call fail. */
+	np_catch_ends(on_signal, SA_RESTART);
+	signal(SIGPIPE, SIG_IGN);
 	np_policy_stop(&stop);
 	status = open_daemon(s, &pids, cgroup, metrics, events);
 	if (!status) {

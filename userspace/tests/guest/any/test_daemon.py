@@ -329,6 +329,16 @@ def test_options_are_read_again(start_target, start_daemon, tmp_path: Path) -> N
     wait_until(runs_on(target, 0), lambda: daemon.lines)
 
 
+def test_a_signal_that_was_ignored_stays_ignored(start_target, start_daemon) -> None:
+    """As SIGINT is by a script's background jobs: Ctrl-C there does not end it."""
+    target = away(start_target)
+    daemon = start_daemon(target.pid, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+    daemon.process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert daemon.process.poll() is None and daemon.end() == 0
+
+
 def events(path: Path) -> list[dict]:
     """Without one that is being written."""
     return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
