@@ -25,7 +25,7 @@ $(WHEEL): $(WHEEL_SRC) kmod/uapi/numaplace.h
 		{ tail -n 3 build.log >&2; echo "wheel: not built: apt-get install python3-setuptools python3-wheel" >&2; exit 1; }
 
 install: tools man wheel $(BUILD)/libmodel.so install-library	## everything that works without the tree, into PREFIX (/usr/local) below DESTDIR
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(addprefix $(BUILD)/,numaplace $(PROGRAMS) $(PY_PROGRAMS))
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(addprefix $(BUILD)/,numaplace numaplace-trace $(PROGRAMS) $(PY_PROGRAMS))
 	ln -sf np-mem $(DESTDIR)$(PREFIX)/bin/np-triad
 	install -D -m 644 -t $(OWN) $(BUILD)/lab/plugin.so $(SCX) $(BUILD)/libmodel.so
 	install -D -m 755 -t $(OWN) $(BUILD)/lab/watch
@@ -46,7 +46,7 @@ install: tools man wheel $(BUILD)/libmodel.so install-library	## everything that
 
 uninstall: uninstall-library	## takes back what install has put into PREFIX; what is in /etc/numaplace stays
 	rm -rf $(OWN) $(SHARE)/numaplace $(SHARE)/doc/numaplace
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,numaplace np-triad $(PROGRAMS) $(PY_PROGRAMS)) \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,numaplace numaplace-trace np-triad $(PROGRAMS) $(PY_PROGRAMS)) \
 		$(SHARE)/man/man1/numaplace.1 $(SHARE)/man/man1/numaplace-*.1 \
 		$(SHARE)/bash-completion/completions/numaplace $(SHARE)/zsh/site-functions/_numaplace \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/numaplace.service

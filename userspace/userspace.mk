@@ -11,7 +11,7 @@ US_PIC := -fPIC -fno-semantic-interposition
 # From the bottom up: each folder includes those before it only.
 US_LIB_FOLDERS := $(addprefix userspace/lib/,base host counters files policy undo engine predict plan daemon)
 US_LIB_SRC := $(foreach folder,$(US_LIB_FOLDERS),$(wildcard $(folder)/*.c))
-US_CMD_SRC := $(wildcard userspace/cmd/*.c userspace/tracing/*.c)
+US_CMD_SRC := $(wildcard userspace/cmd/*.c)
 US_TEST_SRC := $(wildcard userspace/tests/*.c $(patsubst %,userspace/tests/%/*.c,base host counters files undo engine plan daemon))
 
 LIBNUMAPLACE := $(BUILD)/libnumaplace.a
@@ -24,7 +24,7 @@ US_ASAN_CMD_OBJ := $(US_CMD_SRC:%.c=$(BUILD)/asan/%.o)
 US_ASAN_TEST_OBJ := $(US_TEST_SRC:%.c=$(BUILD)/asan/%.o)
 
 .PHONY: tools
-tools: $(BUILD)/numaplace $(BUILD)/tests/target $(BUILD)/tests/crowded.so $(BUILD)/tests/toml $(BUILD)/tests/fake_pmu.so	## the command line, build/numaplace
+tools: $(BUILD)/numaplace $(BUILD)/numaplace-trace $(BUILD)/tests/target $(BUILD)/tests/crowded.so $(BUILD)/tests/toml $(BUILD)/tests/fake_pmu.so	## the command line, build/numaplace
 
 $(LIBNUMAPLACE): $(US_LIB_OBJ)
 	$(RM) $@
@@ -36,6 +36,10 @@ $(US_ASAN_LIB): $(US_ASAN_LIB_OBJ) $(POLICIES_ASAN_OBJ)
 
 $(BUILD)/numaplace: $(US_CMD_OBJ) $(LIBNUMAPLACE) $(LIBPOLICIES)
 	$(CC) -o $@ $^ $(US_LIBS)
+
+$(BUILD)/numaplace-trace:
+	@mkdir -p $(@D)
+	ln -sfr userspace/tracing/numaplace-trace $@
 
 $(BUILD)/userspace/%.o: userspace/%.c userspace/userspace.mk
 	@mkdir -p $(@D)

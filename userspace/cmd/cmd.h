@@ -45,7 +45,6 @@ int cmd_plan(int argc, char **argv);
 int cmd_apply(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
-int cmd_trace(int argc, char **argv);
 int cmd_daemon(int argc, char **argv);
 
 /*

@@ -41,17 +41,6 @@ static void on_signal(int signal)
 		stop = 1;
 }
 
-/* The engines check stop between calls; a signal must not make a call fail. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 /* Waits for the time or a signal. */
 static void wait_until(double then)
 {
@@ -81,7 +70,7 @@ static void read_options_again(struct service *s)
 	struct np_err err;
 
 	reload = 0;
-	if (s->d.events.file && np_events_open(&s->d.events, s->d.events.path, &err))
+	if (s->d.events.path && np_events_open(&s->d.events, s->d.events.path, &err))
 		log_line(err.text, NULL);
 	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", np_clock(CLOCK_MONOTONIC) * 1e6);
 	if (np_daemon_args_read(&args, s->argc, s->argv) || np_daemon_args_apply(&args, &s->d)) {
@@ -281,7 +270,9 @@ static int run_daemon(struct service *s)
 	s->d.watch_rules.pids = pids.pid;
 	s->d.watch_rules.n_pids = pids.n;
 	s->d.watch_rules.cgroup = cgroup;
-	catch_signals();
+	/* The engines check stop between calls; a signal must not make a call fail. */
+	np_catch_ends(on_signal, SA_RESTART);
+	signal(SIGPIPE, SIG_IGN);
 	np_policy_stop(&stop);
 	status = open_daemon(s, &pids, cgroup, metrics, events);
 	if (!status) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../lib/base/clock.h"
+#include "../lib/host/proc.h"
 #include "../lib/undo/saved_affinity.h"
 #include "daemon_args.h"
 #include "spawn.h"
@@ -144,8 +145,13 @@ static int prepare_child(void *arg)
 	if (b->cpus && numa_sched_setaffinity(0, b->cpus))
 		return errno;
 	if (b->mem_mode >= 0 &&
-	    set_mempolicy(b->mem_mode, nodes ? nodes->maskp : NULL, nodes ? nodes->size + 1 : 0))
-		return errno;
+	    set_mempolicy(b->mem_mode, nodes ? nodes->maskp : NULL, nodes ? nodes->size + 1 : 0)) {
+		int e = errno;
+		const char *filtered = e == EPERM ? np_proc_filtered() : NULL;
+
+		np_error("the memory policy cannot be set: %s", filtered ? filtered : strerror(e));
+		return ECANCELED;
+	}
 	return 0;
 }
 

@@ -34,8 +34,6 @@ static const struct np_cmd commands[] = {
 	{ "predict", cmd_predict, "--machine M --tasks T",
 	  "predicts what policies would bring, and compares" },
 	{ "run", cmd_run, "--policy P -- CMD", "starts a program under a policy" },
-	{ "trace", cmd_trace, "[NAME [PID]] [-- CMD]",
-	  "shows moves and placements while they happen" },
 	{ "daemon", cmd_daemon, "--policy P [PID..]", "keeps running tasks placed by a policy" },
 };
 
@@ -52,6 +50,7 @@ static struct {
 
 /* Programs beside this one, when they are built: numaplace-NAME. */
 static const struct np_cmd programs[] = {
+	{ "trace", NULL, "[NAME [PID]] [-- CMD]", "shows moves and placements while they happen" },
 	{ "lab", NULL, "list | run --machine M -- CMD", "runs a program on a simulated machine" },
 	{ "calibrate-machine", NULL, "FILE.toml", "measures this machine into a machine file" },
 	{ "experiment", NULL, "list | run SUITE | report DIR",

@@ -85,7 +85,8 @@ int np_child_go(struct np_child *c, char **command)
 	c->go = c->report = -1;
 	if (!refused)
 		return NP_EXIT_OK;
-	np_error("%s cannot be started: %s", command[0], strerror(e));
+	if (e != ECANCELED)
+		np_error("%s cannot be started: %s", command[0], strerror(e));
 	np_child_end(c);
 	return e == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }

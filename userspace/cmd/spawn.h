@@ -17,7 +17,7 @@ struct np_child {
 struct np_child_how {
 	bool quiet;		   /* its output goes nowhere */
 	const sigset_t *mask;	   /* signals that the command has blocked; NULL: as the caller */
-	int (*prepare)(void *arg); /* called in the child; 0, or an errno: it cannot be started */
+	int (*prepare)(void *arg); /* in the child; 0, or an errno; ECANCELED: it has said why */
 	void *arg;
 };
 

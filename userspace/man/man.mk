@@ -7,5 +7,5 @@ MAN := $(BUILD)/man
 .PHONY: man
 man: $(MAN)/numaplace.1		## the manual pages, in build/man; read one with man -l FILE
 
-$(MAN)/numaplace.1: $(BUILD)/numaplace userspace/man/pages userspace/man/help userspace/man/tidy.awk $(wildcard userspace/man/*.h2m)
+$(MAN)/numaplace.1: $(BUILD)/numaplace $(BUILD)/numaplace-trace userspace/tracing/numaplace-trace userspace/man/pages userspace/man/help userspace/man/tidy.awk $(wildcard userspace/man/*.h2m)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date +%s) userspace/man/pages $(BUILD)/numaplace $(MAN)

@@ -32,9 +32,11 @@ int np_fresh_keep(struct np_fresh *n, const char *path, bool durable)
 {
 	int e = 0;
 
-	errno = 0;
-	if (ferror(n->f) || fflush(n->f) || (durable && fsync(fileno(n->f))))
-		e = errno ? -errno : -EIO;
+	/* Which write failed is not known any more: one more says why. */
+	if (ferror(n->f))
+		e = write(fileno(n->f), "", 1) < 0 ? -errno : -EIO;
+	else if (fflush(n->f) || (durable && fsync(fileno(n->f))))
+		e = -errno;
 	if (fclose(n->f) && !e)
 		e = -errno;
 	n->f = NULL;

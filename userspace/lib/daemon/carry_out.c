@@ -51,7 +51,7 @@ static void note_done(struct np_daemon *d, const struct np_applied *a, size_t i)
 	d->counts.move_seconds += (double)a->step[i].moved.ns / 1e9;
 	say_moved(d, a, i);
 	t->told = NP_HYSTERESIS_ACT;
-	if (d->events.file)
+	if (d->events.path)
 		np_daemon_tell(d, "moved", np_event_decision(p, i, a));
 	if (!np_hysteresis_moved(&t->hysteresis, &d->hysteresis_rules, decision,
 				 planned > moved ? planned - moved : 0, d->now))
@@ -72,7 +72,7 @@ static void note_failed(struct np_daemon *d, const struct np_applied *a, size_t 
 	d->counts.failed++;
 	np_daemon_complain(d, "process %d (%s) is left alone for %u intervals: %s", t->pid, t->comm,
 			   t->hysteresis.left_until - d->now - 1, a->step[i].err.text);
-	if (d->events.file)
+	if (d->events.path)
 		np_daemon_tell(d, "failed", np_event_decision(a->p, i, a));
 }
 
@@ -92,7 +92,7 @@ static void note_taken_back(struct np_daemon *d, const struct np_applied *a, siz
 	np_daemon_say(d, "process %d (%s), node %s -> %s, taken back: %s", t->pid, t->comm,
 		      np_node_text(&p->machine, p->plan.decision[i].from, from, sizeof(from)),
 		      np_place_text(p, &p->plan.decision[i], to, sizeof(to)), why);
-	if (d->events.file)
+	if (d->events.path)
 		np_daemon_tell(d, "taken_back", np_event_decision(p, i, a));
 }
 

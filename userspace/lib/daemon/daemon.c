@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../engine/engines.h"
 #include "../host/numa_balancing.h"
 #include "../host/reclaimable.h"
 #include "../undo/saved_affinity.h"
@@ -125,6 +126,43 @@ static int read_machine(struct np_daemon *d, bool *other, struct np_err *err)
 	return 0;
 }
 
+static void forget_placed(struct np_daemon *d)
+{
+	np_daemon_placed_free(&d->adopted);
+	for (size_t i = 0; i < d->watch.n; i++) {
+		struct np_watched_task *t = &d->watch.task[i];
+
+		t->placed = t->descendant = false;
+		t->hysteresis = (struct np_hysteresis) { 0 };
+		t->read_rss = 0; /* read its pages and CPUs again */
+	}
+}
+
+/*
+ * The module may be unloaded, which restores what it had placed. What system calls had set beside it
+ * is restored here, so that no task counts as placed.
+ */
+static void watch_engine(struct np_daemon *d)
+{
+	const struct np_engine_ops *engine;
+	struct np_err err;
+	size_t restored;
+
+	if (!d->how.engine->probe || !d->how.engine->probe(&err))
+		return;
+	engine = np_engine_get(NP_ENGINE_AUTO, &err);
+	if (!engine || engine == d->how.engine)
+		return;
+	d->how.engine = engine;
+	np_daemon_complain(d,
+			   "the module is not loaded any more: what it had placed is restored, and "
+			   "tasks are placed anew by engine %s",
+			   engine->name);
+	if (!np_daemon_end(d, &restored))
+		forget_placed(d);
+	d->waits = true;
+}
+
 /* The kernel's NUMA balancing works against this one: logged at the start, and when it changes. */
 static void watch_balancing(struct np_daemon *d)
 {
@@ -193,7 +231,7 @@ static void tell_waits(struct np_daemon *d, const struct np_request *p, size_t i
 {
 	json_t *fields;
 
-	if (v == t->told || v == NP_HYSTERESIS_ACT || !d->events.file)
+	if (v == t->told || v == NP_HYSTERESIS_ACT || !d->events.path)
 		return;
 	t->told = v;
 	fields = np_event_decision(p, i, NULL);
@@ -339,6 +377,7 @@ void np_daemon_step(struct np_daemon *d)
 
 	if (!d->counts.intervals)
 		watch_balancing(d);
+	watch_engine(d);
 	np_daemon_act(d, np_daemon_observe(d));
 	d->counts.intervals++;
 	d->counts.cpu_seconds = np_clock(CLOCK_PROCESS_CPUTIME_ID);

@@ -7,9 +7,9 @@
 #include "hysteresis.h"
 
 struct np_events {
-	FILE *file; /* NULL: no log */
-	const char *path;
-	bool failed; /* a line could not be written: reported once */
+	const char *path; /* NULL: no log */
+	int fd;
+	bool failed; /* the last line could not be written */
 };
 
 /*
@@ -20,8 +20,8 @@ int np_events_open(struct np_events *e, const char *path, struct np_err *err);
 void np_events_close(struct np_events *e);
 
 /*
- * {"time", "interval", "event", ..}; takes the fields, which may be NULL. False, once, with one
- * line in err, when it cannot be written.
+ * {"time", "interval", "event", ..}, a whole line or nothing; takes the fields, which may be NULL.
+ * False with one line in err when it cannot be written, and the one before could.
  */
 bool np_event(struct np_events *e, unsigned int interval, const char *event, json_t *fields,
 	      struct np_err *err);

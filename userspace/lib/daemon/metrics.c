@@ -115,14 +115,28 @@ char *np_metrics_text(const struct np_daemon *d)
 	return fclose(out) ? NULL : text;
 }
 
+static int fail_to_write(const char *file, int e, struct np_err *err)
+{
+	return np_fail(err, e, "metrics: %s cannot be written: %s", file, strerror(-e));
+}
+
 int np_metrics_open(struct np_metrics *x, const char *file, struct np_err *err)
 {
+	struct np_fresh fresh;
+	int e;
+
 	*x = (struct np_metrics) { 0 };
-	if (file && (!strncmp(file, "unix:", 5) || !strncmp(file, "http:", 5)))
+	if (!file)
+		return 0;
+	if (!strncmp(file, "unix:", 5) || !strncmp(file, "http:", 5))
 		return np_fail(
 			err, -EINVAL,
 			"metrics cannot be served at %s: they are written to a file; give its path",
 			file);
+	e = np_fresh_open(&fresh, file);
+	if (e)
+		return fail_to_write(file, e, err);
+	np_fresh_drop(&fresh);
 	x->file = file;
 	return 0;
 }
@@ -135,8 +149,9 @@ void np_metrics_close(struct np_metrics *x)
 	x->file = NULL;
 }
 
-int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, struct np_err *err)
+int np_metrics_write(struct np_metrics *x, const struct np_daemon *d, struct np_err *err)
 {
+	bool failed = x->failed;
 	struct np_fresh fresh;
 	char *text;
 	int e;
@@ -151,5 +166,6 @@ int np_metrics_write(const struct np_metrics *x, const struct np_daemon *d, stru
 		e = np_fresh_keep(&fresh, x->file, false);
 	}
 	free(text);
-	return e ? np_fail(err, e, "%s cannot be written: %s", x->file, strerror(-e)) : 0;
+	x->failed = e != 0;
+	return e && !failed ? fail_to_write(x->file, e, err) : 0;
 }

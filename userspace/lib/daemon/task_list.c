@@ -76,13 +76,35 @@ static bool has_lost_parent(const struct np_task_watch *w, const struct np_watch
 	return !t->watched && t->ppid > 0 && !np_task_watch_find(w, t->ppid);
 }
 
-static bool meet(struct np_task_watch *w, pid_t pid)
+/*
+ * Whether the pid is among those that the kernel has allocated since the last listing, in turn up to
+ * last, so that it may be another process's than it was.
+ */
+static bool is_allocated_since(const struct np_task_watch *w, pid_t pid, unsigned long last)
+{
+	unsigned long n = (unsigned long)pid, before = w->last_pid;
+
+	if (!last) /* not known */
+		return true;
+	if (before <= last)
+		return n > before && n <= last;
+	return n > before || n <= last;
+}
+
+static bool is_reused(const struct np_watched_task *t)
+{
+	struct np_proc_stat st;
+
+	return t->gone || (!np_proc_stat(t->pid, &st) && st.start != t->start);
+}
+
+static bool meet(struct np_task_watch *w, pid_t pid, unsigned long last)
 {
 	struct np_watched_task *t = np_task_watch_find(w, pid);
 	const struct np_watched_task *parent;
 	struct np_proc_stat st;
 
-	if (t && t->gone) { /* the pid was reused */
+	if (t && (t->gone || is_allocated_since(w, pid, last)) && is_reused(t)) {
 		np_task_watch_forget(t);
 		*t = (struct np_watched_task) { .pid = pid, .stat = -1 };
 	} else if (!t) {
@@ -211,7 +233,7 @@ int np_task_watch_list(struct np_task_watch *w, struct np_err *err)
 	for (size_t i = 0; i < w->n; i++)
 		w->task[i].seen = false;
 	for (size_t i = 0; !e && i < n; i++)
-		if (!meet(w, pids[i]))
+		if (!meet(w, pids[i], last))
 			e = np_fail(err, -ENOMEM, "out of memory");
 	free(pids);
 	if (e)

@@ -2,6 +2,7 @@
 #include "node_args.h"
 
 #include <errno.h>
+#include <numaif.h>
 #include <unistd.h>
 
 #include "../base/error.h"
@@ -20,7 +21,9 @@ static struct bitmask *intersect(const struct bitmask *a, const struct bitmask *
 
 static struct np_list_space nodes_space(const char *what, struct bitmask *exist)
 {
-	struct bitmask *mine = numa_available() < 0 ? NULL : numa_get_mems_allowed();
+	/* libnuma prints a line of its own where a container's filter refuses the call. */
+	struct bitmask *mine = get_mempolicy(NULL, NULL, 0, NULL, 0) ? NULL :
+								       numa_get_mems_allowed();
 	struct np_list_space s = { what, exist, intersect(exist, mine ? mine : exist) };
 
 	numa_bitmask_free(mine);

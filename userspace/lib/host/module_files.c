@@ -171,6 +171,9 @@ int np_module_refused(pid_t pid, const char *what, int e, struct np_err *err)
 		return np_proc_denied(pid, what, err);
 	case -ESRCH:
 		return np_fail(err, e, "process %d has exited", pid);
+	case -ENOENT:
+		return np_fail(err, e, "cannot %s %s: the module is not loaded any more", what,
+			       whom);
 	case -EACCES:
 		why = "its cpuset does not allow these nodes";
 		break;

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <numaif.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -242,6 +244,26 @@ int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_
 	return 0;
 }
 
+static bool has_capabilities(unsigned long long needed)
+{
+	static const char key[] = "\nCapEff:";
+	char *text = np_read_file("/proc/self/status"), *line = text ? strstr(text, key) : NULL;
+	unsigned long long effective = line ? strtoull(line + strlen(key), NULL, 16) : 0;
+
+	free(text);
+	return (effective & needed) == needed;
+}
+
+const char *np_proc_filtered(void)
+{
+	/* The kernel itself refuses to nobody to ask for the own policy. */
+	if (!get_mempolicy(NULL, NULL, 0, NULL, 0) || errno != EPERM || geteuid() ||
+	    !has_capabilities(1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE))
+		return NULL;
+	return "a filter of system calls (seccomp) refuses that, such as a container's; start the "
+	       "container with `--cap-add SYS_NICE` or with a profile that allows it";
+}
+
 int np_proc_denied(pid_t pid, const char *what, struct np_err *err)
 {
 	char path[64];
@@ -251,6 +273,9 @@ int np_proc_denied(pid_t pid, const char *what, struct np_err *err)
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (stat(path, &st))
 		return np_fail(err, -ESRCH, "process %d has just exited", pid);
+	if (np_proc_filtered())
+		return np_fail(err, -EPERM, "not permitted to %s process %d: %s", what, pid,
+			       np_proc_filtered());
 	owner = getpwuid(st.st_uid);
 	return np_fail(err, -EPERM,
 		       "not permitted to %s process %d of user %s; run as that user or as root "

@@ -62,6 +62,12 @@ pid_t np_proc_group(pid_t tid);
  */
 int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_err *err);
 
+/*
+ * What to do about EPERM where this process has the capabilities, so that a filter of system calls is
+ * the cause; else NULL.
+ */
+const char *np_proc_filtered(void);
+
 /* "permission denied", with the owner of the process and what to do. Returns -EPERM. */
 int np_proc_denied(pid_t pid, const char *what, struct np_err *err);
 

@@ -39,7 +39,7 @@ ASKED = {  # what is typed: words that must be offered, a word that must not
 
 @pytest.fixture(scope="module")
 def path() -> str:
-    building.build("build/numaplace")
+    building.build("build/numaplace", "build/numaplace-trace")
     return f"{ROOT / 'build'}:{os.environ['PATH']}"
 
 

@@ -2,8 +2,8 @@
 """numaplace trace where nothing can be traced: what it lists, where it finds it. The guest tests run the scripts."""
 from __future__ import annotations
 
-import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -26,15 +26,26 @@ def run(tool: Path, *words: str, **kwargs) -> subprocess.CompletedProcess[str]:
     return subprocess.run([tool, *words], capture_output=True, text=True, timeout=60, check=False, **kwargs)
 
 
-def test_list_is_what_the_headers_say(program: str = "build/asan/numaplace") -> None:
-    building.build(program)
-    listed = dict(line.split(maxsplit=1) for line in run(ROOT / program, "trace").stdout.splitlines())
+@pytest.mark.parametrize("words", [[], ["list"], ["--list"]])
+def test_list_is_what_the_headers_say(words: list[str]) -> None:
+    building.build("build/numaplace", "build/numaplace-trace")
+    listed = dict(line.split(maxsplit=1) for line in run(ROOT / "build" / "numaplace", "trace", *words).stdout.splitlines())
     assert list(listed) == [path.stem for path in SCRIPTS] and len(listed) >= 6
     for path in SCRIPTS:
         assert f" * {path.name}\t{listed[path.stem]}\n" in path.read_text()
-    scripts = json.loads(run(ROOT / program, "trace", "list", "--json").stdout)["scripts"]
-    assert {s["name"]: s["summary"] for s in scripts} == listed
-    assert [Path(s["path"]).resolve() for s in scripts] == SCRIPTS
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (["moves"], 'no script "moves"; there are copies, faults, kernel, latency, migrations, placements'),
+    (["faults", "x"], '"x" is not a process id; `numaplace ps` lists the processes'),
+    (["faults", "1", "2"], "an argument is missing or one too many; see numaplace trace --help"),
+    (["faults", "--for"], 'no option "--for"; see numaplace trace --help'),
+    (["faults", "--"], "no command after --"),
+    (["--", "true"], "a command needs the name of a script before --"),
+])
+def test_wrong_words(words: list[str], why: str) -> None:
+    done = run(ROOT / "userspace" / "tracing" / "numaplace-trace", *words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"numaplace: trace: {why}\n")
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
@@ -50,18 +61,15 @@ def test_every_script_says_what_it_is(path: Path) -> None:
 
 
 def test_installed_program_finds_the_installed_scripts(installed: Path) -> None:
-    tool = installed / "usr" / "bin" / "numaplace"
-    scripts = json.loads(run(tool, "trace", "--json").stdout)["scripts"]
-    assert [Path(s["path"]).resolve() for s in scripts] == [
-        installed / "usr" / "share" / "numaplace" / "tracing" / path.name for path in SCRIPTS]
+    done = run(installed / "usr" / "bin" / "numaplace", "trace")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [path.stem for path in SCRIPTS]
     assert (installed / "usr" / "share" / "man" / "man1" / "numaplace-trace.1").exists()
     assert (installed / "usr" / "share" / "bash-completion" / "completions" / "numaplace").exists()
 
 
 def test_without_scripts_it_says_where_they_belong(installed: Path, tmp_path: Path) -> None:
-    alone = tmp_path / "bin" / "numaplace"
+    alone = tmp_path / "bin" / "numaplace-trace"
     alone.parent.mkdir()
-    alone.write_bytes((installed / "usr" / "bin" / "numaplace").read_bytes())
-    alone.chmod(0o755)
-    done = run(alone, "trace")
+    shutil.copy(installed / "usr" / "bin" / "numaplace-trace", alone)
+    done = run(alone)
     assert done.returncode == 3 and "share/numaplace/tracing" in done.stderr and done.stderr.count("\n") == 1

@@ -56,11 +56,10 @@ def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """The program in a folder of its own, with programs beside it."""
     folder = tmp_path_factory.mktemp("tree") / "bin"
     (folder.parent / "share" / "numaplace").mkdir(parents=True)
-    (folder.parent / "share" / "numaplace" / "tracing").symlink_to(ROOT / "userspace" / "tracing")
     folder.mkdir()
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     shutil.copy(build(request.param), folder / "numaplace")
-    for name in ("lab", "calibrate-machine", "experiment", "campaign", "worth", "judge", "donate", "echo"):
+    for name in ("trace", "lab", "calibrate-machine", "experiment", "campaign", "worth", "judge", "donate", "echo"):
         beside = folder / f"numaplace-{name}"
         beside.write_text('#!/bin/sh\necho "$(basename "$0") got $*"\nexit 7\n')
         beside.chmod(0o755)
@@ -96,7 +95,7 @@ def test_help(tool: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["topology", "machine", "ps", "place", "restore", "migrate", "jobs",
-                                     "cancel", "trace"])
+                                     "cancel"])
 def test_help_of_a_command(tool: Path, command: str) -> None:
     done = run(tool, command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -173,12 +172,6 @@ WRONG = [
     ["cancel"],
     ["cancel", "x"],
     ["cancel", "1", "2"],
-    ["trace", "moves"],
-    ["trace", "faults", "x"],
-    ["trace", "faults", "1", "2"],
-    ["trace", "faults", "--for", "1us"],
-    ["trace", "faults", "--"],
-    ["trace", "--", "true"],
 ]
 
 
@@ -211,7 +204,7 @@ def test_errors_of_a_machine_with_one_node_and_no_module(tool: Path, sleeper) ->
                   ["place", "PID", "--mem", "preferred:0"],
                   ["place", "PID", "--cpus", "0", "--no-inherit"],
                   ["place", "PID", "--cpus", "0", "--engine", "module"],
-                  ["migrate", "PID", "--to", "1"], ["jobs"], ["cancel", "3"], ["trace", "faults"],
+                  ["migrate", "PID", "--to", "1"], ["jobs"], ["cancel", "3"],
                   ["restore", "PID"]):
         done = run(tool, *(str(sleeper.pid) if word == "PID" else word for word in words))
         assert done.returncode in (1, 2, 3) and done.stderr.count("\n") == 1, done

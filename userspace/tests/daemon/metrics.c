@@ -4,9 +4,12 @@
 #include "../../lib/daemon/metrics.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,7 +76,91 @@ static void events_wait_for_no_reader_of_a_fifo(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "a FIFO that nobody reads"));
 }
 
+/* As on a full disk: files become no larger. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = bytes;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_full_disk_is_told_once(void)
+{
+	const struct np_daemon d = {
+		.args.policy = np_policy_find("maximum-local"),
+		.how.engine = &fake_engine,
+	};
+	struct np_metrics x;
+	struct np_err err;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/m.prom", fixture_begin());
+	CU_ASSERT_EQUAL_FATAL(np_metrics_open(&x, path, &err), 0);
+	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, &err), 0);
+	limit_files(1000);
+	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, &err), -EFBIG);
+	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, &err), 0);
+	limit_files(RLIM_INFINITY);
+	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, &err), 0);
+	limit_files(1000);
+	CU_ASSERT_EQUAL(np_metrics_write(&x, &d, &err), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	np_metrics_close(&x);
+	fixture_end();
+}
+
+static void a_file_that_cannot_be_written_is_refused_at_the_start(void)
+{
+	struct np_metrics x;
+	struct np_err err;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/none/m.prom", fixture_begin());
+	CU_ASSERT_EQUAL(np_metrics_open(&x, path, &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "none/m.prom cannot be written: No such file"));
+	np_metrics_close(&x);
+	fixture_end();
+}
+
+/* A line that does not fit leaves no part of it for the next one to continue. */
+static void an_event_is_a_whole_line_or_none(void)
+{
+	struct np_events events = { 0 };
+	struct np_err err;
+	char path[128], *text, *save;
+	int lines = 0;
+
+	snprintf(path, sizeof(path), "%s/events", fixture_begin());
+	CU_ASSERT_EQUAL_FATAL(np_events_open(&events, path, &err), 0);
+	CU_ASSERT(np_event(&events, 1, "first", NULL, &err));
+	limit_files(100);
+	CU_ASSERT_FALSE(np_event(&events, 2, "does not fit", NULL, &err));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, strerror(EFBIG)));
+	CU_ASSERT(np_event(&events, 3, "is told once", NULL, &err));
+	limit_files(RLIM_INFINITY);
+	CU_ASSERT(np_event(&events, 4, "last", NULL, &err));
+	np_events_close(&events);
+	text = np_read_file(path);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		json_t *event = json_loads(line, 0, NULL);
+
+		CU_ASSERT_PTR_NOT_NULL(event);
+		json_decref(event);
+		lines++;
+	}
+	CU_ASSERT_EQUAL(lines, 2);
+	free(text);
+	fixture_end();
+}
+
 static CU_TestInfo metrics_tests[] = {
+	{ "a full disk is told once", a_full_disk_is_told_once },
+	{ "a file that cannot be written is refused at the start",
+	  a_file_that_cannot_be_written_is_refused_at_the_start },
+	{ "an event is a whole line or none", an_event_is_a_whole_line_or_none },
 	{ "the file is written through no link", the_file_is_written_through_no_link },
 	{ "events wait for no reader of a FIFO", events_wait_for_no_reader_of_a_fifo },
 	{ "only a file is written", only_a_file_is_written },

@@ -190,7 +190,35 @@ static void the_child_of_an_orphan(void)
 	close(pids[1]);
 }
 
+/* The pid was that of a task of somebody else when it was listed. */
+static void a_reused_pid_of_a_task_that_was_not_watched(void)
+{
+	pid_t pid = start_sleeper(), self = getpid();
+	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
+	struct np_task_watch w;
+	struct np_watched_task *t;
+	struct np_err err;
+
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
+	t = np_task_watch_find(&w, pid);
+	CU_ASSERT_FATAL(t && t->watched);
+	t->watched = false;
+	t->ppid = 1;
+	t->start--;
+	w.last_pid = (unsigned long)pid - 1;
+	w.listings = 0;
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
+	t = np_task_watch_find(&w, pid);
+	CU_ASSERT(t && t->watched && t->ppid == self);
+	np_task_watch_close(&w);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static CU_TestInfo task_watch_tests[] = {
+	{ "a reused pid of a task that was not watched",
+	  a_reused_pid_of_a_task_that_was_not_watched },
 	{ "the child of an orphan", the_child_of_an_orphan },
 	{ "the child of a parent that has exited", the_child_of_a_parent_that_has_exited },
 	{ "a task that was not in /proc yet", a_task_that_was_not_in_proc_yet },

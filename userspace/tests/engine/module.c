@@ -174,6 +174,19 @@ static void more_than_the_module_can_give_leaves_what_it_gave_before(void)
 	subject_end(pid);
 }
 
+static void an_unloaded_module_is_named(void)
+{
+	const struct np_migrate_request r = { .pid = getpid() };
+	struct np_migrate_result out;
+	struct np_err err;
+
+	np_module_use_dir(fixture_begin());
+	CU_ASSERT_EQUAL(np_module_migrate(&r, &out, &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, ": the module is not loaded any more"));
+	np_module_use_dir(NULL);
+	fixture_end();
+}
+
 static CU_TestInfo module_tests[] = {
 	{ "versions", versions },
 	{ "another ABI is refused by number", another_abi_is_refused_by_number },
@@ -181,6 +194,7 @@ static CU_TestInfo module_tests[] = {
 	{ "what is refused is not counted", what_is_refused_is_not_counted },
 	{ "more than the module can give leaves what it gave before",
 	  more_than_the_module_can_give_leaves_what_it_gave_before },
+	{ "an unloaded module is named", an_unloaded_module_is_named },
 	{ "records", records },
 	CU_TEST_INFO_NULL,
 };

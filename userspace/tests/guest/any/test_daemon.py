@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, remove_group, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, module_file, remove_group, wait_until
 from prometheus_client.parser import text_string_to_metric_families
 
 BACK_OFF = 1000
@@ -287,6 +287,23 @@ def test_a_reused_pid_is_another_process(start_target, start_daemon) -> None:
     daemon.end()
 
 
+def test_goes_on_without_the_module(module: None, start_target, start_daemon) -> None:
+    """Unloading gives the task its CPUs back; system calls then place it anew."""
+    target, path = away(start_target), module_file()
+    daemon = start_daemon("--engine", "auto", target.pid)
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+    subprocess.run(["/sbin/rmmod", "numaplace"], check=True)
+    try:
+        wait_until(lambda: len(daemon.about(target)) == 2, lambda: daemon.lines)
+        assert runs_on(target, 0)()
+        assert [line for line in daemon.lines if "module" in line] == [
+            "the module is not loaded any more: what it had placed is restored, and tasks are placed anew by engine syscall"]
+        assert daemon.end() == 0 and daemon.lines[-1] == "1 placements restored"
+        assert target.cpus() == {NODE_CPUS[1]}
+    finally:
+        subprocess.run(["/sbin/insmod", path], check=True)
+
+
 def test_one_daemon_a_machine(tool: Tool, start_target, start_daemon) -> None:
     target = away(start_target)
     daemon = start_daemon(target.pid)
@@ -310,6 +327,16 @@ def test_options_are_read_again(start_target, start_daemon, tmp_path: Path) -> N
     words.write_text("min-size=2\n")
     daemon.process.send_signal(signal.SIGHUP)
     wait_until(runs_on(target, 0), lambda: daemon.lines)
+
+
+def test_a_signal_that_was_ignored_stays_ignored(start_target, start_daemon) -> None:
+    """As SIGINT is by a script's background jobs: Ctrl-C there does not end it."""
+    target = away(start_target)
+    daemon = start_daemon(target.pid, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    wait_until(runs_on(target, 0), lambda: daemon.lines)
+    daemon.process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert daemon.process.poll() is None and daemon.end() == 0
 
 
 def events(path: Path) -> list[dict]:
