@@ -294,7 +294,7 @@ void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_bu
 
 	lockdep_assert_held(&b->mm->mmap_lock);
 	unlisted = numaplace_classify_pages(b, first, n, false);
-	/* The kernel then drains the lists of all CPUs and waits for each: with one page unmapped. */
+	/* The kernel drains the lists of all CPUs and waits for each: with one page unmapped. */
 	if (unlisted < first + n)
 		move_runs(b, buf, unlisted, unlisted + 1, NUMAPLACE_PAGE_pending, 0);
 	move_runs(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
