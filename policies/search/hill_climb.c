@@ -11,6 +11,7 @@
 #define PROMISING   4	 /* choices that are tried of a task among more than NP_FEW_TASKS */
 #define WORTH	    1e-6 /* relative improvement that counts */
 #define WORTH_GUESS 0.01 /* gain of a task by a guess that makes it worth moving */
+#define GUESS_WORK  0.15 /* of the budget's units, of a guess and a node */
 
 /* Pages as they are, on one node, on two in quarters, by bandwidth or evenly on all. */
 static struct np_placement_choice with_pages(const struct np_search *s, int node, size_t way)
@@ -219,14 +220,14 @@ static void sort_by_loss(struct np_search *s)
 }
 
 /* The most promising choices of task i by their guessed speed, best first. */
-static size_t promising(const struct np_search *s, size_t i, const double *wait,
+static size_t promising(struct np_search *s, size_t i, const double *wait,
 			struct np_placement_choice *list)
 {
 	double value[PROMISING];
 	struct np_placement_choice choice;
-	size_t n = 0;
+	size_t n = 0, number;
 
-	for (size_t number = 0; np_search_choice(s, i, number, &choice); number++) {
+	for (number = 0; np_search_choice(s, i, number, &choice); number++) {
 		double speed = guess(s, i, choice, wait);
 		size_t at;
 
@@ -240,6 +241,7 @@ static size_t promising(const struct np_search *s, size_t i, const double *wait,
 		value[at] = speed;
 		list[at] = choice;
 	}
+	s->budget -= GUESS_WORK * (double)number * (double)s->k;
 	return n;
 }
 
