@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The table that a run ends with: `demo`, or `run SUITE [WORKLOADS]` of its quick levels under six placements, each cell in three
-# boots. WORKLOADS are some of the suite's, where all take hours. A run that was ended goes on; one that is whole is made again
+# The table that a run ends with: `demo`, or `run SUITE [WORKLOADS [MACHINE]]` of its quick levels under six placements, each cell
+# in three boots. WORKLOADS are some of the suite's, and MACHINE a smaller one than its own, where these take hours. A run that was ended goes on; one that is whole is made again
 # where the code that makes observations has changed since.
 set -o pipefail
 
@@ -11,7 +11,7 @@ uses=($runner/observe.py $runner/observe_static.py $runner/pilot.py $runner/swit
 	experiments/workloads experiments/lab policies userspace/lib kmod ':(exclude)*/tests/*')
 case $1 in
 demo) out=results/demo words=(demo) ;;
-run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --lab --placements "$placements" ${3:+--workloads "$3"} --out "$out") ;;
+run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --lab ${4:+"$4"} --placements "$placements" ${3:+--workloads "$3"} --out "$out") ;;
 esac
 
 # Of the run in $out, where its tree had no changes.
