@@ -31,8 +31,8 @@ struct giving {
 	struct np_processes all;
 	struct bitmask *now, *every; /* scratch; all CPUs */
 	size_t n, kept, matched;     /* of a restore */
-	struct np_err unseen; /* of a restore: what else has the CPUs, one line; "": nothing */
-	int error;	      /* the first, with its line in err */
+	struct np_err unseen;	     /* of a restore: what keeps CPUs, one line; "": nothing */
+	int error;		     /* the first, with its line in err */
 	struct np_err *err;
 };
 
@@ -217,6 +217,8 @@ static bool is_over(const struct np_saved *record)
 static void end_restore(struct giving *g)
 {
 	name_unseen(g);
+	if (!g->unseen.text[0] && np_whose_all(g->whose))
+		np_state_file_say_foreign(&g->state.file, &g->unseen);
 	np_saved_affinity_drop_if(&g->state, is_over);
 }
 

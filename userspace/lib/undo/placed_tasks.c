@@ -12,6 +12,8 @@
 #define FILE_NAME "daemon.json"
 #define ARRAY	  "tasks"
 
+static const char what_is_unknown[] = "which tasks the last daemon had placed is";
+
 int np_daemon_placed_add(struct np_daemon_placed *p, pid_t pid, unsigned long long start)
 {
 	if (np_grow(&p->task, p->n, sizeof(*p->task)))
@@ -46,7 +48,6 @@ static int add_record(struct np_daemon_placed *p, json_t *record)
 
 int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err)
 {
-	static const char what[] = "which tasks the last daemon had placed is";
 	json_t *tasks = NULL, *record;
 	struct np_state_file f;
 	size_t i;
@@ -54,12 +55,12 @@ int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err)
 
 	if (e)
 		return e;
-	e = np_state_file_load(&f, ARRAY, what, &tasks, err);
+	e = np_state_file_load(&f, ARRAY, what_is_unknown, &tasks, err);
 	json_array_foreach(tasks, i, record)
 		if (!e && add_record(p, record))
 			e = np_fail(err, -EINVAL,
 				    "%s is damaged, so %s not known; move it away to go on", f.path,
-				    what);
+				    what_is_unknown);
 	json_decref(tasks);
 	np_state_file_close(&f);
 	return e;
@@ -68,11 +69,16 @@ int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err)
 int np_daemon_placed_write(const struct np_daemon_placed *p, struct np_err *err)
 {
 	struct np_state_file f;
-	json_t *tasks;
+	json_t *tasks = NULL;
 	int e = np_state_file_open(&f, NULL, FILE_NAME, err);
 
-	if (e)
+	if (!e) /* for those of other pid namespaces, which stay */
+		e = np_state_file_load(&f, ARRAY, what_is_unknown, &tasks, err);
+	json_decref(tasks);
+	if (e) {
+		np_state_file_close(&f);
 		return e;
+	}
 	tasks = json_array();
 	for (size_t i = 0; i < p->n; i++)
 		json_array_append_new(tasks, json_pack("{s:i,s:I}", "pid", p->task[i].pid, "start",

@@ -67,7 +67,7 @@ int np_placements_lock(struct np_state_file *lock, struct np_err *err)
 	struct np_err ignored;
 	int e;
 
-	lock->lock = lock->data = -1;
+	*lock = (struct np_state_file) { .lock = -1, .data = -1 };
 	if (np_module_probe(&info, &ignored))
 		return 0;
 	e = np_state_file_open(lock, NULL, "placements", err);

@@ -95,6 +95,7 @@ int np_state_file_open(struct np_state_file *f, const char *path, const char *na
 	int e = 0;
 
 	f->lock = f->data = -1;
+	f->foreign = NULL;
 	if (!path)
 		e = np_state_folder(folder, sizeof(folder), err);
 	if (!e && path)
@@ -114,6 +115,8 @@ void np_state_file_close(struct np_state_file *f)
 		close(f->lock);
 	if (f->data >= 0)
 		close(f->data);
+	json_decref(f->foreign);
+	f->foreign = NULL;
 	f->lock = f->data = -1;
 }
 
@@ -124,6 +127,65 @@ static char *boot_id(void)
 	if (id)
 		id[strcspn(id, "\n")] = '\0';
 	return id;
+}
+
+/* The inode of this process's pid namespace, 0: not known. */
+static json_int_t own_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : (json_int_t)st.st_ino;
+}
+
+static json_int_t namespace_of(const json_t *record)
+{
+	return json_integer_value(json_object_get(record, "pid_namespace"));
+}
+
+/* Says of records with a number of a process whose number it is. */
+static void stamp(json_t *records)
+{
+	json_int_t own = own_namespace();
+	json_t *record;
+	size_t i;
+
+	json_array_foreach(records, i, record)
+		if (own && json_object_get(record, "pid"))
+			json_object_set_new(record, "pid_namespace", json_integer(own));
+}
+
+/* Moves the records of other namespaces from the array to f->foreign. */
+static void set_foreign_aside(struct np_state_file *f, json_t *records)
+{
+	json_int_t own = own_namespace();
+
+	json_decref(f->foreign);
+	f->foreign = json_array();
+	for (size_t i = 0; i < json_array_size(records);) {
+		json_t *record = json_array_get(records, i);
+
+		if (!namespace_of(record) || namespace_of(record) == own) {
+			i++;
+			continue;
+		}
+		json_array_append(f->foreign, record);
+		json_array_remove(records, i);
+	}
+}
+
+void np_state_file_say_foreign(const struct np_state_file *f, struct np_err *err)
+{
+	json_int_t first = namespace_of(json_array_get(f->foreign, 0));
+	size_t i, n = json_array_size(f->foreign);
+	bool others = false;
+	json_t *record;
+
+	json_array_foreach(f->foreign, i, record)
+		others |= namespace_of(record) != first;
+	if (n)
+		np_fail(err, 0, "%zu placement%s to pid namespace %lld%s: restore %s there", n,
+			n == 1 ? " belongs" : "s belong", (long long)first,
+			others ? " and others" : "", n == 1 ? "it" : "them");
 }
 
 /* The object's array, with the records that were appended behind the object; NULL: damaged. */
@@ -179,6 +241,7 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 		e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it away to go on",
 			    f->path, what);
 	} else if (now && !strcmp(json_string_value(boot), now)) {
+		set_foreign_aside(f, array);
 		*records = json_incref(array);
 		f->data = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
 		f->size = (off_t)len;
@@ -193,9 +256,13 @@ int np_state_file_save(struct np_state_file *f, const char *name, json_t *record
 		       struct np_err *err)
 {
 	char path[PATH_MAX + 8], *boot = boot_id();
-	json_t *root = boot ? json_pack("{s:s,s:O}", "boot", boot, name, records) : NULL;
+	json_t *all = json_copy(records), *root;
 	int fd, e = 0;
 
+	stamp(records);
+	if (f->foreign)
+		json_array_extend(all, f->foreign);
+	root = boot ? json_pack("{s:s,s:o}", "boot", boot, name, all) : NULL;
 	free(boot);
 	snprintf(path, sizeof(path), "%s.new", f->path);
 	unlink(path);
@@ -247,6 +314,7 @@ int np_state_file_append(struct np_state_file *f, json_t *records, struct np_err
 
 	if (f->data < 0)
 		return -ENOENT;
+	stamp(records);
 	text = lines_of(records);
 	if (!text)
 		return np_fail(err, -ENOMEM, "out of memory");

@@ -3,6 +3,8 @@
  * A JSON file of state to be restored, locked while it is in use: it outlives
  * the process that wrote it, but not the boot. Records may be appended, one a line,
  * behind the object; a last line without its newline was never acted on.
+ * A record with a "pid" says in "pid_namespace" whose numbers it has, by the inode of
+ * /proc/PID/ns/pid: without it, the own ones. Those of another namespace stay in the file.
  */
 #ifndef NUMAPLACE_LIB_STATE_FILE_H
 #define NUMAPLACE_LIB_STATE_FILE_H
@@ -17,9 +19,10 @@
 
 struct np_state_file {
 	char path[PATH_MAX];
-	int lock;   /* held from open to close */
-	int data;   /* the file that is loaded or saved, -1: there is none */
-	off_t size; /* of its whole records */
+	int lock;	 /* held from open to close */
+	int data;	 /* the file that is loaded or saved, -1: there is none */
+	off_t size;	 /* of its whole records */
+	json_t *foreign; /* loaded records of other pid namespaces, or NULL */
 };
 
 /*
@@ -37,19 +40,22 @@ int np_state_file_open(struct np_state_file *f, const char *path, const char *na
 void np_state_file_close(struct np_state_file *f);
 
 /*
- * *records becomes the array of that name, for the caller to release; NULL when
- * there is no file or it is of an earlier boot. -EINVAL when it is damaged;
+ * *records becomes the array of that name without f->foreign, for the caller to release;
+ * NULL when there is no file or it is of an earlier boot. -EINVAL when it is damaged;
  * what says in err what is then not known.
  */
 int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
 		       json_t **records, struct np_err *err);
 
-/* Writes the array, replacing the file in one step. */
+/* Writes the array and f->foreign, replacing the file in one step. */
 int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
 		       struct np_err *err);
 
 /* Appends whole records; -ENOENT where there is no file to append to, which err leaves unsaid. */
 int np_state_file_append(struct np_state_file *f, json_t *records, struct np_err *err);
+
+/* One line in err that says where f->foreign can be restored; none: err is left as it is. */
+void np_state_file_say_foreign(const struct np_state_file *f, struct np_err *err);
 
 /* Whether no other process has written it since f loaded or saved it; f is locked. */
 bool np_state_file_unchanged(const struct np_state_file *f);

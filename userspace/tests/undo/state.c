@@ -16,6 +16,7 @@
 #include "../../lib/base/error.h"
 #include "../../lib/engine/affinity.h"
 #include "../../lib/host/proc.h"
+#include "../../lib/undo/placed_tasks.h"
 #include "../fixture.h"
 
 static char path[128];
@@ -460,7 +461,81 @@ static void a_held_lock_says_who_holds_it(void)
 	fixture_end();
 }
 
+static const char *const in_namespaces =
+	"{\"boot\":\"%.36s\",\"%s\":[{\"pid\":%d,\"tid\":%d,\"start\":1,\"pid_namespace\":1},"
+	"{\"pid\":1,\"tid\":1,\"start\":1,\"pid_namespace\":2},"
+	"{\"pid\":3,\"tid\":3,\"start\":2,\"inherit\":false,\"original\":\"0\",\"set\":\"1\"}]}\n";
+
+/* Number of records of other namespaces in the file. */
+static size_t foreign_in(const char *file, const char *array)
+{
+	struct np_state_file f;
+	struct np_err err = { "" };
+	json_t *records;
+	size_t n;
+
+	CU_ASSERT_EQUAL_FATAL(np_state_file_open(&f, file, NULL, &err), 0);
+	CU_ASSERT_EQUAL(np_state_file_load(&f, array, "it is", &records, &err), 0);
+	n = json_array_size(f.foreign);
+	np_state_file_say_foreign(&f, &err);
+	CU_ASSERT_STRING_EQUAL(
+		err.text,
+		n ? "2 placements belong to pid namespace 1 and others: restore them there" : "");
+	json_decref(records);
+	np_state_file_close(&f);
+	return n;
+}
+
+/* A record without a namespace is of this one: its thread has exited. */
+static void records_of_other_namespaces_stay(void)
+{
+	char text[1024], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
+	struct np_saved_affinity s;
+	struct np_err err;
+
+	state_begin();
+	snprintf(text, sizeof(text), in_namespaces, boot, "threads", getpid(), getpid());
+	fixture_write("state.json", text);
+	add_record(&s, getpid(), 0);
+	CU_ASSERT_EQUAL(s.n, 1);
+	CU_ASSERT_EQUAL(np_saved_affinity_record(&s, &err), 0);
+	np_saved_affinity_close(&s);
+	CU_ASSERT_EQUAL(foreign_in(path, "threads"), 2);
+	CU_ASSERT_EQUAL_FATAL(np_saved_affinity_open(&s, path, &err), 0);
+	CU_ASSERT_EQUAL(s.n, 1);
+	np_saved_affinity_drop(&s, getpid());
+	CU_ASSERT_EQUAL(np_saved_affinity_save(&s, &err), 0);
+	np_saved_affinity_close(&s);
+	CU_ASSERT_EQUAL(foreign_in(path, "threads"), 2);
+	free(boot);
+	fixture_end();
+}
+
+static void tasks_of_daemons_of_other_namespaces_stay(void)
+{
+	char text[1024], file[PATH_MAX], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
+	struct np_daemon_placed p = { 0 };
+	struct np_err err;
+	FILE *out;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	CU_ASSERT_EQUAL_FATAL(np_state_folder(file, sizeof(file) - 16, &err), 0);
+	strcat(file, "/daemon.json");
+	snprintf(text, sizeof(text), in_namespaces, boot, "tasks", getpid(), getpid());
+	out = fopen(file, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	fputs(text, out);
+	fclose(out);
+	CU_ASSERT_EQUAL(np_daemon_placed_write(&p, &err), 0);
+	CU_ASSERT_EQUAL(foreign_in(file, "tasks"), 2);
+	unlink(file);
+	free(boot);
+	fixture_end();
+}
+
 static CU_TestInfo state_tests[] = {
+	{ "records of other namespaces stay", records_of_other_namespaces_stay },
+	{ "tasks of daemons of other namespaces stay", tasks_of_daemons_of_other_namespaces_stay },
 	{ "a held lock says who holds it", a_held_lock_says_who_holds_it },
 	{ "appends and forgives a cut line", appends_and_forgives_a_cut_line },
 	{ "an untouched second placement is restored", an_untouched_second_placement_is_restored },
