@@ -21,7 +21,6 @@ static const struct {
 	{ "predict", 'm', "membind", "machine" },
 	{ "predict", 't', "to", "tasks" },
 	{ "top", 'o', "option", "columns" },
-	{ "trace", 'f', "from", "for" },
 	/* clang-format on */
 };
 

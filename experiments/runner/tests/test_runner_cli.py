@@ -100,4 +100,4 @@ def test_the_command_works_from_any_folder(tmp_path: Path) -> None:
                           capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""})
     assert done.returncode == 0, done.stderr
     listed = {suite["name"]: suite for suite in json.loads(done.stdout)}
-    assert listed["policy-matrix"]["observations"] == 8 * 14 * 3
+    assert listed["policy-matrix"]["observations"] == 8 * 13 * 3

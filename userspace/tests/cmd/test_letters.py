@@ -17,7 +17,7 @@ PAGE = ROOT / "Documentation/reference/command-line.md"
 LETTER = re.compile(r"^ +-(\w)(?: \w+)?, --([a-z-]+)", re.MULTILINE)
 FORMER = [("counters", "p", "pid"), ("migrate", "s", "shared"), ("place", "M", "mem"), ("ps", "N", "node"),
           ("ps", "n", "limit"), ("ps", "o", "columns"), ("restore", "a", "all"), ("predict", "m", "machine"),
-          ("predict", "t", "tasks"), ("top", "o", "columns"), ("trace", "f", "for")]
+          ("predict", "t", "tasks"), ("top", "o", "columns")]
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
