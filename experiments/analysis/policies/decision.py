@@ -137,4 +137,8 @@ def text_of_least(decisions: Sequence[Decision]) -> str:
     known = sorted(100 * found.least for found in decisions if found.least is not None and math.isfinite(found.least))
     if not known:
         return "one block finds no change"
-    return f"found in nine of ten such runs: changes of {known[0]:.2g} % in the steadiest cell, {known[-1]:.2g} % in the least steady"
+    return f"found in nine of ten such runs: changes of {_percent(known[0])} in the steadiest cell, {_percent(known[-1])} in the least steady"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2g} %" if value < 100 else f"{value:.0f} %"
