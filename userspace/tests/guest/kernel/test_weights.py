@@ -111,7 +111,7 @@ def test_the_printed_command_sets_them(tool: Tool, target: Target) -> None:
 def test_the_daemon_says_the_command(tool: Tool, target: Target) -> None:
     command = printed_command(tool.run("plan", *WEIGHTED, target.pid).stdout)
     daemon = subprocess.Popen([TOOL, "daemon", *map(str, WEIGHTED), "--interval", "100ms", "--min-busy", "0",
-                               "--override", str(target.pid)], text=True, stderr=subprocess.PIPE)
+                               "--least-gain", "0", "--override", str(target.pid)], text=True, stderr=subprocess.PIPE)
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(daemon.stderr), daemon=True)
     reader.start()
