@@ -240,7 +240,7 @@ def test_spread_in_words(interval: Interval, text: str) -> None:
 def test_a_policy_stands_beside_itself_with_other_options() -> None:
     names = ["n-mass:pages=stay", "carrefour:gate=15", "none", "maximum-local:pages=stay", "maximum-local:pages=follow"]
     assert sorted(names, key=policy_rank) == [
-        "none", "maximum-local:pages=follow", "maximum-local:pages=stay", "n-mass:pages=stay", "carrefour:gate=15"]
+        "none", "carrefour:gate=15", "maximum-local:pages=follow", "maximum-local:pages=stay", "n-mass:pages=stay"]
     assert str(terminal.options_below("n-mass:pages=stay,relief=0.2")) == "n-mass\n  pages=stay\n  relief=0.2"
     assert str(terminal.options_below("none")) == "none"
 
