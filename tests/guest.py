@@ -113,7 +113,7 @@ class Run:
         """The command, of a tree that is at top."""
         factor = DEBUG_FACTOR if is_debug(self.series) else 1
         return [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--functional",
-                "--kernel", self.series, "--timeout", str(TIME_LIMIT * factor), "--console", str(BUILD / report.replace(".jsonl", ".console")), "--",
+                "--kernel", self.series, "--timeout", f"{TIME_LIMIT * factor}s", "--console", str(BUILD / report.replace(".jsonl", ".console")), "--",
                 "env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
                 f"NUMAPLACE_TESTS=/run/tests/reports/{report.replace('.jsonl', '.tests')}",
                 "sh", "-ec", IN_MEMORY, str(top / BUILD.name), ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider",

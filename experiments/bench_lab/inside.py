@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
     mode = "--timed" if timed else "--functional"
     return [sys.executable, "-m", "experiments.lab", "run", mode, "--machine", machine, "--kernel", kernel,
-            "--timeout", str(timeout), "--no-module", "--", *argv]
+            "--timeout", f"{timeout}s", "--no-module", "--", *argv]
 
 
 def text(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:

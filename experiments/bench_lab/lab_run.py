@@ -29,7 +29,7 @@ def host_load(processes: int):
 def measure(name: str, *what: str, timeout: int = 900, kernel: str | None = None, changes: tuple[str, ...] = ()) -> list[dict]:
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
     argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", name,
-            "--timeout", str(timeout), "--no-module", *(["--kernel", kernel] if kernel else []),
+            "--timeout", f"{timeout}s", "--no-module", *(["--kernel", kernel] if kernel else []),
             *(f"--set={change}" for change in changes),
             "--", "python3", MEASURE, *what]
     run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)

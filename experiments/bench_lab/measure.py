@@ -198,13 +198,13 @@ def tool_penalty():
     failing_save(file)
     chase = chase_on_cpu_2(1)
     # The lab counts what else ran on the CPU too, and a chase has few instructions: the middle one of three.
-    flipped = sorted((tool("measure-penalty", "--json", "--sample", "20", "--flip", str(chase.pid), "--save",
+    flipped = sorted((tool("measure-penalty", "--json", "--sample", "20ms", "--flip", str(chase.pid), "--save",
                            str(file.with_stem("flip")))["tasks"][0] for _ in range(3)), key=lambda task: task["penalty"])
     say(measure="penalty-flip", **flipped[1], cpus=sorted(os.sched_getaffinity(chase.pid)),
         file=file.with_stem("flip").read_text(encoding="ascii"))
     saved = file.read_bytes()
     for kill in (signal.SIGINT, signal.SIGKILL):
-        flip = subprocess.Popen([TOOL, "measure-penalty", "--sample", "10000", "--flip", str(chase.pid), "--save", file],
+        flip = subprocess.Popen([TOOL, "measure-penalty", "--sample", "10s", "--flip", str(chase.pid), "--save", file],
                                 stderr=subprocess.DEVNULL)
         while os.sched_getaffinity(chase.pid) == {2}:
             time.sleep(0.002)
@@ -216,7 +216,7 @@ def tool_penalty():
     os.environ["NUMAPLACE_MACHINE_FILE"] = str(file)
     os.sched_setaffinity(0, {0})
     for _ in range(6):
-        (task,) = tool("ps", "--json", "-s", "50", str(chase.pid))["tasks"]
+        (task,) = tool("ps", "--json", "-s", "50ms", str(chase.pid))["tasks"]
         if not task["not_counted_because"]:
             break
     chase.kill()

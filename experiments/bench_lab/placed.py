@@ -186,7 +186,7 @@ def counted(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
 def penalty(scenario: Scenario) -> float:
     """The middle of several flips of one that runs alone."""
     (running,) = start(scenario.tasks)
-    flip = ["measure-penalty", "--json", "--sample", str(SAMPLE_MS[scenario.group]), "--flip", str(running.members[0].pid)]
+    flip = ["measure-penalty", "--json", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--flip", str(running.members[0].pid)]
     try:
         time.sleep(WARM_UP_S)
         flips = [measure.tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]
@@ -198,7 +198,7 @@ def penalty(scenario: Scenario) -> float:
 def plan_of(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
     """A plan that rests on counters for every task."""
     for _ in range(TRIES):
-        plan = measure.tool("plan", "--json", "--override", "--sample", str(SAMPLE_MS[scenario.group]), "--policy",
+        plan = measure.tool("plan", "--json", "--override", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--policy",
                             *scenario.then, *more, "--save", PLAN, *pids)
         if all(decision["traffic"]["measured"]["source"] == "counters" for decision in plan["decisions"]):
             return plan

@@ -36,7 +36,7 @@ def arguments() -> argparse.Namespace:
 
 def run(clock: str, options: argparse.Namespace) -> list[dict]:
     argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, f"--{clock}",
-            "--kernel", options.kernel, "--timeout", str(TIME_LIMIT), "--",
+            "--kernel", options.kernel, "--timeout", f"{TIME_LIMIT}s", "--",
             "python3", OBSERVE, str(options.mib), str(options.repeats), str(options.seed)]
     said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if said.returncode:

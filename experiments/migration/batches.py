@@ -83,7 +83,7 @@ def predicted(found: Cells) -> Outcome:
 
 def run(kernel: str, repeats: int, seed: int) -> list[dict]:
     argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--timed", "--kernel", kernel,
-            "--timeout", str(TIME_LIMIT), "--", "python3", OBSERVE, str(repeats), str(seed)]
+            "--timeout", f"{TIME_LIMIT}s", "--", "python3", OBSERVE, str(repeats), str(seed)]
     said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if said.returncode:
         sys.exit(f"bench-batches: the machine with kernel {kernel} ended with status {said.returncode}")

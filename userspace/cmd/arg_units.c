@@ -20,24 +20,36 @@ static const char *time_text(unsigned int us, char *text, size_t len)
 	return text;
 }
 
-int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
-			unsigned int *us)
+/* In microseconds; negative: it is none. Only 0 needs no unit. */
+static double parse_time(const char *text)
 {
 	static const struct {
 		const char *name;
 		double us;
-	} units[] = { { "", 1e3 }, { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
-	char *end, least[16], most[16];
+	} units[] = { { "us", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
+	char *end;
 	double value = strtod(text, &end);
 
 	for (size_t i = 0; isdigit((unsigned char)*text) && i < sizeof(units) / sizeof(units[0]);
-	     i++) {
-		if (strcmp(end, units[i].name) || value * units[i].us < min ||
-		    value * units[i].us > max)
-			continue;
-		*us = (unsigned int)(value * units[i].us);
+	     i++)
+		if (!strcmp(end, units[i].name) || (!*end && value == 0))
+			return value * units[i].us;
+	return -1;
+}
+
+int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
+			unsigned int *us)
+{
+	double value = parse_time(text);
+	char least[16], most[16];
+
+	if (value >= min && value <= max) {
+		*us = (unsigned int)value;
 		return 0;
 	}
+	if (*text && text[strspn(text, "0123456789.")] == '\0' && value < 0)
+		return np_failed(ECANCELED, "%s \"%s\" has no unit; give one, as in 5s or 200ms",
+				 what, text);
 	return np_failed(ECANCELED,
 			 "%s \"%s\" is not a time from %s to %s, such as 500us, 20ms or 2s", what,
 			 text, time_text(min, least, sizeof(least)),
@@ -56,16 +68,8 @@ int np_arg_milliseconds(const char *text, const char *what, unsigned int max, un
 int np_arg_seconds(const char *text, const char *what, double *seconds)
 {
 	unsigned int us = 0;
-	char *end;
-	int e;
+	int e = np_arg_microseconds(text, what, 1000, 3600000000u, &us);
 
-	*seconds = strtod(text, &end);
-	if (isdigit((unsigned char)*text) && !*end && *seconds >= 0.001 && *seconds <= 3600)
-		return 0;
-	e = !*end ? ECANCELED : np_arg_microseconds(text, what, 1000, 3600000000u, &us);
-	if (!*end)
-		np_error("%s \"%s\" is not a time from 1ms to 3600s, such as 5 or 500ms", what,
-			 text);
 	*seconds = us / 1e6;
 	return e;
 }

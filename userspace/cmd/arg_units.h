@@ -3,11 +3,11 @@
 #ifndef NUMAPLACE_ARG_UNITS_H
 #define NUMAPLACE_ARG_UNITS_H
 
-/* "20ms", "500us", "1s", from min to max microseconds; a bare number is milliseconds. */
+/* "20ms", "500us", "1s", from min to max microseconds; only 0 needs no unit. */
 int np_arg_microseconds(const char *text, const char *what, unsigned int min, unsigned int max,
 			unsigned int *us);
 
-/* A time whose bare number is seconds, for a limit that is so long. */
+/* np_arg_microseconds() in seconds, from 1 ms to an hour. */
 int np_arg_seconds(const char *text, const char *what, double *seconds);
 
 /* np_arg_microseconds() in milliseconds, rounded up, from 0. */

@@ -11,7 +11,7 @@
 /* clang-format off */
 #define NP_POLICY_TIMEOUT_OPTION \
 	{ "policy-timeout", NP_KEY_POLICY_TIMEOUT, "TIME", 0, "How long a policy that is a program may " \
-	  "take for an answer; a bare number is seconds (5s)", 0 }
+	  "take for an answer (5s)", 0 }
 
 /* For a command's option table; keys are those that np_policy_args_parse() knows. */
 #define NP_POLICY_OPTIONS \

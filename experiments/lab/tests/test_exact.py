@@ -20,7 +20,7 @@ BUSY = ("for i in 1 2 3 4; do (n=0; while [ $n -lt 3000 ]; do n=$((n+1)); done; 
 
 
 def run(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--exact", "--machine", "demo-2s", "--timeout", "300",
+    return subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--exact", "--machine", "demo-2s", "--timeout", "300s",
                            *options, "--", *command], cwd=TOP, capture_output=True, text=True, check=False, timeout=330)
 
 

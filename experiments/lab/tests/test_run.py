@@ -156,7 +156,7 @@ def test_qemu_that_crashes_before_the_command_is_started_again():
 @pytest.mark.lab
 def test_time_limit_ends_the_machine():
     started = time.monotonic()
-    done = run_in("sleep", "99", options=("--functional", "--no-module", "--timeout", "2"))
+    done = run_in("sleep", "99", options=("--functional", "--no-module", "--timeout", "2s"))
     assert time.monotonic() - started < 99, "the command did not come to its own end"
     assert done.returncode == 124
     assert re.search(r"time limit of 2 s, in (its boot after '.*'|the step '\w+'): give more", one_line(done.stderr))

@@ -31,7 +31,7 @@ class Counting:
     def __enter__(self) -> "Counting":
         self.out = tempfile.TemporaryFile("w+")
         self.process = start(
-            [HERE.programs / "numaplace", "counters", "--csv", "-I", str(round(self.interval * 1000)),
+            [HERE.programs / "numaplace", "counters", "--csv", "--interval", f"{round(self.interval * 1000)}ms",
              "-C", format_list(self.cpus)], signal.SIGKILL, stdin=subprocess.DEVNULL, stdout=self.out,
             stderr=subprocess.DEVNULL)
         self._wait_for_header()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sizes, rates and times may have units everywhere; a bare number means what it always has."""
+"""Sizes, rates and times may have units everywhere; a time needs one."""
 from __future__ import annotations
 
 import json
@@ -60,6 +60,21 @@ def test_mib_of_the_programs_in_python(text: str, value: int) -> None:
 def test_what_is_none(read, text: str) -> None:
     with pytest.raises(ArgumentTypeError):
         read(text)
+
+
+@pytest.mark.parametrize("words", [
+    ["daemon", "--interval"], ["daemon", "--trial"], ["run", "--interval"], ["apply", "--verify"], ["apply", "--policy-timeout"],
+    ["counters", "-i"], ["ps", "--sample"], ["plan", "--sample"], ["measure-penalty", "--sample"], ["top", "-i"],
+    ["migrate", "--max-stall"], ["predict", "--policy-timeout"], ["policies", "--policy-timeout"]])
+@pytest.mark.parametrize("text", ["60", "0.5", "5."])
+def test_a_time_without_a_unit_is_refused(words: list[str], text: str) -> None:
+    done = run(*words, text, "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(rf'numaplace: --[a-z-]+ "{re.escape(text)}" has no unit; give one, as in 5s or 200ms\n', done.stderr)
+
+
+def test_no_time_needs_no_unit() -> None:
+    assert run("ps", "--sample", "0", os.getpid()).returncode == run("ps", "--sample", "0.0", os.getpid()).returncode == 0
 
 
 def test_no_option_takes_a_number_of_one_unit_only() -> None:

@@ -221,7 +221,7 @@ def test_errors_with_json_are_lines(tool: Path) -> None:
 
 @pytest.mark.parametrize(("alias", "name", "words"), [
     ("simulate", "predict", ("--machine", "demo-2s", "--random", "2", "--json")),
-    ("calibrate", "measure-penalty", ("--sample", "1"))])
+    ("calibrate", "measure-penalty", ("--sample", "1ms"))])
 def test_an_alias_does_what_its_command_does(tool: Path, alias: str, name: str, words: tuple[str, ...]) -> None:
     """And says its command's name at a terminal alone."""
     assert run(tool, alias, "--help").stdout == run(tool, name, "--help").stdout != ""

@@ -36,7 +36,7 @@ def test_the_documentation_has_the_table_of_the_code() -> None:
 
 @pytest.mark.parametrize("words", [
     ["counters", "--pid", "1", "-C", "0"], ["counters", "--pid", "1", "--", "true"], ["counters", "-C", "999999"],
-    ["counters", "-I", "x"], ["measure-penalty"], ["measure-penalty", "--flip", "1", "--sample", "1"],
+    ["counters", "-I", "x"], ["measure-penalty"], ["measure-penalty", "--flip", "1", "--sample", "1ms"],
     ["measure-penalty", "--task", "true", "--node", "999"],
     ["ps", "--sort", "beauty"], ["ps", "--node", "999"], ["top", "--sort", "beauty"]])
 def test_usage(words: list[str]) -> None:
@@ -45,7 +45,7 @@ def test_usage(words: list[str]) -> None:
 
 
 def test_counters_are_there_or_say_why_not() -> None:
-    done = run("counters", "--csv", "-n", "2", "-I", "50")
+    done = run("counters", "--csv", "-n", "2", "-I", "50ms")
     if done.returncode == 3:
         assert re.fullmatch(r"numaplace: count.* because .*\n", done.stderr) and not done.stdout
         answer = run("counters", "--json", "-n", "1")
@@ -93,7 +93,7 @@ def busy() -> Iterator[subprocess.Popen]:
 
 
 def test_ps_sorts_and_leaves_out(busy: subprocess.Popen) -> None:
-    tasks = json.loads(run("ps", "--json", "--sort", "busy", "--sample", "300").stdout)["tasks"]
+    tasks = json.loads(run("ps", "--json", "--sort", "busy", "--sample", "300ms").stdout)["tasks"]
     order = [task["pid"] for task in tasks]
     assert order.index(busy.pid) < len(order) / 2
     assert all(task["not_counted_because"] or task["ipc"]["value"] is not None for task in tasks)

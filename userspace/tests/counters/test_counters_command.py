@@ -104,7 +104,7 @@ def test_a_signal_that_ends_the_command_is_its_status(start) -> None:
 
 
 def test_after_the_last_interval_the_command_goes_on(start) -> None:
-    process = start("-n", 2, "-I", 20)
+    process = start("-n", 2, "-I", "20ms")
     lines = [process.stdout.readline() for _ in range(4)]  # the command may come to its own line at any time
     (word,) = (line for line in lines if line.startswith("ready"))
     lines.remove(word)
@@ -155,7 +155,7 @@ def test_the_command_ignores_what_was_ignored() -> None:
     assert signals(done.stdout, "SigIgn") == {signal.SIGHUP, signal.SIGINT}
 
 
-@pytest.mark.parametrize("words", [["counters", "-I", "100"], ["top", "--json", "-i", "200ms"]])
+@pytest.mark.parametrize("words", [["counters", "-I", "100ms"], ["top", "--json", "-i", "200ms"]])
 def test_a_signal_that_was_ignored_is_not_caught(words: list[str]) -> None:
     with subprocess.Popen(["sh", "-c", 'trap "" HUP INT; exec "$0" "$@"', TOOL, *words], text=True,
                           env=os.environ | FAKE_PMU, stdout=subprocess.PIPE) as process:

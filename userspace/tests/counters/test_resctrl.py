@@ -51,7 +51,7 @@ def beside_resctrl(tmp_path: Path, task: int, groups: str, *words: object) -> su
                           capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("words", [["counters", "-n", 1, "-I", 10, "--pid"], ["ps", "-s", 10], ["counters", "-n", 1, "-I", 10,
+@pytest.mark.parametrize("words", [["counters", "-n", 1, "-I", "10ms", "--pid"], ["ps", "-s", "10ms"], ["counters", "-n", 1, "-I", "10ms",
                                    "--source", "resctrl", "--pid"]])
 def test_no_group_is_made_filled_or_removed(tmp_path: Path, sleeper: int, words: list) -> None:
     done = beside_resctrl(tmp_path, sleeper, "res:pod\nmon:\n", *words, sleeper)
@@ -60,7 +60,7 @@ def test_no_group_is_made_filled_or_removed(tmp_path: Path, sleeper: int, words:
 
 def test_the_group_of_a_task_is_read(tmp_path: Path, sleeper: int) -> None:
     done = beside_resctrl(tmp_path, sleeper, "res:pod\nmon:\n", "counters", "--source", "resctrl", "--csv", "-n", 1,
-                          "-I", 10, "--pid", sleeper)
+                          "-I", "10ms", "--pid", sleeper)
     (row,) = csv.DictReader(done.stdout.splitlines())
     assert (row["source"], row["local_dram"], row["remote_dram"], row["cycles"]) == ("resctrl", "0", "0", "")
 

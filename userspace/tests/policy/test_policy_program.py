@@ -21,7 +21,7 @@ NODES = [{"id": i, "cpus": f"{2 * i}-{2 * i + 1}", "has_memory": i < 3, "mem_tot
 TASKS = [{"pid": pid, "start": 9, "comm": "big", "threads": 1, "cores": 1, "cpus": "0-1", "node": 0,
           "pages": {"1": 4096}, "file_pages": {}} for pid in (7, 8)]
 SNAPSHOT = {"snapshot": 1, "platform": "real", "tasks": TASKS, "machine": {"name": "m", "page_size": 4096, "nodes": NODES}}
-PATIENT = ("--policy-timeout", "120")  # a busy host starts an interpreter slowly
+PATIENT = ("--policy-timeout", "120s")  # a busy host starts an interpreter slowly
 # The question without a task is answered; what follows is done when there are tasks.
 SH = """#!/bin/sh
 grep -q '"tasks":\\[\\]' && exec echo '{"decisions": []}'
@@ -110,7 +110,7 @@ def test_what_cannot_be_started(tmp_path: Path, text: str | None, mode: int, why
     assert f"policy exec:./p {why}" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["10"], ["10000ms"]])
+@pytest.mark.parametrize("words", [["10s"], ["10000ms"]])
 @pytest.mark.long("waits for ten seconds")
 def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, words: list[str]) -> None:
     line = fault(tmp_path, "sleep 600 & echo $! > other; echo $$ > own; echo '{\"decisions\": []}'; wait",
@@ -124,7 +124,7 @@ def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, 
 def test_it_does_not_outlive_a_command_that_is_killed(tmp_path: Path, number: int) -> None:
     program(tmp_path, SH + "echo $$ > own; exec sleep 600")
     (tmp_path / "ps.json").write_text(json.dumps(SNAPSHOT))
-    started = subprocess.Popen([TOOL, "plan", "--snapshot", "ps.json", "--policy", "exec:./p", "--policy-timeout", "600"],
+    started = subprocess.Popen([TOOL, "plan", "--snapshot", "ps.json", "--policy", "exec:./p", "--policy-timeout", "600s"],
                                cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     own = tmp_path / "own"
     assert eventually(lambda: own.exists() and own.read_text().endswith("\n"))
@@ -143,7 +143,7 @@ def test_its_status_is_seen_where_the_parent_ignores_sigchld(tmp_path: Path) -> 
 
 
 def test_a_timeout_that_is_none(tmp_path: Path) -> None:
-    for text in ("0", "never", "4000", "-1"):
+    for text in ("0", "never", "4000s", "-1"):
         done = plan(tmp_path, "--policy", "none", "--policy-timeout", text)
         assert done.returncode == 2 and f'--policy-timeout "{text}" is not a time' in done.stderr
 

@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def sh(command: str, folder: Path, timeout: int = 600) -> str:
     # A busy host starts an interpreter slowly.
-    command = re.sub(r"^(numaplace (?:policies|predict))", r"\1 --policy-timeout 120", command, flags=re.M)
+    command = re.sub(r"^(numaplace (?:policies|predict))", r"\1 --policy-timeout 120s", command, flags=re.M)
     done = subprocess.run(["sh", "-ec", command], cwd=folder, capture_output=True, text=True,
                           timeout=timeout, check=False, env=documents.environment())
     assert done.returncode == 0, done.stdout + done.stderr

@@ -46,7 +46,7 @@ def test_ps_sees_where_a_task_runs_and_its_pages_are(tool: Tool, start_target) -
 def test_ps_measures_the_cores_kept_busy(tool: Tool, start_target) -> None:
     idle, busy = start_target(cpus=0, memory=0), start_target(cpus=1, memory=0)
     busy.ask("spinners 2")
-    tasks = tool("ps", "--sample", 1500, busy.pid, idle.pid)["tasks"]
+    tasks = tool("ps", "--sample", "1500ms", busy.pid, idle.pid)["tasks"]
     assert [(task["cores"], task["node"]) for task in tasks] == [(2, 1), (1, 0)]
 
 

@@ -157,7 +157,7 @@ def test_none_leaves_everything(tool: Tool, start_target, engine: str) -> None:
 
 def test_a_task_that_exits_is_skipped(tool: Tool, start_target, engine: str) -> None:
     stays, goes = away(start_target), away(start_target)
-    apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "maximum-local", "--sample", "2500",
+    apply = subprocess.Popen([TOOL, "apply", "--override", "--policy", "maximum-local", "--sample", "2500ms",
                               "--engine", engine, str(stays.pid), str(goes.pid)], text=True,
                              stdout=subprocess.PIPE)
     wait_until(lambda: "nanosleep" in Path(f"/proc/{apply.pid}/wchan").read_text())

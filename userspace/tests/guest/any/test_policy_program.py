@@ -14,7 +14,7 @@ from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, remove_group, wait_until
 
 EXAMPLE = ROOT / "Documentation" / "reference" / "maximum_local.py"
 GROUP = Path("/sys/fs/cgroup/program")
-PATIENT = ("--policy-timeout", 120)  # the interpreter starts slowly in the lab
+PATIENT = ("--policy-timeout", "120s")  # the interpreter starts slowly in the lab
 HOME = """#!/bin/sh
 # Every task and its pages go to node 0.
 exec sed 's/"to":null/"to":0/g; s/"pages_to":null/"pages_to":0/g; s/"reason":""/"reason":"by sed"/g'
@@ -162,7 +162,7 @@ def test_a_daemon_does_not_wait_for_its_program_to_end(start_target, start_daemo
     policy = write(tmp_path, "#!/bin/sh\ngrep -q '\"tasks\":\\[\\]' && exec echo '{\"decisions\": []}'\n"
                              f"echo $$ > {tmp_path}/pid\nsleep 600\n")
     target = away(start_target)
-    daemon = start_daemon("--policy", f"exec:{policy}", "--policy-timeout", 600, target.pid)
+    daemon = start_daemon("--policy", f"exec:{policy}", "--policy-timeout", "600s", target.pid)
     pid = tmp_path / "pid"
     wait_until(lambda: pid.exists() and pid.read_text().strip() != "", daemon.lines)
     assert daemon.end() == 0, daemon.lines()
@@ -173,6 +173,6 @@ def test_a_daemon_does_not_wait_for_its_program_to_end(start_target, start_daemo
 def test_run_asks_one(tool: Tool, home: Path) -> None:
     """The program that it starts ends when its CPUs are node 0's."""
     script = "import os\nwhile os.sched_getaffinity(0) != {0, 1}:\n    pass\n"
-    done = tool.run("run", "--policy", f"exec:{home}", *map(str, PATIENT), "--sample", "10ms", "--interval", "50ms", "--override",
+    done = tool.run("run", "--policy", f"exec:{home}", *PATIENT, "--sample", "10ms", "--interval", "50ms", "--override",
                     "--cpunodebind", "1", "--", "/usr/bin/python3", "-IS", "-c", script)
     assert done.returncode == 0, done

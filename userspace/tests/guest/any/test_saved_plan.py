@@ -160,7 +160,7 @@ def test_undo_of_cpus_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool
         program = tmp_path / "policy"
         program.write_text(CPUS_AND_PAGES)
         program.chmod(0o755)
-        words = ["--policy", f"exec:{program}", "--policy-timeout", "120", "--rate", "4"]
+        words = ["--policy", f"exec:{program}", "--policy-timeout", "120s", "--rate", "4"]
     apply = subprocess.Popen([TOOL, "apply", "--override", *words, "--sample", "0", str(target.pid), str(other.pid)],
                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if end == "interrupted":
