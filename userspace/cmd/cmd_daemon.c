@@ -156,8 +156,8 @@ static void tell_start(struct service *s)
 	struct np_err err;
 
 	if (!np_event(&s->d.events, 0, "started",
-		      json_pack("{s:i, s:s, s:s, s:b}", "daemon", (int)getpid(), "policy",
-				s->d.args.policy->name, "engine", s->d.how.engine->name, "override",
+		      json_pack("{s:i, s:o, s:s, s:b}", "daemon", (int)getpid(), "policy",
+				np_json_text(s->d.args.policy->name), "engine", s->d.how.engine->name, "override",
 				(int)s->d.args.override), &err))
 		log_line(err.text, NULL);
 }

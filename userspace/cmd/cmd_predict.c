@@ -35,8 +35,9 @@ enum {
 
 struct args {
 	struct np_words machines, tasks, snapshots, policies;
-	unsigned long random, seed, max_tasks;
-	uint64_t memory; /* of a node, 0: as its file says */
+	unsigned long random, seed;
+	unsigned long max_tasks; /* of a drawn set; 0: MAX_TASKS, or the CPUs where there are fewer */
+	uint64_t memory;	 /* of a node, 0: as its file says */
 	const char *picture;
 	struct np_contender *contender;
 	size_t n_contenders;
@@ -84,6 +85,7 @@ static error_t parse_memory(const char *text, uint64_t *bytes)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
+	int e;
 
 	switch (key) {
 	case KEY_MACHINE:
@@ -101,7 +103,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SEED:
 		return np_arg_number(arg, "--seed", 4000000000, &a->seed);
 	case KEY_MAX_TASKS:
-		return np_arg_number(arg, "--max-tasks", 1000, &a->max_tasks);
+		e = np_arg_number(arg, "--max-tasks", 1000, &a->max_tasks);
+		return e || a->max_tasks ? e : np_failed(ECANCELED, "--max-tasks is at least 1");
 	case KEY_MEMORY:
 		return parse_memory(arg, &a->memory);
 	case KEY_PICTURE:
@@ -302,12 +305,18 @@ static int predict_set(struct args *a, const struct np_machine *m, struct np_tas
 static int predict_random(struct args *a, struct np_machine *m)
 {
 	struct np_contender searches[N_SEARCHES];
+	unsigned int most = (unsigned int)a->max_tasks, cpus = 0;
 	int status = NP_EXIT_OK;
 
+	for (size_t i = 0; i < m->n_nodes; i++)
+		cpus += m->node[i].cpus;
+	if (a->random && most > cpus)
+		return np_usage("predict: --max-tasks %u is more than the %u CPUs of machine %s",
+				most, cpus, m->name);
 	prepare_searches(searches);
 	for (unsigned long i = 0; i < a->random && !status; i++) {
 		struct np_tasks t;
-		int e = np_task_set_random(a->seed + i, (unsigned int)a->max_tasks, m, &t);
+		int e = np_task_set_random(a->seed + i, most ? most : MAX_TASKS, m, &t);
 
 		if (e == -EINVAL)
 			return np_usage("predict: machine %s has no CPUs or no memory", m->name);
@@ -374,8 +383,6 @@ static int check(const struct args *a)
 		return np_usage("predict: no tasks; say --tasks FILE.toml or --random N");
 	if (!a->machines.n && (a->tasks.n || a->random))
 		return np_usage("predict: --tasks and --random need a --machine");
-	if (!a->max_tasks)
-		return np_usage("predict: --max-tasks is at least 1");
 	return NP_EXIT_OK;
 }
 
@@ -398,7 +405,7 @@ static int report(const struct args *a)
 
 int cmd_predict(int argc, char **argv)
 {
-	struct args a = { .seed = 1, .max_tasks = MAX_TASKS };
+	struct args a = { .seed = 1 };
 	int status = np_args(&argp, argc, argv, 0, &a);
 
 	if (!status)

@@ -193,6 +193,7 @@ def line_of(text: str, start: str) -> int:
     ("[model.line]", "[model.lines]", "[model.lines]", "unknown table; known are line"),
     ("between = [[0, 1]]", "between = [[0, 2]]", "between", "there is no node 2"),
     ("between = [[0, 1]]", "between = [[1, 1]]", "between", "[1, 1] is not a pair of nodes"),
+    ("between = [[0, 1]]", "between = [[0, 1], [1, 0]]", "between", "nodes 1 and 0 stand there twice"),
     ("between = [[0, 1]]", "", "[[model.link]]", "the field 'between' is missing"),
     ("header_bytes = {", "# {", "[[model.link]]", "the field 'header_bytes' is missing"),
 ])

@@ -145,10 +145,27 @@ static int check_pair(const struct np_toml_table *t, const json_t *pair, size_t 
 	return 0;
 }
 
+/* Of a link's own pairs, from that link on: another [[link]] may join the same nodes. */
+static int check_new(const struct np_toml_table *t, const struct np_model *model, size_t from)
+{
+	const int *last = model->link[model->n_links - 1].node;
+
+	for (size_t i = from; i + 1 < model->n_links; i++) {
+		const int *node = model->link[i].node;
+
+		if ((node[0] == last[0] && node[1] == last[1]) ||
+		    (node[0] == last[1] && node[1] == last[0]))
+			return np_toml_wrong(t, "between", "nodes %d and %d stand there twice",
+					     last[0], last[1]);
+	}
+	return 0;
+}
+
 static int read_link(const struct np_toml_table *t, struct np_model *model)
 {
 	json_t *pairs = json_object_get(t->json, "between"), *pair;
 	struct np_model_link link = { 0 };
+	size_t first = model->n_links;
 	int e = read_table(t, "link", true, &link);
 	size_t i;
 
@@ -165,6 +182,7 @@ static int read_link(const struct np_toml_table *t, struct np_model *model)
 		for (size_t end = 0; end < 2; end++)
 			link.node[end] = (int)json_integer_value(json_array_get(pair, end));
 		model->link[model->n_links++] = link;
+		e = check_new(t, model, first);
 	}
 	return e;
 }

@@ -207,14 +207,21 @@ static int read_bonus(const struct reader *r, struct np_decision *d)
 	return 0;
 }
 
+/* It fits what the decision says of pages, which has been read. */
 static int read_mem(const struct reader *r, struct np_decision *d)
 {
 	const json_t *j = json_object_get(r->object, "mem");
+	bool spread = d->spread != NP_NODE_NONE;
 
-	return !j || np_mem_policy_find(json_string_value(j) ?: "", &d->mem) ?
-		       0 :
-		       wrong_value(r, "mem", j,
+	if (j && !np_mem_policy_find(json_string_value(j) ?: "", &d->mem))
+		return wrong_value(r, "mem", j,
 				   "a memory policy: auto, leave, preferred, interleave or weighted");
+	if (spread && d->mem == NP_MEM_PREFERRED)
+		return wrong(r, "mem", "is \"preferred\" beside a spread; say auto or leave");
+	if (!spread && (d->mem == NP_MEM_INTERLEAVE || d->mem == NP_MEM_WEIGHTED))
+		return wrong(r, "mem", "is \"%s\" without a spread; say auto or leave",
+			     np_mem_policy_name(d->mem));
+	return 0;
 }
 
 static int read_if_nearer(const struct reader *r, struct np_decision *d)

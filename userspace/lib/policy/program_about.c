@@ -118,6 +118,9 @@ static int read_option(struct reader *r)
 	o->meaning = text_of(r->object, "meaning", "");
 	if (!o->name || !*o->name || strpbrk(o->name, "=,:"))
 		return wrong(r, "name", "a text without =, comma and colon");
+	for (size_t i = 0; i < r->at; i++)
+		if (!strcmp(o->name, r->a->option[i].name))
+			return wrong(r, "name", "one of its own: an earlier option has it");
 	if (!o->unit)
 		return wrong(r, "unit", "a text");
 	if (!o->meaning)

@@ -80,9 +80,9 @@ static json_t *pair(const double value[2])
 static json_t *case_json(const struct np_predicted_case *c)
 {
 	const struct np_outcome *o = &c->outcome;
-	json_t *j = json_pack("{s:o, s:s, s:o, s:s}", "machine", np_json_text(c->machine),
+	json_t *j = json_pack("{s:o, s:s, s:o, s:o}", "machine", np_json_text(c->machine),
 			      "model", model_name(c->model), "tasks", np_json_text(c->tasks),
-			      "policy", c->policy);
+			      "policy", np_json_text(c->policy));
 
 	if (o->error) {
 		json_object_set_new(j, "error", json_string(error_text(o->error)));
@@ -102,9 +102,9 @@ static json_t *score_json(const struct np_predicted_score *s)
 {
 	const struct np_score *c = &s->score;
 
-	return json_pack("{s:o, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:I}", "machine",
+	return json_pack("{s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:I}", "machine",
 			 np_json_text(s->machine),
-			 "policy", s->policy, "cases", (int)c->cases, "acted", (int)c->acted,
+			 "policy", np_json_text(s->policy), "cases", (int)c->cases, "acted", (int)c->acted,
 			 "every_placement_tried", (int)c->whole,
 			 "mean_of_best", c->cases ? json_real(c->sum / c->cases) : json_null(),
 			 "worst_of_best", c->cases ? json_real(c->worst) : json_null(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -88,6 +89,9 @@ def test_what_ends_or_prints_otherwise(tmp_path: Path, text: str, why: str) -> N
     ({"pid": 7, "to": 1.5}, "to is 1.5, not a node's number or null"),
     ({"pid": 7, "to": True}, "to is true, not a node's number or null"),
     ({"pid": 7, "mem": None}, "mem is null, not a memory policy"),
+    ({"pid": 7, "mem": "preferred", "spread": {"0": 1, "1": 1}}, 'mem is "preferred" beside a spread'),
+    ({"pid": 7, "mem": "weighted"}, 'mem is "weighted" without a spread'),
+    ({"pid": 7, "mem": "interleave", "pages_to": 1}, 'mem is "interleave" without a spread'),
     ({"pid": 7, "reason": ["a"]}, 'reason is ["a"], not a text'),
     ({"to": 1}, "pid is missing, not the pid of a task"),
 ])
@@ -196,6 +200,7 @@ def test_it_is_listed_with_its_options(tmp_path: Path) -> None:
     ({"options": [{"name": "a"}]}, "about.options[0].default is not a number"),
     ({"options": [{"name": "a", "type": "word", "words": ["b"], "default": "c"}]}, "default is not one of its words"),
     ({"options": [{"name": "a", "default": 5, "max": 4}]}, "its option a has a default outside its range"),
+    ({"options": [{"name": "a", "default": 0}, {"name": "a", "default": 1}]}, "about.options[1].name is not one of its own"),
     ({"options": [{"name": f"o{i}", "default": 0} for i in range(17)]}, "about.options has 17 options, at most 16"),
 ])
 def test_what_it_says_wrong_about_itself(tmp_path: Path, about: dict, why: str) -> None:
@@ -230,6 +235,15 @@ json.dump({{"decisions": q["decisions"], "least_gain": {least}}}, sys.stdout)
     (case,) = json.loads(done.stdout)["cases"]
     throughput = case["throughput"]
     assert (throughput["after"] > throughput["before"]) == acts, throughput
+
+
+def test_predict_prints_a_name_of_any_bytes(tmp_path: Path) -> None:
+    program(tmp_path, SH + "echo '{\"decisions\": []}'").rename(tmp_path / os.fsdecode(b"p\xff"))
+    for words in (["--random", "1"], ["--tasks", ROOT / "Documentation/how-to/crossed.toml"]):
+        done = subprocess.run([TOOL, "predict", *PATIENT, "--json", "--machine", "demo-2s", *words, "-p", os.fsdecode(b"exec:./p\xff")],
+                              cwd=tmp_path, capture_output=True, check=True)
+        answer = json.loads(done.stdout)
+        assert [case["policy"] for case in answer["cases"] + answer["random"]] == ["exec:./p?"]
 
 
 def test_predict_ends_with_the_fault_of_a_program(tmp_path: Path) -> None:
