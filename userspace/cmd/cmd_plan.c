@@ -60,12 +60,15 @@ static int show(const struct np_policy_cli *w)
 
 static int make(struct np_policy_cli *w, const struct np_policy_args *args, struct np_request *p)
 {
+	struct np_snapshot s;
 	struct np_err err;
 	int e;
 
 	if (!w->snapshot)
 		return np_cmd_request(p, args);
-	e = np_request_from(p, args, w->snapshot, &err);
+	if (np_snapshot_read(w->snapshot, &s, &err))
+		return np_usage("%s", err.text);
+	e = np_request_from(p, args, &s, &err);
 	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }
 

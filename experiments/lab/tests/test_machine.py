@@ -74,6 +74,7 @@ def test_every_machine_is_found_by_its_own_name():
     ("[10, 21]", "[20, 21]", "distances", "20 (node 0 to itself) must be 10"),
     ("[10, 21]", '[10, "far"]', "distances", '"far" (node 0 to 1) is not a whole number'),
     ('name = "demo-2s"', 'name = "Demo 2"', "name", "must be lower-case letters"),
+    ('name = "demo-2s"', f'name = "{"m" * 64}"', "name", "'mmmmmmmmmmmmmmmmmmmm..' has 64 characters, at most 63 may be"),
 ])
 def test_fault_is_reported_with_line_field_and_reason(tmp_path, old, new, where, why):
     text = edited(old, new)

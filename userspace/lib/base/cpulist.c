@@ -5,34 +5,26 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
 
-/* Reads a decimal number below limit; leaves *p after it. -1 if there is none. */
-static long read_number(const char **p, unsigned long limit)
+/* Reads a decimal number, LONG_MAX where it is larger; leaves *p after it. -1 if there is none. */
+static long read_number(const char **p)
 {
-	unsigned long value = 0;
-
-	if (!isdigit((unsigned char)**p))
-		return -1;
-	for (; isdigit((unsigned char)**p); (*p)++) {
-		value = value * 10 + (unsigned long)(**p - '0');
-		if (value > limit)
-			value = limit;
-	}
-	return (long)value;
+	return isdigit((unsigned char)**p) ? strtol(*p, (char **)p, 10) : -1;
 }
 
 /* Reads "N" or "N-M". Returns false if it is neither. */
-static bool read_range(const char **p, unsigned long limit, long *first, long *last)
+static bool read_range(const char **p, long *first, long *last)
 {
-	*first = *last = read_number(p, limit);
+	*first = *last = read_number(p);
 	if (*first < 0)
 		return false;
 	if (**p == '-') {
 		(*p)++;
-		*last = read_number(p, limit);
+		*last = read_number(p);
 	}
 	return *last >= *first;
 }
@@ -47,7 +39,7 @@ int np_list_parse_kernel(const char *text, struct bitmask *mask)
 	if (!*text)
 		return 0;
 	for (;;) {
-		if (!read_range(&text, mask->size, &first, &last) || last >= (long)mask->size)
+		if (!read_range(&text, &first, &last) || last >= (long)mask->size)
 			return -EINVAL;
 		for (; first <= last; first++)
 			numa_bitmask_setbit(mask, (unsigned int)first);
@@ -102,7 +94,7 @@ static int parse_ranges(const char *list, const char *text, const struct np_list
 		long first, last;
 		int r;
 
-		if (!read_range(&list, s->exist->size, &first, &last))
+		if (!read_range(&list, &first, &last))
 			break;
 		r = set_range(s, first, last, is_relative, mask, err);
 		if (r)

@@ -203,7 +203,11 @@ static int set_name(const struct np_toml_table *file, struct np_machine *m)
 
 	if (np_machine_shape_is(name))
 		n = strlen(name);
-	if (!n || name[n] || n >= sizeof(m->name) || strchr(".-", *name))
+	if (n && !name[n] && n >= sizeof(m->name))
+		return np_toml_wrong(file, "name",
+				     "'%.20s..' has %zu characters, at most %zu may be", name, n,
+				     sizeof(m->name) - 1);
+	if (!n || name[n] || strchr(".-", *name))
 		return np_toml_wrong(file, "name",
 				     "'%s' must be lower-case letters, digits, '-' and '.'", name);
 	memcpy(m->name, name, n + 1);

@@ -28,6 +28,9 @@
 #define FLAG_KTHREAD	    0x00200000ul
 #define FLAG_NO_SETAFFINITY 0x04000000ul
 
+/* Inode of the user namespace that the kernel starts with. */
+#define FIRST_USER_NAMESPACE 0xeffffffdu
+
 char *np_read_file(const char *path)
 {
 	size_t used = 0, size = 4096;
@@ -264,6 +267,21 @@ const char *np_proc_filtered(void)
 	       "container with `--cap-add SYS_NICE` or with a profile that allows it";
 }
 
+/*
+ * Whether root is refused because it is root of another user namespace only: also where that
+ * cannot be read. The first namespace's root has every process.
+ */
+static bool is_of_others(pid_t pid)
+{
+	struct stat own, its;
+	char path[64];
+
+	if (geteuid() || stat("/proc/self/ns/user", &own))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	return stat(path, &its) ? own.st_ino != FIRST_USER_NAMESPACE : own.st_ino != its.st_ino;
+}
+
 int np_proc_denied(pid_t pid, const char *what, struct np_err *err)
 {
 	char path[64];
@@ -276,6 +294,11 @@ int np_proc_denied(pid_t pid, const char *what, struct np_err *err)
 	if (np_proc_filtered())
 		return np_fail(err, -EPERM, "not permitted to %s process %d: %s", what, pid,
 			       np_proc_filtered());
+	if (is_of_others(pid))
+		return np_fail(err, -EPERM,
+			       "not permitted to %s process %d of another user namespace; run as "
+			       "root of that namespace or of the host",
+			       what, pid);
 	owner = getpwuid(st.st_uid);
 	return np_fail(err, -EPERM,
 		       "not permitted to %s process %d of user %s; run as that user or as root "

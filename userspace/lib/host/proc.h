@@ -68,7 +68,7 @@ int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_
  */
 const char *np_proc_filtered(void);
 
-/* "permission denied", with the owner of the process and what to do. Returns -EPERM. */
+/* "not permitted", with the owner of the process or that it is of another user namespace, and what to do. Returns -EPERM. */
 int np_proc_denied(pid_t pid, const char *what, struct np_err *err);
 
 /* Lets this process open as many files as the system allows it to ask for. */

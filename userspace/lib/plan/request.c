@@ -194,19 +194,17 @@ int np_request_machine(struct np_machine *m, struct np_err *err)
 	return e;
 }
 
-int np_request_from(struct np_request *p, const struct np_policy_args *args, const char *snapshot,
+int np_request_from(struct np_request *p, const struct np_policy_args *args, struct np_snapshot *s,
 		    struct np_err *err)
 {
-	struct np_snapshot s;
-	int e = np_snapshot_read(snapshot, &s, err);
+	int e;
 
 	memset(p, 0, sizeof(*p));
-	if (e)
-		return e;
 	p->balancing = -1;
-	p->platform = s.platform;
-	p->machine = s.machine;
-	p->tasks = s.tasks;
+	p->platform = s->platform;
+	p->machine = s->machine;
+	p->tasks = s->tasks;
+	memset(s, 0, sizeof(*s));
 	p->policy = args->policy;
 	p->options = args->options;
 	p->least_gain = args->least_gain;

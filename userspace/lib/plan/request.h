@@ -11,6 +11,7 @@
 #include "../../../policies/plan/plan.h"
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../files/snapshot.h"
 #include "../host/tasks.h"
 #include "../host/topology.h"
 #include "task_limits.h"
@@ -63,8 +64,8 @@ int np_request_make(struct np_request *p, const struct np_policy_args *args, str
 /* The kernel's name of this boot; "" if it says none. */
 void np_boot_id(char *id, size_t len);
 
-/* The same for all tasks of a snapshot (a file, "-" for standard input), whatever machine it is of. */
-int np_request_from(struct np_request *p, const struct np_policy_args *args, const char *snapshot,
+/* The same for all tasks of a snapshot, whatever machine it is of; s is empty afterwards, also on error. */
+int np_request_from(struct np_request *p, const struct np_policy_args *args, struct np_snapshot *s,
 		    struct np_err *err);
 
 /* This machine with what can be had of its memory; refused when it has one node. */

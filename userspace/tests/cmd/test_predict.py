@@ -179,6 +179,7 @@ def test_snapshot_of_isolated_cpus(tool: Path, tmp_path: Path) -> None:
     (("--machine", "2x2:1G", "--random", 1, "--max-tasks", 5), "--max-tasks 5 is more than the 4 CPUs of machine 2x2:1G"),
     (("--machine", "demo-2s", "--random", 1, "--node-memory", "8 GB"), '"8 GB" is not a size from 0 to 1024TiB'),
     (("--snapshot", TASKS), "is not JSON"),
+    (("--snapshot", "nothing.json"), "nothing.json cannot be read"),
 ])
 def test_bad_input(tool: Path, words: tuple, says: str) -> None:
     run = predict(tool, *words)
@@ -204,3 +205,11 @@ def test_picture_that_cannot_be_drawn(tool: Path, tmp_path: Path) -> None:
     run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "--picture", tmp_path / "picture.xyz")
     assert run.returncode == 1
     assert "picture.xyz was not drawn" in run.stderr
+
+
+def test_a_snapshot_that_is_none_ends_plan_and_predict_alike(tool: Path) -> None:
+    for words in (("--snapshot", TASKS), ("--snapshot", "nothing.json")):
+        planned = subprocess.run([tool, "plan", "-p", "none", *words], capture_output=True, text=True, check=False)
+        predicted = predict(tool, *words)
+        assert (planned.returncode, planned.stdout) == (predicted.returncode, predicted.stdout) == (2, "")
+        assert predicted.stderr == planned.stderr.replace("numaplace: ", "numaplace: predict: ")

@@ -44,6 +44,10 @@ def test_usage(words: list[str]) -> None:
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1, done
 
 
+def test_a_cpu_that_is_not_there_is_named() -> None:
+    assert run("counters", "-C", "99999").stderr.startswith("numaplace: counters: CPU 99999 does not exist; ")
+
+
 def test_counters_are_there_or_say_why_not() -> None:
     done = run("counters", "--csv", "-n", "2", "-I", "50ms")
     if done.returncode == 3:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One state file, written from several pid namespaces: each restores what it placed itself."""
+"""One state file, written from several pid namespaces: each restores what it placed itself. Root of a user namespace."""
 from __future__ import annotations
 
 import json
@@ -74,3 +74,16 @@ def test_what_a_namespace_placed_is_restored_there(sleeper: subprocess.Popen) ->
         said, _ = inside.communicate("go\n", timeout=60)
     assert "restored 1 placement\n" in said
     assert f"affinity list: {cpu}\n" not in said
+
+
+def test_root_of_a_user_namespace_is_told_of_it() -> None:
+    building.build("build/numaplace")
+    with subprocess.Popen(["sleep", "300"], user=65534, group=65534, extra_groups=[]) as other:
+        try:
+            done = subprocess.run(["unshare", "-Ur", TOOL, "place", str(other.pid), "--engine", "syscall", "--cpus",
+                                   str(min(os.sched_getaffinity(0)))], capture_output=True, text=True, timeout=60, check=False)
+        finally:
+            other.kill()
+    assert done.returncode == 1
+    assert done.stderr == (f"numaplace: not permitted to change the CPUs of process {other.pid} of another user namespace; "
+                           "run as root of that namespace or of the host\n")
