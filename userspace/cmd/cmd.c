@@ -83,7 +83,7 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 	snprintf(name, sizeof(name), "numaplace %s", command);
 	argv[0] = name;
 	/* argp's own errors take two lines; ARGP_NO_ERRS silences its help as well. */
-	if (!wants_help(argv))
+	if ((flags & ARGP_NO_HELP) || !wants_help(argv))
 		flags |= ARGP_NO_ERRS;
 	e = argp_parse(argp, argc, argv, flags, NULL, input);
 	if (!e)

@@ -236,7 +236,8 @@ static int read_again_with_file(struct np_daemon_args *a, int argc, char **argv)
 	if (status)
 		np_error("out of memory");
 	else
-		status = np_args(&argp, count, all.argv, 0, &all);
+		/* A line "help" would end a daemon that reads it again, "HANG" stop it. */
+		status = np_args(&argp, count, all.argv, ARGP_NO_HELP, &all);
 	np_daemon_args_free(a);
 	*a = all;
 	return status;

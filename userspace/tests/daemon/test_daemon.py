@@ -58,6 +58,14 @@ def test_options_file(tool: Path, tmp_path: Path) -> None:
     assert "cannot be read" in fails(tool, "daemon", "--options", tmp_path / "none")[1]
 
 
+@pytest.mark.parametrize("line", ["help", "usage", "version", "V", "H", "HANG=9"])
+def test_options_file_has_the_daemon_s_options_only(tool: Path, tmp_path: Path, line: str) -> None:
+    """Not those that argp has beside them, which print, end or stop the program."""
+    (tmp_path / "daemon.conf").write_text(f"policy=none\n{line}\n")
+    status, said = fails(tool, "daemon", "--options", tmp_path / "daemon.conf")
+    assert status == 2 and said.startswith(f'daemon: no option "--{line}"')
+
+
 def test_unit_file(tool: Path, tmp_path: Path) -> None:
     verify = shutil.which("systemd-analyze")
     if not verify:
