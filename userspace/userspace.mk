@@ -74,9 +74,13 @@ fuzz: setup-check $(FUZZ_TARGETS)	## libFuzzer on every parser of the command li
 test-programs: $(FUZZ_TARGETS) man library $(addprefix $(BUILD)/,asan/test_userspace asan/numaplace \
 	tests/bench_daemon)
 
+# Its parser is the command's, not the library's.
+$(BUILD)/fuzz/daemon_options: $(addprefix $(BUILD)/asan/userspace/cmd/,arg_units.o cmd.o cmd_args.o daemon_args.o \
+	policy_args.o select_args.o unknown_option.o)
+
 $(FUZZ_TARGETS): $(BUILD)/fuzz/%: $(BUILD)/asan/userspace/fuzz/%.o $(BUILD)/asan/userspace/fuzz/start.o $(US_ASAN_LIB)
 	@mkdir -p $(@D)
-	$(SANITIZE_CC)++ $(SANITIZE) -fsanitize=fuzzer -o $@ $^ $(US_LIBS)
+	$(SANITIZE_CC)++ $(SANITIZE) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(US_LIBS)
 
 # The cost of the daemon, over 500 processes on this machine.
 $(BUILD)/tests/bench_daemon: $(BUILD)/userspace/tests/bench/daemon.o $(LIBNUMAPLACE) $(LIBPOLICIES)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "fuzz"
-LONGEST = 4096  # bytes of an input
+LONGEST = 1 << 20  # bytes of an input; libFuzzer begins with short ones
 AGES_AGO = (1980, 1, 1, 0, 0, 0)  # the same inputs make the same zip
 
 
@@ -29,7 +29,7 @@ def unpack(target: str) -> Path:
 
 
 def libfuzzer(target: str, *words: object) -> subprocess.CompletedProcess:
-    return subprocess.run([BUILD / target, f"-max_len={LONGEST}", "-timeout=10", "-rss_limit_mb=1024",
+    return subprocess.run([BUILD / target, f"-max_len={LONGEST}", "-len_control=100", "-timeout=10", "-rss_limit_mb=1024",
                            f"-artifact_prefix={BUILD / target}-", *map(str, words)],
                           capture_output=True, text=True, errors="replace", check=False)
 
