@@ -134,15 +134,15 @@ static int restore_cgroups(const struct arguments *a, struct totals *t)
 	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }
 
-/* A unit that has been stopped has no tasks, and may have been placed. */
-static int find_tasks(struct arguments *a, const struct totals *t)
+/* A unit that has been stopped has no tasks. Where it was placed, or its placement cannot be read, all is told. */
+static int find_tasks(struct arguments *a, bool told)
 {
 	struct np_err err;
 	int e;
 
 	if (a->unit) {
 		e = np_cgroup_of_unit(a->unit, a->unit_cgroup, sizeof(a->unit_cgroup), &err);
-		if (e == -ENOENT && t->placements + t->kept)
+		if (e == -ENOENT && told)
 			return NP_EXIT_OK;
 		if (e)
 			return np_failed(np_engine_exit(e), "%s", err.text);
@@ -256,7 +256,7 @@ int cmd_restore(int argc, char **argv)
 
 	if (!status) {
 		cgroups = restore_cgroups(&a, &t);
-		status = find_tasks(&a, &t);
+		status = find_tasks(&a, cgroups || t.placements + t.kept);
 	}
 	if (!status)
 		status = restore_tasks(&a, &t);
