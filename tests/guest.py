@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from experiments.lab.command import build_words
 from experiments.lab.console import reports
 from experiments.lab.kernels import is_debug
 
@@ -112,12 +113,12 @@ class Run:
     def lab(self, top: Path, report: str, tests: list[str]) -> list[str]:
         """The command, of a tree that is at top."""
         factor = DEBUG_FACTOR if is_debug(self.series) else 1
-        return [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--functional",
-                "--kernel", self.series, "--timeout", f"{TIME_LIMIT * factor}s", "--console", str(BUILD / report.replace(".jsonl", ".console")), "--",
-                "env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
-                f"NUMAPLACE_TESTS=/run/tests/reports/{report.replace('.jsonl', '.tests')}",
-                "sh", "-ec", IN_MEMORY, str(top / BUILD.name), ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider",
-                "-p", "no:xdist", *sorted({test.partition("::")[0] for test in tests})]
+        command = ["env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
+                   f"NUMAPLACE_TESTS=/run/tests/reports/{report.replace('.jsonl', '.tests')}",
+                   "sh", "-ec", IN_MEMORY, top / BUILD.name, ".venv/bin/python", "-m", "pytest", "-q", "-p", "tests.guest_report", "-p", "no:cacheprovider",
+                   "-p", "no:xdist", *sorted({test.partition("::")[0] for test in tests})]
+        return build_words(MACHINE, command, ["--console", BUILD / report.replace(".jsonl", ".console")], functional=True, kernel=self.series,
+                           seconds=TIME_LIMIT * factor, programs=top / BUILD.name)
 
     def read(self, report: Path):
         for line in report.read_text(encoding="utf-8").splitlines():

@@ -4,12 +4,12 @@
 import re
 import shutil
 import subprocess
-import sys
 import time
 
 from experiments.bench_lab import lab_run
 from experiments.bench_lab.inside import ROOT
 from experiments.claims import Outcome
+from experiments.lab.command import build_words
 
 MACHINE = "demo-2s"
 PROGRAM = "experiments/bench_lab/exact_inside.sh"
@@ -21,8 +21,8 @@ BOOTS = 3  # of the fast mode
 def run(*options: str) -> tuple[dict[str, float], str, float]:
     """The figures by name, the digest of an exact run, the host's seconds."""
     begin = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--no-module", *options, "--",
-                           "sh", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
+    done = subprocess.run(build_words(MACHINE, ["sh", PROGRAM], ["--no-module", *options]), cwd=ROOT, capture_output=True, text=True,
+                          check=False, timeout=900)
     if done.returncode:
         raise RuntimeError(f"{PROGRAM} in {MACHINE} ended with status {done.returncode}: {done.stderr[-2000:]}")
     figures = {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}

@@ -3,19 +3,17 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from experiments.lab import kernels
+from experiments.lab.command import build_words
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
-    mode = "--timed" if timed else "--functional"
-    return [sys.executable, "-m", "experiments.lab", "run", mode, "--machine", machine, "--kernel", kernel,
-            "--timeout", f"{timeout}s", "--no-module", "--", *argv]
+    return build_words(machine, argv, ["--no-module"], functional=not timed, kernel=kernel, seconds=timeout)
 
 
 def text(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:

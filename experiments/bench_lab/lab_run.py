@@ -3,11 +3,11 @@
 
 import json
 import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from experiments.lab import machine
+from experiments.lab.command import build_words
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURE = "experiments/bench_lab/measure.py"
@@ -28,10 +28,8 @@ def host_load(processes: int):
 
 def measure(name: str, *what: str, timeout: int = 900, kernel: str | None = None, changes: tuple[str, ...] = ()) -> list[dict]:
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
-    argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", name,
-            "--timeout", f"{timeout}s", "--no-module", *(["--kernel", kernel] if kernel else []),
-            *(f"--set={change}" for change in changes),
-            "--", "python3", MEASURE, *what]
+    argv = build_words(name, ["python3", MEASURE, *what], ["--no-module", *(f"--set={change}" for change in changes)], kernel=kernel,
+                       seconds=timeout)
     run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)
     assert run.returncode == 0, run.stdout + run.stderr
     return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]

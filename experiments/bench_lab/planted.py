@@ -3,7 +3,6 @@
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ from statistics import median
 
 from experiments.bench_lab.inside import ROOT
 from experiments.claims import Outcome
+from experiments.lab.command import build_words
 
 MACHINE = "2x2"
 RUNS = 20
@@ -30,11 +30,11 @@ def build(folder: Path):
                     ROOT / "experiments/bench_lab/programs/planted_table.c"], check=True)
 
 
-def run(folder: Path, *words: str) -> tuple[subprocess.CompletedProcess, float, float]:
-    """With its seconds, and those of the host's processors."""
+def run(folder: Path, options: list[str], *command: str) -> tuple[subprocess.CompletedProcess, float, float]:
+    """Runs a command in the lab. Returns it with its seconds, and those of the host's processors."""
     begin, before = time.monotonic(), getrusage(RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, *words], cwd=folder,
-                          env={"PYTHONPATH": str(ROOT), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(Path.home())},
+    done = subprocess.run(build_words(MACHINE, command, options), cwd=folder,
+                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(Path.home())},
                           capture_output=True, text=True, check=False, timeout=900)
     after = getrusage(RUSAGE_CHILDREN)
     return done, time.monotonic() - begin, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -48,9 +48,9 @@ def named(done: subprocess.CompletedProcess) -> bool:
 def verdicts(out: Outcome, folder: Path):
     found, passed, seconds, shares = 0, 0, [], []
     for _ in range(RUNS):
-        wrong, taken, _ = run(folder, "--count", *SAYS, "--json", "counts.json", "--", "./planted_table", "remote")
+        wrong, taken, _ = run(folder, ["--count", *SAYS, "--json", "counts.json"], "./planted_table", "remote")
         shares.append(json.loads((folder / "counts.json").read_text(encoding="utf-8"))["metrics"]["remote_dram"])
-        right, other, _ = run(folder, "--count", *SAYS, "--", "./planted_table")
+        right, other, _ = run(folder, ["--count", *SAYS], "./planted_table")
         found, passed, seconds = found + named(wrong), passed + (right.returncode == 0), [*seconds, taken, other]
     out.say(f"host s of a run, boot included: median {median(seconds):.1f}, longest {max(seconds):.1f}")
     out.say(f"remote lines of the table's scan, least and most: {min(shares):,} and {max(shares):,}")
@@ -64,8 +64,8 @@ def costs(out: Outcome, folder: Path):
     taken: dict[str, list[float]] = {name: [] for name in MODES}
     for _ in range(ROUNDS):
         for name, options in MODES.items():
-            *_, long = run(folder, *options, "--", "sh", "-c", f"{WORK}; {WORK}")
-            *_, short = run(folder, *options, "--", "sh", "-c", WORK)
+            *_, long = run(folder, options, "sh", "-c", f"{WORK}; {WORK}")
+            *_, short = run(folder, options, "sh", "-c", WORK)
             taken[name].append(long - short)
     out.say(f"processor s of the host for 8 programs that fill and read 10 MiB, median of {ROUNDS}")
     for name, seconds in taken.items():

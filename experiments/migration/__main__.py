@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from experiments.claims import verdicts
+from experiments.lab.command import build_words
 from experiments.migration import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,9 +36,8 @@ def arguments() -> argparse.Namespace:
 
 
 def run(clock: str, options: argparse.Namespace) -> list[dict]:
-    argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, f"--{clock}",
-            "--kernel", options.kernel, "--timeout", f"{TIME_LIMIT}s", "--",
-            "python3", OBSERVE, str(options.mib), str(options.repeats), str(options.seed)]
+    argv = build_words(MACHINE, ["python3", OBSERVE, options.mib, options.repeats, options.seed], functional=clock == "functional",
+                       kernel=options.kernel, seconds=TIME_LIMIT)
     said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if said.returncode:
         sys.exit(f"bench-migrate: the machine with kernel {options.kernel} ended with status {said.returncode}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from experiments.claims import Outcome, verdicts
+from experiments.lab.command import build_words
 
 ROOT = Path(__file__).resolve().parents[2]
 OBSERVE = "experiments/migration/observe_batches.py"
@@ -82,8 +83,7 @@ def predicted(found: Cells) -> Outcome:
 
 
 def run(kernel: str, repeats: int, seed: int) -> list[dict]:
-    argv = [sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--timed", "--kernel", kernel,
-            "--timeout", f"{TIME_LIMIT}s", "--", "python3", OBSERVE, str(repeats), str(seed)]
+    argv = build_words(MACHINE, ["python3", OBSERVE, repeats, seed], kernel=kernel, seconds=TIME_LIMIT)
     said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if said.returncode:
         sys.exit(f"bench-batches: the machine with kernel {kernel} ended with status {said.returncode}")

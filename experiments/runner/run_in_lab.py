@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import CannotError, ExperimentError, UsageError
+from ..lab.command import build_words
 from ..places import HERE
 from . import progress
 from .boots import at_once, shares
@@ -30,6 +31,7 @@ from .workloads.kinds import check_programs
 
 LOG = "lab.log"
 CONSOLE = "console.log"
+ToBoot = Callable[[list[Any], list[Any]], list[str]]  # the words of one boot, from those of its command and options of `lab run`
 POLL = 0.5  # s
 
 
@@ -56,14 +58,15 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
 
     `boots`: the first so many of the request's.
     """
-    numaplace = HERE.programs / "numaplace"
-    if not numaplace.exists():
-        raise CannotError(f"{numaplace} is missing: {MAKE_TOOLS}")
+    if not (HERE.programs / "numaplace").exists():
+        raise CannotError(f"{HERE.programs / 'numaplace'} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
     parts = shares.of(request.suite, request.boots)[:boots]
     check_shared(request.out)
-    words = [numaplace, "lab", "run", "--machine", machine, *guest.kernel, *["--functional"] * functional, "--timeout", "0"]
+    def to_boot(command: list[Any], options: list[Any]) -> list[str]:
+        return build_words(machine, command, [*guest.kernel, *options], functional=functional)
+
     arguments = guest.words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals(), results.writing(request.out):
         prepare_folder(request)
@@ -75,7 +78,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
             """No boot begins after the budget."""
             return until is not None and time.monotonic() >= until
 
-        status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(words, arguments, request, machine, _left(request, parts), late)
+        status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(to_boot, arguments, request, machine, _left(request, parts), late)
         if late() and _left_of(request, parts):
             print(f"{request.suite.name}: the budget is spent, {len(_left_of(request, parts))} of {len(parts)} boots are not whole: "
                   "--resume makes them", flush=True)
@@ -97,7 +100,7 @@ def _left_of(request: Request, parts: list[Share]) -> list[Share]:
     return [part for part in parts if part.left(records)]
 
 
-def _in_turn(words: list[Any], arguments: list[Any], request: Request, machine: str, parts: list[Share],
+def _in_turn(to_boot: ToBoot, arguments: list[Any], request: Request, machine: str, parts: list[Share],
              late: Callable[[], bool]) -> tuple[int, int]:
     """The last is one that did not make its share."""
     status = 0
@@ -105,31 +108,30 @@ def _in_turn(words: list[Any], arguments: list[Any], request: Request, machine: 
         for part in parts:
             if part != parts[0] and late():
                 break
-            status = _boot(command_of(words, arguments, request, part, request.out), log, request, machine)
+            status = _boot(command_of(to_boot, arguments, request, part, request.out), log, request, machine)
             if part.left(results.read(request.out)):
                 break
     return status, 0
 
 
-def _side_by_side(words: list[Any], arguments: list[Any], request: Request, machine: str,
+def _side_by_side(to_boot: ToBoot, arguments: list[Any], request: Request, machine: str,
                   parts: list[Share], late: Callable[[], bool]) -> tuple[int, int]:
     def begin(part: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
-            return _start(command_of(words, arguments, request, part, folder), log)
+            return _start(command_of(to_boot, arguments, request, part, folder), log)
 
     total = len(schedule.make(request.suite))  # each boot has warm-ups besides
     with progress.make(total) as display:
         return at_once.run(request.out, parts, request.jobs, begin, end, lambda made: display.show(min(made, total), machine), late)
 
 
-def command_of(words: list[Any], arguments: list[Any], request: Request, part: Share, folder: Path) -> list[Any]:
+def command_of(to_boot: ToBoot, arguments: list[Any], request: Request, part: Share, folder: Path) -> list[str]:
     """A snapshot has what a kernel chose at random, so that several boots, also of a resumed run, are without."""
     console = folder / (CONSOLE if folder != request.out else at_once.log_of(CONSOLE, part.boot))
     goes_on = (folder / manifest.NAME).exists()
     several = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
-    return [*words, *["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console, "--",
-            *arguments, "--out", str(folder),
-            *["--resume"] * (goes_on and "--resume" not in arguments), *several]
+    command = [*arguments, "--out", folder, *["--resume"] * (goes_on and "--resume" not in arguments), *several]
+    return to_boot(command, [*["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console])
 
 
 def _start(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError
+from ..lab.command import build_words
 from ..places import HERE
 from .host import host_nodes, packages
 from .host.guard import Guard
@@ -52,11 +53,10 @@ def run(path: Path, lab: str | None, timed: bool) -> int:
 
 def in_lab(path: Path, machine: str, timed: bool) -> int:
     """The same command there, with its output here."""
-    program = HERE.programs / "numaplace"
+    program = HERE.programs / "numaplace-experiment"
     if not program.exists():
         raise CannotError(f"{program} is missing: {MAKE_TOOLS}")
-    words = [program, "lab", "run", "--machine", machine, *["--functional"] * (not timed), "--timeout", "0", "--",
-             HERE.programs / "numaplace-experiment", "try", str(path.resolve())]
+    words = build_words(machine, [program, "try", path.resolve()], functional=not timed)
     return subprocess.run(words, stdin=subprocess.DEVNULL).returncode
 
 

@@ -23,6 +23,7 @@ from .. import pieces
 from ..analysis.policies.decision import Decision
 from ..analysis.policies.speedup import BASELINE, Speeds, compared
 from ..analysis.runs.results import higher_is_better, read
+from ..lab.command import build_words
 from ..places import HERE
 from ..runner.host import host_nodes
 from ..units import seconds
@@ -93,9 +94,9 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
     if half == "worth":
         return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--force",
                 "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
-    return [HERE.programs / "numaplace", "lab", "run", "--machine", program.machine, "--timeout", f"{room:.0f}s", "--",
-            HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
-            TRUTH_SEED, "--repeats", REPEATS, "--resume"]
+    longer = [HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
+              TRUTH_SEED, "--repeats", REPEATS, "--resume"]
+    return build_words(program.machine, longer, seconds=room)
 
 
 def measure(out: Path, program: Program, until: float) -> None:

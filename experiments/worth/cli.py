@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import CannotError, ExperimentError, Interrupted, NotPutBackError, UsageError
+from ..lab.command import build_words
 from ..places import HERE
 from ..runner import cli as runner
 from ..runner import run, run_in_lab
@@ -100,8 +101,7 @@ def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
 
 def boot(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
     """A start of the machine from scratch: a snapshot has what a kernel chose at random. False: the budget is spent."""
-    command = [HERE.programs / "numaplace", "lab", "run", "--machine", args.lab, *(["--kernel", args.kernel] if args.kernel else []),
-               "--no-snapshot", "--timeout", "0", "--", HERE.programs / "numaplace-worth", *words]
+    command = build_words(args.lab, [HERE.programs / "numaplace-worth", *words], ["--no-snapshot"], kernel=args.kernel)
     child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=os.environ | {manifest.SOURCES: sources})
     try:
         status = child.wait(max(0.0, until - time.monotonic()))

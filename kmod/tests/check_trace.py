@@ -5,21 +5,20 @@ Not in `make check`: bpftrace reads the kernel's types for minutes in an emulate
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from experiments.lab import kernels
+from experiments.lab.command import build_words
 
 TOP = Path(__file__).resolve().parents[2]
 
 
 def boot(series: str, console: Path) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional", "--kernel", series,
-         "--timeout", "1200", "--console", str(console), "--", ".venv/bin/python", "-m", "pytest", "-q", "-s",
-         "-p", "no:cacheprovider", "kmod/tests/guest/trace_tools.py"],
+        build_words("demo-2s", [".venv/bin/python", "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "kmod/tests/guest/trace_tools.py"],
+                    ["--console", console], functional=True, kernel=series, seconds=1200),
         cwd=TOP, capture_output=True, text=True, check=False)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP))
 
+from experiments.lab.command import build_words  # noqa: E402
 from experiments.lab.console import FAULT  # noqa: E402
 from experiments.pieces import digest, git  # noqa: E402
 
@@ -48,9 +49,8 @@ def run(series: str, words: str, module: Path, limit: int = LIMIT_S) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         console = Path(folder) / "console"
         done = subprocess.run(
-            [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional", "--kernel", series,
-             "--module", str(module), "--timeout", str(limit), "--console", str(console), "--",
-             "env", f"NUMAPLACE_FUZZ={words}", ".venv/bin/python", "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", TEST],
+            build_words("demo-2s", ["env", f"NUMAPLACE_FUZZ={words}", ".venv/bin/python", "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", TEST],
+                        ["--module", module, "--console", console], functional=True, kernel=series, seconds=limit),
             cwd=TOP, env=os.environ, capture_output=True, text=True, check=False)
         log = console.read_text(errors="replace") if console.exists() else ""
     sign, at = sign_of_fault(done.stdout + done.stderr, log, done.returncode)

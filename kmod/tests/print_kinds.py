@@ -9,13 +9,13 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP))
 
 from experiments.lab import kernels  # noqa: E402
+from experiments.lab.command import build_words  # noqa: E402
 
 
 def observed(series: str) -> dict[tuple[str, str], str]:
     """The outcome by kind and engine."""
     done = subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional", "--kernel", series,
-         "--timeout", "600", "--", ".venv/bin/python", "kmod/tests/guest/kinds_table.py"],
+        build_words("demo-2s", [".venv/bin/python", "kmod/tests/guest/kinds_table.py"], functional=True, kernel=series, seconds=600),
         cwd=TOP, stdout=subprocess.PIPE, text=True, check=False)
     rows = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 2]
     if done.returncode or not rows:

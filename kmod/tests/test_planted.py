@@ -2,12 +2,12 @@
 """The module with delays between what is read and the lock under which it is used."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from experiments.lab import kernels
+from experiments.lab.command import build_words
 from experiments.places import cache
 from kmod.tests import planted
 
@@ -21,9 +21,9 @@ def guest_tests(faults: tuple[planted.Fault, ...], series: str, *tests: str) -> 
     """Without the test of 400 threads, each of which would wait."""
     module = planted.build(faults, series, cache() / "tests" / f"kmod-delays-{series}-{len(faults)}")
     return subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional", "--kernel", series, "--module",
-         str(module), "--timeout", str(TIME_LIMIT), "--", "env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest",
-         "-q", "-x", "-p", "no:cacheprovider", "-k", "not many_threads", *tests], cwd=TOP, capture_output=True, text=True, check=False)
+        build_words("demo-2s", ["env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k",
+                                "not many_threads", *tests], ["--module", module], functional=True, kernel=series, seconds=TIME_LIMIT),
+        cwd=TOP, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.lab

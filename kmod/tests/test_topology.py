@@ -2,12 +2,12 @@
 """The module on machines that are not like the lab's usual ones, each a boot of its own."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from experiments.lab import kernels
+from experiments.lab.command import build_words
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -34,8 +34,7 @@ def test_module_on(name):
     machine = FILES.get(name, f"kmod/tests/{name}.toml")
     module = TOP / "build" / "modules" / kernels.DEFAULT_SERIES / "numaplace.ko"
     done = subprocess.run(
-        [sys.executable, "-m", "experiments.lab", "run", "--machine", machine, "--functional", "--timeout", str(TIME_LIMIT),
-         *MACHINES[name], "--", "env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest", "-q",
-         "-p", "no:cacheprovider", f"kmod/tests/guest/machines/{name}.py", *ALSO.get(name, [])],
+        build_words(machine, ["env", f"NUMAPLACE_KO={module}", ".venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                              f"kmod/tests/guest/machines/{name}.py", *ALSO.get(name, [])], MACHINES[name], functional=True, seconds=TIME_LIMIT),
         cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

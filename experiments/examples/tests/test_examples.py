@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each example fails without its fix, and the failure names what is wrong; with the fix it passes."""
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from experiments.lab.command import build_words
 from experiments.places import HERE
 
 EXAMPLES = Path(__file__).resolve().parents[1]
@@ -32,8 +31,7 @@ def test_it_fails_without_its_fix_and_passes_with_it(name, tmp_path):
     shutil.copy(HERE.code / "experiments/lab/region/numaplace_region.py", tmp_path)
     subprocess.run(build, cwd=tmp_path, check=True)
     command = ["python3", "program.py"] if name.endswith(".py") else ["./program"]
-    broken, fixed = (subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--machine", MACHINE, "--count", *says, "--",
-                                     *command, *more], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(HERE.code)}, capture_output=True, text=True,
+    broken, fixed = (subprocess.run(build_words(MACHINE, [*command, *more], ["--count", *says]), cwd=tmp_path, capture_output=True, text=True,
                                     timeout=300, check=False) for more in ([], ["fixed"]))
     assert broken.returncode == 4, broken.stderr
     line = broken.stderr.splitlines()[0]

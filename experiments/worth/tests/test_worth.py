@@ -16,6 +16,7 @@ import pytest
 from experiments.analysis.policies.decision import Decision
 from experiments.analysis.tests import synthetic
 from experiments.errors import ExperimentError, UsageError
+from experiments.lab.command import build_words
 from experiments.places import HERE
 from experiments.runner.host import mappings
 from experiments.runner.repeats import looks
@@ -333,7 +334,7 @@ def test_processes_that_run_are_put_back() -> None:
     memory is where it was, and at the end it still runs."""
     out = ROOT / "results/test-running"
     shutil.rmtree(out, ignore_errors=True)
-    subprocess.run([HERE.programs / "numaplace", "lab", "run", "--machine", "2x2", "--", "sh", "experiments/worth/tests/running.sh", out],
+    subprocess.run(build_words("2x2", ["sh", "experiments/worth/tests/running.sh", out]),
                    cwd=ROOT, check=True)
     found = verdict.of(out / "run")
     assert found.best and found.best.policy == "maximum-local:pages=follow" and found.best.value > 1.2, verdict.table(found)
