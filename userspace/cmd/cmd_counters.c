@@ -23,12 +23,11 @@ struct counters_args {
 	struct np_pids pids;
 	const char *cpus, *source;
 	unsigned long interval_ms, count;
-	enum np_counters_table_format format;
-	bool table;
+	bool json, table;
 	char **command;
 };
 
-enum { KEY_CSV = NP_KEY_OWN, KEY_TABLE, KEY_SOURCE, KEY_PID };
+enum { KEY_TABLE = NP_KEY_OWN, KEY_SOURCE, KEY_PID };
 
 static const struct argp_option options[] = {
 	{ "pid", KEY_PID, "PID", 0,
@@ -42,8 +41,10 @@ static const struct argp_option options[] = {
 	  "Count with this source only: lab, perf or resctrl (the first "
 	  "of lab and perf that there is)",
 	  0 },
-	{ "csv", KEY_CSV, NULL, 0, "Print CSV, with one header", 0 },
-	{ "json", 'j', NULL, 0, "Print one JSON object an interval, each on a line", 0 },
+	{ "json", 'j', NULL, 0,
+	  "Print one JSON object an interval, each on a line; a first one without rows says that "
+	  "counting has begun",
+	  0 },
 	{ "table", KEY_TABLE, NULL, 0, "Print which events are counted on which processor", 0 },
 	{ 0 },
 };
@@ -69,11 +70,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return 0;
 		return np_failed(ECANCELED,
 				 "counters: no source \"%s\"; there are lab, perf, resctrl", arg);
-	case KEY_CSV:
-		a->format = NP_ROWS_CSV;
-		return 0;
 	case 'j':
-		a->format = NP_ROWS_JSON;
+		a->json = true;
 		return 0;
 	case KEY_TABLE:
 		a->table = true;
@@ -96,7 +94,7 @@ static const struct argp argp = {
 	       "command that it starts.\v"
 	       "SOURCE is what counted: lab (the simulated machine), perf (the processor), or, with "
 	       "--source only, resctrl (bytes of memory / 64, of the group that a task is in). "
-	       "What cannot be counted here is \"-\", empty in CSV, null in JSON, with the reason "
+	       "What cannot be counted here is \"-\", null in JSON, with the reason "
 	       "on standard error or beside it. COUNTED below 100% says that the processor's counters were shared in turns and the numbers "
 	       "scaled up. Ends after --count intervals, with the tasks, or by Ctrl-C. A command "
 	       "is always waited for: signals are handed on to it, and its exit status is this "
@@ -331,7 +329,7 @@ static int watch(struct counting *c)
 
 static int count(const struct counters_args *a)
 {
-	struct counting c = { .args = a, .rows.format = a->format, .child.pid = -1 };
+	struct counting c = { .args = a, .child.pid = -1 };
 	int status = np_cmd_machine(&c.m);
 
 	c.child.go = c.child.report = -1;
@@ -358,7 +356,7 @@ int cmd_counters(int argc, char **argv)
 	struct counters_args a = { 0 };
 	int status = np_args(&argp, argc, argv, ARGP_IN_ORDER, &a);
 
-	np_json = a.format == NP_ROWS_JSON;
+	np_json = a.json;
 	if (!status && (a.command != NULL) + (a.pids.n > 0) + (a.cpus != NULL) > 1)
 		status = np_usage(
 			"counters: count for tasks, on CPUs or for a command, one of them");

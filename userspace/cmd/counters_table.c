@@ -7,7 +7,7 @@
 #include "../lib/counters/events.h"
 #include "cmd.h"
 
-/* The columns of numbers, in every format. */
+/* The columns of numbers, of a table and in JSON. */
 struct column {
 	const char *name, *title;
 	int event; /* NP_EVENTS: derived */
@@ -161,50 +161,6 @@ static void print_text_header(void)
 	printf(" %7s %s\n", "COUNTED", "NAME");
 }
 
-static void print_text(double seconds, const struct np_counters_row *row, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		print_text_row(seconds, &row[i]);
-}
-
-static void print_csv_row(double seconds, const struct np_counters_row *row)
-{
-	char text[64];
-
-	printf("%.6f,%.6f,%s,%s,", seconds, row->r.seconds, sources(row, text, sizeof(text)),
-	       row->scope);
-	if (row->id >= 0)
-		printf("%d", row->id);
-	putchar(',');
-	if (row->node >= 0)
-		printf("%d", row->node);
-	for (size_t i = 0; i < N_COLUMNS; i++) {
-		struct np_count c = cell(row, &columns[i]);
-
-		putchar(',');
-		if (c.source)
-			printf(columns[i].digits ? "%.6g" : "%.0f", c.value);
-	}
-	printf(",%.4f,\"", counted(row));
-	for (const char *c = row->name; *c; c++)
-		printf(*c == '"' ? "\"\"" : "%c", *c);
-	puts("\"");
-}
-
-static void print_csv_header(void)
-{
-	printf("time_s,interval_s,source,what,id,node");
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		printf(",%s", columns[i].name);
-	puts(",counted_share,name");
-}
-
-static void print_csv(double seconds, const struct np_counters_row *row, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		print_csv_row(seconds, &row[i]);
-}
-
 static json_t *json_cell(const struct np_count *c)
 {
 	if (c->source)
@@ -246,9 +202,9 @@ static void print_json(const struct np_counters_table *rows, double seconds,
 
 void np_counters_table_begin(struct np_counters_table *rows)
 {
-	if (!rows->begun && rows->format == NP_ROWS_CSV)
-		print_csv_header();
-	else if (!rows->begun && rows->format == NP_ROWS_TEXT)
+	if (!rows->begun && np_json)
+		print_json(rows, 0, NULL, 0);
+	else if (!rows->begun)
 		print_text_header();
 	rows->begun = true;
 	fflush(stdout);
@@ -257,15 +213,13 @@ void np_counters_table_begin(struct np_counters_table *rows)
 void np_counters_table_print(struct np_counters_table *rows, double seconds,
 			     const struct np_counters_row *row, size_t n)
 {
-	if (rows->format == NP_ROWS_JSON) {
+	if (np_json) {
 		print_json(rows, seconds, row, n);
 	} else {
 		explain(rows, row, n);
 		np_counters_table_begin(rows);
-		if (rows->format == NP_ROWS_CSV)
-			print_csv(seconds, row, n);
-		else
-			print_text(seconds, row, n);
+		for (size_t i = 0; i < n; i++)
+			print_text_row(seconds, &row[i]);
 	}
 	fflush(stdout);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The counts of an interval, as a table, as CSV or as JSON. */
+/* The counts of an interval, as a table or, with np_json, as JSON. */
 #ifndef NUMAPLACE_COUNTERS_TABLE_H
 #define NUMAPLACE_COUNTERS_TABLE_H
 
 #include <stdbool.h>
 
 #include "../lib/counters/counters.h"
-
-enum np_counters_table_format { NP_ROWS_TEXT, NP_ROWS_CSV, NP_ROWS_JSON };
 
 struct np_counters_row {
 	const char *scope;	/* "task", "cpu", "node", "all" */
@@ -18,14 +16,13 @@ struct np_counters_row {
 };
 
 struct np_counters_table {
-	enum np_counters_table_format format;
 	bool user_only;	      /* said once, in a note */
 	bool begun;	      /* the header is out */
 	const char *said[32]; /* notes that were given */
 	size_t n_said;
 };
 
-/* The header, where the format has one; without this call it comes with the first rows. */
+/* The header, or an object without rows. Without this call the header comes with the first rows. */
 void np_counters_table_begin(struct np_counters_table *rows);
 
 /* Prints n rows of the interval that ended seconds after the beginning. */

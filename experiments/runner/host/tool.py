@@ -52,7 +52,7 @@ class Numaplace:
 
     def counters_once(self) -> str | None:
         """None when something can be counted here, else why not."""
-        done = self._run("counters", "--csv", "-n", "1", "--interval", "100ms")
+        done = self._run("counters", "--json", "-n", "1", "--interval", "100ms")
         return (last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
 
     def topology(self) -> dict[str, Any]:

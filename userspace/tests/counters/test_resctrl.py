@@ -2,7 +2,7 @@
 """resctrl's groups belong to others. There is no resctrl here: the tree is written by hand, in a mount namespace."""
 from __future__ import annotations
 
-import csv
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -59,10 +59,12 @@ def test_no_group_is_made_filled_or_removed(tmp_path: Path, sleeper: int, words:
 
 
 def test_the_group_of_a_task_is_read(tmp_path: Path, sleeper: int) -> None:
-    done = beside_resctrl(tmp_path, sleeper, "res:pod\nmon:\n", "counters", "--source", "resctrl", "--csv", "-n", 1,
+    done = beside_resctrl(tmp_path, sleeper, "res:pod\nmon:\n", "counters", "--source", "resctrl", "--json", "-n", 1,
                           "-I", "10ms", "--pid", sleeper)
-    (row,) = csv.DictReader(done.stdout.splitlines())
-    assert (row["source"], row["local_dram"], row["remote_dram"], row["cycles"]) == ("resctrl", "0", "0", "")
+    first, interval = map(json.loads, done.stdout.splitlines())
+    (row,) = interval["rows"]
+    assert not first["rows"] and row["cycles"]["value"] is None
+    assert all((row[name]["source"], row[name]["value"]) == ("resctrl", 0) for name in ("local_dram", "remote_dram"))
 
 
 @pytest.mark.parametrize("groups,words,why", [
