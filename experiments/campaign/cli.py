@@ -55,7 +55,7 @@ def check(found: list[machines.Machine], suites: list[str], words: list[str]) ->
     for machine in found:
         lab = ["--lab", machine.lab] if machine.lab else []
         for suite in suites:
-            runner.request_of(runner.parser().parse_args(["run", suite, *lab, *words]))
+            runner.request_of(runner.read_options(["run", suite, *lab, *words]))
 
 
 def kept_names(suites: list[str]) -> list[str]:

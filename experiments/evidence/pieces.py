@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from experiments.places import HERE
 from experiments.runner import cli as runner
 from experiments.runner.host import host_nodes
 from experiments.runner.host.interrupts import stop_signals
+from experiments.runner.options import RunOptions
 from experiments.runner.records import manifest, results
 from experiments.runner.run import Request, on_machine
 from experiments.runner.suite import estimate, schedule
@@ -33,7 +34,7 @@ from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.kinds import PROGRAMS, lacking
 from experiments.units import duration
 
-OPTIONS = ("--quick", "--repeats", "3", "--boots", "3")
+OPTIONS = RunOptions(quick=True, repeats=3, boots=3)
 # What every simulated number is made by; what judges it is kept in the run's manifest.
 INPUTS = ("KERNELS", "kmod", "policies", "userspace/lib", "experiments/runner", "experiments/lab/plugin", "experiments/lab/guest",
           "experiments/lab/machine.py", "experiments/lab/qemu.py", "experiments/lab/simulated.py",
@@ -57,16 +58,16 @@ class Piece:
         return f"{self.suite} on {self.machine}"
 
     @property
-    def words(self) -> list[str]:
-        return ["run", self.suite, "--lab", self.machine, "--out", str(self.out), *OPTIONS]
+    def options(self) -> RunOptions:
+        return replace(OPTIONS, suite=self.suite, lab=self.machine, out=self.out)
 
     @cached_property
     def request(self) -> Request:
-        return on_machine(runner.request_of(runner.parser().parse_args(self.words)), host_nodes.of_lab(self.machine))
+        return on_machine(runner.request_of(self.options), host_nodes.of_lab(self.machine))
 
     @cached_property
     def digest(self) -> str:
-        return kept_pieces.digest(HERE.code, [*INPUTS, *self.uses(), *WITHOUT_TESTS], OPTIONS)
+        return kept_pieces.digest(HERE.code, [*INPUTS, *self.uses(), *WITHOUT_TESTS], tuple(OPTIONS.words()))
 
     def uses(self) -> list[str]:
         """What not every piece uses: machine, suite, the programs' sources, mechanisms."""
@@ -122,9 +123,9 @@ class Piece:
         return status
 
     def _until(self, room: float) -> int | None:
-        resume = ["--resume"] if (self.out / results.NAME).exists() else []
+        words = replace(self.options, resume=(self.out / results.NAME).exists()).words()
         with open(self.out / "run.log", "ab") as log, subprocess.Popen(
-                [sys.executable, "-m", "experiments.runner", *self.words, *resume], stdout=log, stderr=log, cwd=HERE.code) as child:
+                [sys.executable, "-m", "experiments.runner", *words], stdout=log, stderr=log, cwd=HERE.code) as child:
             try:
                 return child.wait(room)
             except subprocess.TimeoutExpired:

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..lab.kernels import known_series
 from ..runner import cli as runner
 from ..runner.boots import shares
 from ..runner.host import host_nodes
+from ..runner.options import RunOptions
 from ..runner.run import Request, on_machine
 from ..units import percent
 from . import blocks, side
@@ -39,8 +41,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--machine", default=MACHINE, metavar="NAME", help=f"of the lab ({MACHINE})")
     top.add_argument("--boots", type=int, default=BOOTS, metavar="N", help=f"of each kernel, a block is one of each ({BOOTS})")
     top.add_argument("--repeats", type=int, metavar="N", help="of the suite, shared out over the boots; one a boot")
-    top.add_argument("--workloads", metavar="NAME,..", help="or patterns, as in '*-remote'")
-    top.add_argument("--placements", metavar="NAME[:O=V,..],..", help="or mechanisms; as in 'none,numa-balancing,tiering'")
+    top.add_argument("--workloads", metavar="NAME,..", type=runner.split, help="or patterns, as in '*-remote'")
+    top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies, help="or mechanisms; as in 'none,numa-balancing,tiering'")
     top.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE", help="a parameter, as of numaplace experiment run")
     top.add_argument("--quick", action="store_true", help="the suite's small levels")
     top.add_argument("--seed", type=int, metavar="N", help="of the order in a boot")
@@ -54,24 +56,18 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def run_words(args: argparse.Namespace, out: Path) -> list[str]:
-    """The same as options of `numaplace experiment run`, which checks them."""
-    words = ["run", args.suite, "--lab", args.machine, "--out", str(out), "--boots", str(args.boots),
-             "--repeats", str(args.repeats or args.boots)]
-    for name in ("workloads", "placements", "seed"):
-        value = getattr(args, name)
-        words += [f"--{name}", str(value)] if value is not None else []
-    words += [word for assignment in args.set for word in ("--set", assignment)]
-    return words + ["--quick"] * args.quick + ["--resume"] * args.resume + ["--force"] * args.force
+def run_options(args: argparse.Namespace, out: Path) -> RunOptions:
+    """The run of one kernel."""
+    return RunOptions(args.suite, lab=args.machine, out=out, boots=args.boots, repeats=args.repeats or args.boots, workloads=args.workloads,
+                      policies=args.placements, seed=args.seed, set=args.set, quick=args.quick, resume=args.resume, force=args.force)
 
 
 def planned(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """The run of one kernel, and what its guest is told."""
-    words = runner.parser().parse_args(run_words(args, out))
-    request = on_machine(runner.request_of(words), host_nodes.of_lab(args.machine))
+    options = run_options(args, out)
+    request = on_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
     shares.of(request.suite, request.boots)
-    words.resume = False  # the guest is told so when there is something
-    return request, runner.lab_arguments(words, request)
+    return request, runner.in_guest(replace(options, resume=False), request).words()  # it is told to resume when there is something
 
 
 def measure(args: argparse.Namespace, sides: list[side.Side]) -> Request:

@@ -31,6 +31,7 @@ from . import run_all
 from .boots import shares
 from .host import host_nodes
 from .host.host_nodes import in_lab
+from .options import RunOptions
 from .progress import Narrator
 from .records import results
 from .repeats import precision
@@ -150,7 +151,12 @@ def split_policies(text: str) -> list[str]:
     return found
 
 
-def request_of(args: argparse.Namespace) -> Request:
+def read_options(words: list[str]) -> RunOptions:
+    """Reads the words of `experiment run`."""
+    return RunOptions.read(parser().parse_args(words))
+
+
+def request_of(args: RunOptions) -> Request:
     """What is asked for, on no machine yet."""
     if not args.suite:
         raise UsageError("which suite? 'list' shows them; --all runs every one")
@@ -185,7 +191,7 @@ def request_of(args: argparse.Namespace) -> Request:
                    args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
 
 
-def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
+def boots_of(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
     """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
     known before how many there will be. A functional machine uses several processors itself."""
     own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
@@ -197,16 +203,15 @@ def boots_of(args: argparse.Namespace, suite: suites.Suite) -> tuple[int, int]:
     return boots, jobs
 
 
-def add_tuned(args: argparse.Namespace, suite: suites.Suite) -> suites.Suite:
-    """The lab's machine is told the levels, not the file."""
+def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
     from ..tune import tuned
     most = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
-    args.policies = tuned.beside(suite.policies, args.tuned, lab_machine(args, suite) or host_nodes.machine_name(),
-                                 range(suite.seed, suite.seed + most))
-    return suites.choose(suite, None, args.policies)
+    found = tuned.beside(suite.policies, args.tuned, lab_machine(args, suite) or host_nodes.machine_name(),
+                         range(suite.seed, suite.seed + most))
+    return suites.choose(suite, None, found)
 
 
-def lab_machine(args: argparse.Namespace, suite: suites.Suite) -> str | None:
+def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
     """Of the lab, that it will run or runs on; none on a real machine."""
     return (args.lab or suite.machines[0]) if args.lab is not None else in_lab()
 
@@ -275,16 +280,12 @@ def shortened(names: list[str], most: int = 8) -> str:
         f"{', '.join(names[:2])} .. {names[-1]}, {len(names)} in all")
 
 
-def lab_arguments(args: argparse.Namespace, request: Request) -> list[str]:
-    """The same run, as the guest is to be told: the folder is prepared, so it goes on there."""
-    words = ["run", args.suite, "--engine", args.engine]
-    for name, value in (("--repeats", args.repeats), ("--seed", args.seed),
-                        ("--repeat-until-ci", args.repeat_until_ci), ("--max-repeats", args.max_repeats)):
-        words += [name, str(value)] if value is not None else []
-    for name, values in (("--workloads", args.workloads), ("--placements", args.policies)):
-        words += [name, ",".join(values)] if values else []
-    words += [word for assignment in args.set for word in ("--set", assignment)]
-    return words + ["--quick"] * args.quick + ["--no-calibrate"] * args.no_calibrate + ["--resume"] * args.resume
+def in_guest(args: RunOptions, request: Request) -> RunOptions:
+    """The same run, as the guest is to be told: by what its host has planned, with tuned levels and not their file."""
+    return RunOptions(args.suite, repeats=request.suite.repeats, seed=args.seed, repeat_until_ci=args.repeat_until_ci,
+                      max_repeats=args.max_repeats, workloads=args.workloads,
+                      policies=list(request.suite.policies) if args.policies or args.tuned else None, set=args.set, engine=args.engine,
+                      quick=args.quick, no_calibrate=args.no_calibrate, resume=args.resume)
 
 
 def command_mechanisms(args: argparse.Namespace) -> int:
@@ -297,9 +298,8 @@ def command_mechanisms(args: argparse.Namespace) -> int:
     return 0
 
 
-def command_run(args: argparse.Namespace) -> int:
-    if args.all:
-        return command_run_all(args)
+def run_suite(args: RunOptions) -> int:
+    """Runs one suite, on this machine or in the lab. Returns the exit status."""
     request = request_of(args)
     if args.lab is not None:
         from . import run_in_lab
@@ -307,9 +307,8 @@ def command_run(args: argparse.Namespace) -> int:
         request = planned(on_machine(request, host_nodes.of_lab(name)), name)
         if not args.functional:
             print("".join(decided(request.suite, name)), end="", flush=True)
-        args.repeats = request.suite.repeats
         guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
-        return run_in_lab.run(request, name, guest, lab_arguments(args, request), functional=args.functional)
+        return run_in_lab.run(request, name, guest, in_guest(args, request).words(), functional=args.functional)
     run_here(request)
     return 0
 
@@ -340,12 +339,15 @@ def decided(suite: suites.Suite, machine: str) -> list[str]:
 
 def command_run_and_tell(args: argparse.Namespace) -> int:
     """What was measured is told also where something was not."""
-    if args.all or not args.suite or in_lab():
-        return command_run(args)
+    if args.all:
+        return command_run_all(args)
+    given = RunOptions.read(args)
+    if not args.suite or in_lab():
+        return run_suite(given)
     out = args.out or Path("results") / suites.load(args.suite).name
     before = results.written(out)
     try:
-        return command_run(args)
+        return run_suite(given)
     finally:
         if results.written(out) != before:
             tell_results(out)
@@ -365,12 +367,11 @@ def tell_results(out: Path) -> None:
 def command_tune(args: argparse.Namespace) -> int:
     from ..tune import command as tune
     seed = tune.training_seed(suites.load(args.suite), args.seed)
-    asked = parser().parse_args(tune.words_of(args, seed))
+    asked = tune.options_of(args, seed)
     request = request_of(asked)
     machine = lab_machine(asked, request.suite)
     request = on_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
-    return tune.carry_out(args, request.suite, seed, machine or host_nodes.machine_name(),
-                          lambda words: command_run(parser().parse_args(words)))
+    return tune.carry_out(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
 
 
 def command_run_all(args: argparse.Namespace) -> int:

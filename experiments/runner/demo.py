@@ -12,16 +12,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from ..places import HERE
 from . import check_machine
 from .host import host_nodes
+from .options import RunOptions
 from .records import results
 
 SUITE = "policy-matrix"
 # n-mass as its paper has it, which gives locality up and moves no page, and with pages that follow their task.
-POLICIES = "none,maximum-local:pages=follow,n-mass:pages=follow,n-mass:pages=stay"
+POLICIES = ("none", "maximum-local:pages=follow", "n-mass:pages=follow", "n-mass:pages=stay")
 MACHINE = "demo-2s"
 OUT = Path("results") / "demo"
 MODULE = Path("/sys/module/numaplace")
@@ -68,15 +70,15 @@ def module() -> Iterator[None]:
         subprocess.run(["rmmod", "numaplace"])
 
 
-def run(words: list[str], experiment: Callable[[list[str]], int]) -> int:
+def run(quick: bool, experiment: Callable[[list[str]], int]) -> int:
     usable = [node for node in host_nodes.nodes() if node.usable]
-    words = ["run", SUITE, "--placements", POLICIES, "--out", str(OUT), "--force", *words]
+    options = RunOptions(SUITE, policies=POLICIES, out=OUT, force=True, quick=quick)
     if len(usable) >= 2:
         say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
         with module():
-            return experiment(words)
+            return experiment(options.words())
     say(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
-    return experiment([*words, "--lab", MACHINE])
+    return experiment(replace(options, lab=MACHINE).words())
 
 
 def show() -> None:
@@ -90,7 +92,7 @@ def show() -> None:
 def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
     """`experiment` carries out the words of a command."""
     begin = time.monotonic()
-    status = run(["--quick"] if quick else [], experiment)
+    status = run(quick, experiment)
     if results.reached(OUT):
         say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
         show()

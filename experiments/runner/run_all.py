@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import NotPutBackError, UsageError
@@ -24,6 +24,7 @@ from .host import host_nodes
 from .host.interrupts import stop_signals
 from .host.process import start
 from .host.tool import last_line
+from .options import RunOptions
 from .records import results
 from .suite import designs
 from .suite import suite as suites
@@ -43,8 +44,8 @@ class Run:
     def name(self) -> str:
         return f"{self.suite}" + (f" on {self.lab}" if self.lab else "")
 
-    def start(self, options: list[str]) -> None:
-        words = ["run", self.suite, "--out", str(self.out), *options, *(["--lab", self.lab] if self.lab else [])]
+    def start(self, options: RunOptions) -> None:
+        words = replace(options, suite=self.suite, out=self.out, lab=self.lab).words()
         self.out.mkdir(parents=True, exist_ok=True)
         self.begin = time.monotonic()
         self.log = open(self.out / LOG, "wb")
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> list[str]:
                         late, waiting = [one.name for one in waiting], []
                         break
                     running.append(waiting.pop(0))
-                    running[-1].start(options(args, budget))
+                    running[-1].start(replace(RunOptions.read(args), all=False, budget=budget))
                 time.sleep(POLL)
                 over = ended(running)
                 failed += [one.name for one in over if one.process.returncode]
@@ -117,19 +118,6 @@ def ended(running: list[Run]) -> list[Run]:
         running.remove(one)
         one.tell()
     return found
-
-
-def options(args: argparse.Namespace, budget: int | None = None) -> list[str]:
-    words = ["--engine", args.engine, "--max-repeats", str(args.max_repeats)]
-    for name in ("kernel", "repeats", "seed", "repeat_until_ci"):
-        value = getattr(args, name)
-        words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
-    for name in ("boots", "jobs"):
-        words += [f"--{name}", str(getattr(args, name))] if getattr(args, name) is not None else []
-    words += ["--placements", ",".join(args.policies)] if args.policies else []
-    words += ["--budget", f"{budget}s"] if budget is not None else []
-    return words + [f"--{name}" for name in ("quick", "no-calibrate", "resume", "force", "functional", "timed")
-                    if getattr(args, name.replace("-", "_"))]
 
 
 def chosen(args: argparse.Namespace, out: Path) -> list[Run]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import UsageError
+from ..runner.options import RunOptions
 from ..runner.suite.suite import Suite
 from ..units import duration
 from . import tuned
@@ -27,17 +29,13 @@ def training_seed(suite: Suite, given: int | None) -> int:
     return seed
 
 
-def words_of(args: argparse.Namespace, seed: int) -> list[str]:
-    """Of `experiment run`, without levels and folder."""
-    words = ["run", args.suite, "--repeats", "1", "--seed", str(seed), *["--quick"] * args.quick]
-    for name in ("lab", "kernel", "workloads"):
-        value = getattr(args, name)
-        words += [f"--{name}", *([",".join(value) if isinstance(value, list) else value] if value else [])] if value is not None else []
-    return words
+def options_of(args: argparse.Namespace, seed: int) -> RunOptions:
+    """The options of each round's run, without its levels and folder."""
+    return RunOptions(args.suite, repeats=1, seed=seed, quick=args.quick, lab=args.lab, kernel=args.kernel, workloads=args.workloads)
 
 
-def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[list[str]], int]) -> int:
-    """`suite` is that of the training input, on its machine; `run` carries out the words of `experiment run`."""
+def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[RunOptions], int]) -> int:
+    """`suite` is that of the training input, on its machine; `run` makes a run."""
     check_package()
     names = list(dict.fromkeys(args.policies))
     for name in names:
@@ -45,11 +43,11 @@ def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, r
     if args.trials < 2:
         raise UsageError(f"--trials {args.trials}: at least 2, as the first is that of the defaults")
     out = args.out or Path("results") / f"tune-{suite.name}"
-    words = words_of(args, seed)
+    options = options_of(args, seed)
 
     def measure(folder: Path, levels: list[str], begun: bool) -> None:
         print(f"{folder.name}: {len(levels) - 1} candidates and {BASELINE}, {len(suite.workloads)} workloads", flush=True)
-        run([*words, "--placements", ",".join(levels), "--out", str(folder), *["--resume"] * begun])
+        run(replace(options, policies=levels, out=folder, resume=begun))
 
     searches = [Search(name, seed) for name in names]
     head = {"machine": machine, "suite": suite.name, "seed": seed}

@@ -26,6 +26,7 @@ from ..analysis.runs.results import higher_is_better, read
 from ..lab.command import build_words
 from ..places import HERE
 from ..runner.host import host_nodes
+from ..runner.options import RunOptions
 from ..units import seconds
 from . import trial_suite, verdict
 from .check_programs import MACHINES, SEED, Program, drawn
@@ -94,9 +95,8 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
     if half == "worth":
         return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--force",
                 "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
-    longer = [HERE.programs / "numaplace-experiment", "run", at / "worth" / "worth.toml", "--out", at / "truth" / "run", "--seed",
-              TRUTH_SEED, "--repeats", REPEATS, "--resume"]
-    return build_words(program.machine, longer, seconds=room)
+    longer = RunOptions(str(at / "worth" / "worth.toml"), out=at / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
+    return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.words()], seconds=room)
 
 
 def measure(out: Path, program: Program, until: float) -> None:

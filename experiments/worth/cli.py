@@ -22,6 +22,7 @@ from ..runner import cli as runner
 from ..runner import run, run_in_lab
 from ..runner.host import host_nodes
 from ..runner.host.process import start
+from ..runner.options import RunOptions
 from ..runner.records import manifest, results
 from ..runner.suite import estimate
 from ..units import seconds
@@ -67,12 +68,11 @@ def measure(args: argparse.Namespace) -> str:
     found = target.of(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
-    words = ["run", str(suite), "--out", str(args.out / "run"), *["--resume"] * args.resume,
-             *([] if args.measure else ["--budget", args.budget])]
+    options = RunOptions(str(suite), out=args.out / "run", resume=args.resume, budget=None if args.measure else budget(args.budget))
     rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-            request = replace(runner.request_of(runner.parser().parse_args(words)), rule=rule.next_block)
+            request = replace(runner.request_of(options), rule=rule.next_block)
             runner.run_here(request, partial(target.check_length, levels))
     except target.TooShortError:
         (args.out / "run" / results.NAME).unlink(missing_ok=True)

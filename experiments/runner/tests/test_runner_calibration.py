@@ -17,7 +17,7 @@ from experiments.calibrate import in_lab
 from experiments.errors import CannotError, ExperimentError, UsageError
 from experiments.runner import check_machine
 from experiments.runner import run as runs
-from experiments.runner.cli import main, parser, request_of
+from experiments.runner.cli import main, read_options, request_of
 from experiments.runner.host import calibration, host_nodes
 from experiments.runner.host.tool import DERIVED, Numaplace
 from experiments.runner.host.topology import Cpu
@@ -160,7 +160,7 @@ def test_the_suite_and_the_command_line_switch_it_off(fake: Fake) -> None:
     assert suites.parse(text).calibrate and not suites.parse("calibrate = false\n" + text).calibrate
     with pytest.raises(UsageError, match="'calibrate' is neither true nor false"):
         suites.parse("calibrate = 1\n" + text)
-    args = parser().parse_args(["run", "policy-matrix", "--no-calibrate"])
+    args = read_options(["run", "policy-matrix", "--no-calibrate"])
     assert not request_of(args).suite.calibrate
 
 

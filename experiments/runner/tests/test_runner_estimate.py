@@ -18,6 +18,7 @@ from experiments.runner import run as runs
 from experiments.runner import run_all
 from experiments.runner.cli import main, parser
 from experiments.runner.host import host_nodes
+from experiments.runner.options import RunOptions
 from experiments.runner.records import manifest, results
 from experiments.runner.run import Request, Runner
 from experiments.runner.suite import designs, estimate, schedule
@@ -142,8 +143,8 @@ class Pretended:
         self.name, self.lab, self.words, self.process = name, None, words, self
         self.returncode = 0
 
-    def start(self, options: list[str]) -> None:
-        self.words.append(f"{self.name} {options[options.index('--budget') + 1]}" if "--budget" in options else self.name)
+    def start(self, options: RunOptions) -> None:
+        self.words.append(f"{self.name} {options.budget}s")
 
     def poll(self) -> int:
         return 0

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The options of a run and their words are the same."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.runner import cli
+from experiments.runner.options import RunOptions
+
+ALL = RunOptions("contention", out=Path("a b"), lab="demo-2s", functional=True, kernel="6.1", repeats=3, seed=7, repeat_until_ci=2.5,
+                 max_repeats=9, workloads=["contention-0L2R", "*-1R"], policies=["none", "n-mass:pages=stay,penalty=1.3"], tuned=Path("t.toml"),
+                 set=["triad.size=4 L3", "triad.seconds=0.5"], engine="syscall", quick=True, boots=3, jobs=2, share=[1, 3], budget=1500.0,
+                 no_calibrate=True, resume=True, force=True)
+
+
+@pytest.mark.parametrize("options", [RunOptions("sort"), RunOptions(all=True, lab="", out=Path("o"), timed=True), ALL])
+def test_words_are_read_as_the_same_options(options: RunOptions) -> None:
+    read = cli.read_options(options.words())
+    assert read.words() == options.words()
+    assert all(getattr(read, name) == value for name, value in vars(options).items() if value not in (None, ()))
+
+
+def test_defaults_have_no_words() -> None:
+    assert cli.read_options(["run", "sort"]).words() == ["run", "sort"]
