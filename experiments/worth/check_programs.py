@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MACHINES = ("demo-2s", "opteron-sixcore-4s", "cxl-3n")
+MACHINES = ("demo-2s", "xeon-e5620-2s", "cxl-3n")
 SEED, DRAWN = 2, 40
 SECONDS = "0.2"  # of the lab's time; of a shorter one most runs of a policy come too late
 RATE = r'"per_second":([0-9.e+]+)'
