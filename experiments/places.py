@@ -46,7 +46,7 @@ def of_prefix(code: Path, prefix: Path) -> Places:
     return Places(code, prefix / "bin", own / "plugin.so", own / "libmodel.so", sources, modules, True)
 
 
-def of(code: Path) -> Places:
+def find_places(code: Path) -> Places:
     """The places that belong to the package experiments in this folder."""
     if code.parts[-3:] == ("lib", "numaplace", "python"):
         return of_prefix(code, code.parents[2])
@@ -57,4 +57,4 @@ def of(code: Path) -> Places:
     return make(code, program.parents[1])
 
 
-HERE = of(Path(__file__).resolve().parents[1])
+HERE = find_places(Path(__file__).resolve().parents[1])

@@ -14,13 +14,13 @@ PRECISE = 0.01
 BOOTS_APART = 0.003
 
 
-def of(measured: list[dict], what: str) -> list[dict]:
+def select_rows(measured: list[dict], what: str) -> list[dict]:
     return [line for line in measured if line["measure"] == "timers" and line["what"] == what]
 
 
 def ticks_off(measured: list[dict]) -> float:
     """Share of the ticks of all busy CPUs that is missing or too much."""
-    lines = of(measured, "ticks")
+    lines = select_rows(measured, "ticks")
     expected = sum(line["real"] for line in lines) * simulated.JIFFIES_PER_S
     return abs(sum(line["count"] for line in lines) / expected - 1)
 
@@ -43,9 +43,9 @@ def clock() -> Outcome:
         for load in HOST_LOADS:
             measured = boot(series, load)
             data.append({"kernel": series, "load": load, "measured": measured})
-            late = {what: max(line["mean"] for line in of(measured, what)) for what in ("sleep", "timerfd")}
-            most = max(line["most"] for what in late for line in of(measured, what))
-            used = max((line["used"] / line["real"] - 1 for line in of(measured, "busy")), key=abs)
+            late = {what: max(line["mean"] for line in select_rows(measured, what)) for what in ("sleep", "timerfd")}
+            most = max(line["most"] for what in late for line in select_rows(measured, what))
+            used = max((line["used"] / line["real"] - 1 for line in select_rows(measured, "busy")), key=abs)
             off = ticks_off(measured)
             out.say(f"{series:9}{load:9}{late['sleep']:19.2f}{late['timerfd']:9.2f}{most:15.1f}{used:+16.2%}{off:12.2%}")
             for name, value in (("late", max(late.values())), ("used", abs(used)), ("ticks", off)):

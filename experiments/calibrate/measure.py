@@ -24,7 +24,7 @@ class Value:
     n: int
 
     @classmethod
-    def of(cls, samples: list[float]) -> "Value":
+    def from_samples(cls, samples: list[float]) -> "Value":
         n = len(samples)
         half = T[min(n - 1, len(T) - 1)] * stdev(samples) / n ** 0.5 if n > 1 else float("nan")
         return cls(mean(samples), half, n)
@@ -51,7 +51,7 @@ def chase_ns(cpu: int, node: int, effort: Effort) -> Value:
     if done.returncode:
         raise Failed(f"the chase on CPU {cpu} in the memory of node {node}: {done.stderr.strip()}")
     results = [json.loads(line) for line in done.stdout.splitlines()[2:]]
-    return Value.of([result["ns_per_operation"] for result in results])
+    return Value.from_samples([result["ns_per_operation"] for result in results])
 
 
 def latencies(nodes: list[Node], effort: Effort) -> Iterator[tuple[Node, Node, Value]]:
@@ -83,7 +83,7 @@ class Triads:
         for _ in range(self.effort.repeats):
             each = self.team.measure({"size": self.size, "threads": threads, "warm": self.effort.seconds})
             samples.append([sum(each[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)])
-        return [Value.of(list(group)) for group in zip(*samples, strict=True)]
+        return [Value.from_samples(list(group)) for group in zip(*samples, strict=True)]
 
     def leave(self):
         self.team.leave()

@@ -49,7 +49,7 @@ class Team:
         self.plan = plan
         self.members: dict[tuple, Member] = {}
 
-    def of(self, cell: dict) -> list[Member]:
+    def list_members(self, cell: dict) -> list[Member]:
         """Of threads that are twins each has a member of its own."""
         found = []
         for index, (cpu, memory) in enumerate(cell["threads"]):
@@ -60,7 +60,7 @@ class Team:
         return found
 
     def measure(self, cell: dict) -> list[float]:
-        members = self.of(cell)
+        members = self.list_members(cell)
         for member in members:
             member.wait_until_ready()
         start = time.monotonic() + LEAD
@@ -81,7 +81,7 @@ def main():
     plan = json.loads(sys.argv[1])
     team = Team(plan)
     for cell in plan["cells"] if plan["keep"] else []:
-        team.of(cell)  # side by side, all fill their arrays
+        team.list_members(cell)  # side by side, all fill their arrays
     for cell in plan["cells"]:
         print(json.dumps({"threads": cell["threads"], "mb_per_s": team.measure(cell)}), flush=True)
         if not plan["keep"]:

@@ -61,7 +61,7 @@ def _clean(folder: Path) -> list[dict[str, Any]]:
 
 
 def _value(samples: list[float]) -> tuple[float | None, float | None, int]:
-    value = Value.of(samples)
+    value = Value.from_samples(samples)
     return rounded(value.mean), rounded(value.half), value.n
 
 

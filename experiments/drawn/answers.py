@@ -112,7 +112,7 @@ class Judged:
 
 def judge(first: Results, second: Results, smallest: float = 0.01, exclude: float = 0.05) -> Judged:
     with tempfile.TemporaryDirectory() as folder:
-        found = judge_verdict.of(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
+        found = judge_verdict.compare_kernels(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
                                  [draw.METRIC], smallest, exclude)
     words = {row["workload"]: row["verdict"] for row in found.rows}
     return Judged([w for w, word in words.items() if word == judge_verdict.SLOWER],

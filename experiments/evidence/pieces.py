@@ -99,7 +99,7 @@ class Piece:
         state, observations = self.state(record), len(schedule.make(self.request.suite))
         if state in (OLD, DONE, FAILED) and record["status"] in (0, 1):
             return record["seconds"], "as before"
-        found = estimate.of(self.request.suite, self.machine)
+        found = estimate.estimate_run(self.request.suite, self.machine)
         stated = STATED.search(self.request.suite.takes)
         assumed = max(BOOT * self.request.boots + OBSERVATION * observations, 60.0 * int(stated[1] or 60) if stated else 0)
         whole, source = (found.seconds, found.source) if found.seconds else (assumed, "assumed")

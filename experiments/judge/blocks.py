@@ -24,7 +24,7 @@ def order(boots: int) -> list[tuple[int, int]]:
 
 def run(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
     """Makes what is left. `arguments`: of the guest's runner, for each side."""
-    parts = shares.of(request.suite, request.boots)
+    parts = shares.share_out(request.suite, request.boots)
     for side in sides:
         forget_unfinished(side, parts)
     for block, number in order(request.boots):

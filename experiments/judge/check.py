@@ -80,7 +80,7 @@ class Boot:
             with redirect_stdout(sys.stderr):
                 run_in_lab.run(request, args.machine, guest, arguments, functional=False)
         except ExperimentError:
-            if shares.of(request.suite, 1)[0].left(results.read(out)):
+            if shares.share_out(request.suite, 1)[0].left(results.read(out)):
                 raise
         kept.write({"piece": self.name, "inputs": self.digest, "seconds": round(time.monotonic() - begin)})
 
@@ -110,7 +110,7 @@ def judged(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
             out.mkdir()
             results.rewrite(out, [record | {"repeat": k, "boot_id": f"block-{k}"} for k, block in enumerate(found) for record in block])
         defaults = cli.parser().parse_args([])
-        return verdict.of(*sides, suites.load(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
+        return verdict.compare_kernels(*sides, suites.load(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
 
 
 def judgement(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:

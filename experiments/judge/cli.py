@@ -66,7 +66,7 @@ def planned(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """The run of one kernel, and what its guest is told."""
     options = run_options(args, out)
     request = on_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
-    shares.of(request.suite, request.boots)
+    shares.share_out(request.suite, request.boots)
     return request, runner.in_guest(replace(options, resume=False), request).words()  # it is told to resume when there is something
 
 
@@ -110,7 +110,7 @@ def carry_out(argv: list[str]) -> int:
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
     try:
-        found = verdict.of(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100, args.exclude / 100)
+        found = verdict.compare_kernels(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100, args.exclude / 100)
     except ResultsError as error:
         raise ExperimentError(str(error)) from None
     facts = head(request, args.machine, sides)

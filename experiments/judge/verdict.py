@@ -56,8 +56,8 @@ class Verdict:
                 "rows": self.rows}
 
 
-def of(a: Path, b: Path, responses: Sequence[str], smallest: float, exclude: float) -> Verdict:
-    """`smallest`: the share of a mean that matters, as 0.01; `exclude`: the slow-down that is to be excluded, as 0.05."""
+def compare_kernels(a: Path, b: Path, responses: Sequence[str], smallest: float, exclude: float) -> Verdict:
+    """Compares the runs of kernels A and B. smallest: the share of a mean that matters, as 0.01; exclude: the slow-down that is to be excluded, as 0.05."""
     found = compare(a, b, in_blocks=True, smallest=smallest, metrics=responses)
     pair, = found["pairs"]
     marked = [note for note in pair["notes"] if note.endswith("not counted")]

@@ -196,7 +196,7 @@ def largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
         return
     share, need, node, name = max(
         ((need / (nodes[k].total_kib << 10), need / GIB, nodes[k], workload.name)
-         for workload in suite.workloads for k, need in footprint.of(workload, suite).items()), key=itemgetter(0))
+         for workload in suite.workloads for k, need in footprint.count_bytes(workload, suite).items()), key=itemgetter(0))
     if share > FREE_SHARE:
         yield Finding("doubt", f"suite {suite.name}: {name} needs {need:.1f} GiB of node {node.id}, which has "
                       f"{node.total_kib * 1024 / GIB:.1f}", "such observations will be marked; leave them out "

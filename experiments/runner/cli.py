@@ -260,7 +260,7 @@ def time_of(suite: suites.Suite, lab: str | None) -> dict[str, object]:
         request = on_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
     except ExperimentError as error:
         return {"observations": 0, "seconds": None, "by": str(error)}
-    found = estimate.of(request.suite, lab)
+    found = estimate.estimate_run(request.suite, lab)
     return {"observations": found.observations, "seconds": found.seconds, "by": found.source}
 
 

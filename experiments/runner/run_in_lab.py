@@ -62,7 +62,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
         raise CannotError(f"{HERE.programs / 'numaplace'} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
-    parts = shares.of(request.suite, request.boots)[:boots]
+    parts = shares.share_out(request.suite, request.boots)[:boots]
     check_shared(request.out)
     def to_boot(command: list[Any], options: list[Any]) -> list[str]:
         return build_words(machine, command, [*guest.kernel, *options], functional=functional)

@@ -125,7 +125,7 @@ def rates(run: Path) -> dict[str, float]:
 
 def row(out: Path, program: Program) -> Row:
     at = folder(out, program)
-    found, true = verdict.of(at / "worth" / "run"), rates(at / "truth" / "run")
+    found, true = verdict.read_verdict(at / "worth" / "run"), rates(at / "truth" / "run")
     named = found.best.policy if found.best else "none"
     best = max(true, key=lambda policy: true[policy])
     loss, matters = 1 - true[named] / true[best], min(true.values()) < (1 - LEAST) * true[best]

@@ -65,7 +65,7 @@ def measure(args: argparse.Namespace) -> str:
     if not host_nodes.remote_memory(nodes):
         lab = "run the program itself in the lab: --lab 2x2 -- CMD" if target.runs(args) else "give --lab 2x2, or another machine of the lab"
         raise CannotError(f"this machine has one node with memory, so that no placement differs: {lab}")
-    found = target.of(args, nodes)
+    found = target.find_target(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
     suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
     options = RunOptions(str(suite), out=args.out / "run", resume=args.resume, budget=None if args.measure else budget(args.budget))
@@ -129,7 +129,7 @@ def tell(args: argparse.Namespace, ended: str) -> None:
         from . import verdict
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
-    found = replace(verdict.of(args.out / "run"), ended=ended)
+    found = replace(verdict.read_verdict(args.out / "run"), ended=ended)
     print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.table(found)}\n{found.sentence()}")
 
 

@@ -72,7 +72,7 @@ def undecided(folder: Path) -> list[str]:
     """What further blocks are to have, the program as it is among them; nothing where they would decide nothing."""
     from . import verdict  # which imports scipy: not inside the lab, where it takes long
     try:
-        found = verdict.of(folder).undecided
+        found = verdict.read_verdict(folder).undecided
     except ExperimentError:  # no option can be judged: the answer says why
         return []
     return [verdict.BASELINE, *(one.policy for one in found)] if found else []

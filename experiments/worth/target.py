@@ -29,7 +29,8 @@ class Target:
     levels: list[str]     # placements, without others asked for
 
 
-def of(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+def find_target(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+    """Finds what is to be measured, by the words: processes that run, a command or a workload's file. UsageError: none."""
     if runs(args):
         return _running(args, nodes)
     if not args.words:

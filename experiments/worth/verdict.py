@@ -87,7 +87,8 @@ class Verdict:
                              "on_every_machine": not self.elsewhere(found)} for found in self.options]}
 
 
-def of(folder: Path) -> Verdict:
+def read_verdict(folder: Path) -> Verdict:
+    """Reads the run in a folder and decides on each option. An option whose runs do not count has a reason."""
     results = read(folder)
     unknown = not_known(results)
     found = {policy: one for (_, policy), one in decide(results).items() if policy not in unknown and one.blocks > 1}

@@ -27,14 +27,14 @@ def longer() -> list[dict]:
     return lab_run.measure(MACHINE, "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
 
 
-def of(measured: list[dict], what: str) -> list[dict]:
+def select_rows(measured: list[dict], what: str) -> list[dict]:
     found = [line for line in measured if line["measure"] == what]
     assert found, f"nothing was measured of '{what}'"
     return found
 
 
 def test_a_pointer_chase_reads_the_machine_files_latency(measured):
-    for line in of(measured, "latency"):
+    for line in select_rows(measured, "latency"):
         expected = lab_run.latency_ns(MACHINE, line["node"], line["memory"])
         assert line["ns"] == pytest.approx(expected, rel=0.05), line
 
@@ -42,7 +42,7 @@ def test_a_pointer_chase_reads_the_machine_files_latency(measured):
 def test_running_triads_get_what_the_model_grants(measured):
     _, model = load(MACHINE)
     rounds: dict[tuple, list[list[float]]] = {}
-    for line in of(measured, "contention"):
+    for line in select_rows(measured, "contention"):
         rounds.setdefault(tuple(map(tuple, line["threads"])), []).append(line["mb_per_s"])
     for threads, mb_per_s in rounds.items():
         local = sum(cpu < 2 for cpu, _ in threads)
@@ -55,14 +55,14 @@ def test_running_triads_get_what_the_model_grants(measured):
 
 
 def test_sleeping_takes_its_time(measured):
-    for line in of(measured, "sleep"):
+    for line in select_rows(measured, "sleep"):
         # A process starts and ends meanwhile, which waits for the host's files: a device's time is the host's.
         assert line["asked"] <= min(line["took"]), line
         assert median(line["took"]) < line["asked"] + 0.05, line
 
 
 def timers(measured: list[dict], what: str) -> list[dict]:
-    return [line for line in of(measured, "timers") if line["what"] == what]
+    return [line for line in select_rows(measured, "timers") if line["what"] == what]
 
 
 @pytest.mark.parametrize("what", ["sleep", "timerfd"])
@@ -89,14 +89,14 @@ def test_a_busy_cpu_has_all_its_ticks(measured):
 
 
 def test_an_answer_takes_as_long_each_time(measured):
-    for line in of(measured, "answers"):
+    for line in select_rows(measured, "answers"):
         # Of clocks that run away while CPUs spin: 17 to 25 us, and twice as much. What an answer takes has two values: the
         # other CPU has halted, and is woken, or it has not yet.
         assert line["p50"] < 12 and line["p90"] < 15, line
 
 
 def test_counters_tell_local_from_remote(measured):
-    for line in of(measured, "counters"):
+    for line in select_rows(measured, "counters"):
         delta = line["delta"]
         near, far = "local_dram", "remote_dram"
         if line["node"] != line["memory"]:
@@ -110,7 +110,7 @@ def test_counters_tell_local_from_remote(measured):
 
 
 def test_each_round_of_a_repeated_instruction_is_one(measured):
-    (line,) = of(measured, "rounds")
+    (line,) = select_rows(measured, "rounds")
     # The start and the end of the program and of taskset come on top, and two or three ticks.
     assert line["made"] <= line["instructions"] < 1.25 * line["made"], line
     mhz, per_cycle = machine.find(MACHINE).core_speed
@@ -119,12 +119,12 @@ def test_each_round_of_a_repeated_instruction_is_one(measured):
 
 
 def test_every_reading_of_the_counters_is_of_one_moment(measured):
-    (line,) = of(measured, "torn")
+    (line,) = select_rows(measured, "torn")
     assert line["changed"] and not line["bad"], line
 
 
 def test_the_tool_tells_a_tasks_local_from_its_remote_memory(measured):
-    for line in of(measured, "tool-counters"):
+    for line in select_rows(measured, "tool-counters"):
         task = {key: column["value"] for key, column in line["task"].items() if isinstance(column, dict)}
         assert line["task"]["local_dram"]["source"] == "lab", line
         near, far = ("local_dram", "remote_dram") if line["node"] == line["memory"] else ("remote_dram", "local_dram")
@@ -136,7 +136,7 @@ def test_the_tool_tells_a_tasks_local_from_its_remote_memory(measured):
 @LONGER
 def test_both_ways_to_measure_find_the_penalty_of_a_chase(longer):
     remote = lab_run.latency_ns(MACHINE, 0, 1) / lab_run.latency_ns(MACHINE, 0, 0)
-    (runs,), (flip,) = of(longer, "penalty-runs"), of(longer, "penalty-flip")
+    (runs,), (flip,) = select_rows(longer, "penalty-runs"), select_rows(longer, "penalty-flip")
     assert runs["source"] == "two-runs" and flip["source"] == "flip"
     # A run also sets its memory up, by stores that overlap; a flip sees the chase alone.
     assert 1.15 < runs["penalty"] < remote * 1.05, runs
@@ -150,14 +150,14 @@ def test_both_ways_to_measure_find_the_penalty_of_a_chase(longer):
 
 @LONGER
 def test_what_was_not_measured_to_its_end_changes_no_file(longer):
-    (line,) = of(longer, "penalty-not-saved")
+    (line,) = select_rows(longer, "penalty-not-saved")
     assert line["status"] == 1 and '"false" ended with status 1' in line["error"], line
     assert "two-runs" in line["measured"] and line["same"] and not line["left"], line
 
 
 @LONGER
 def test_a_flip_that_is_stopped_leaves_the_task_its_cpus(longer):
-    interrupted, killed = of(longer, "penalty-killed")
+    interrupted, killed = select_rows(longer, "penalty-killed")
     assert interrupted["same"] and killed["same"], "nothing was saved"
     assert interrupted["status"] == 1 and interrupted["left"] == [2] == interrupted["restored"]
     assert killed["status"] == -9 and killed["left"] != [2] and killed["restored"] == [2]
@@ -165,7 +165,7 @@ def test_a_flip_that_is_stopped_leaves_the_task_its_cpus(longer):
 
 @LONGER
 def test_ps_knows_what_was_measured(longer):
-    (line,) = of(longer, "penalty-ps")
+    (line,) = select_rows(longer, "penalty-ps")
     task = line["task"]
     assert task["penalty"]["source"] == "two-runs" and task["penalty"]["value"] > 1.15
     assert task["ipc"]["source"] == task["mpki"]["source"] == "counters" and task["mpki"]["value"] > 50
@@ -174,7 +174,7 @@ def test_ps_knows_what_was_measured(longer):
 
 @LONGER
 def test_the_daemon_counts_what_it_plans_for(longer):
-    (line,) = of(longer, "tool-daemon")
+    (line,) = select_rows(longer, "tool-daemon")
     away, home = line["seen"]
     assert (away["sampled_tasks"], away["placed_tasks"], home["placed_tasks"]) == (1, 0, 1), line
     assert home["sampled_tasks"] == 0, "what was counted away from its memory does not hold at home"
@@ -186,7 +186,7 @@ def test_the_daemon_counts_what_it_plans_for(longer):
 
 @LONGER
 def test_a_plan_that_makes_tasks_slower_is_taken_back(longer):
-    wrong, right, phases = of(longer, "verify")
+    wrong, right, phases = select_rows(longer, "verify")
     assert (wrong["status"], wrong["undone"], wrong["verified"]["taken_back"]) == (1, True, True), wrong
     assert wrong["verified"]["speed"] < 0.8 and wrong["pages"]["0"] == 0, wrong
     for line in (right, phases):
@@ -197,7 +197,7 @@ def test_a_plan_that_makes_tasks_slower_is_taken_back(longer):
 
 @LONGER
 def test_a_daemons_move_on_trial_is_taken_back_and_not_repeated(longer):
-    (line,) = of(longer, "trial")
+    (line,) = select_rows(longer, "trial")
     assert line["seen"] == [True, True], line
     assert dict(line["trials"]) == {"kept": "0", "taken_back": "1"}, line
     assert line["log"].count("taken back: 1 tasks run at 0.") == 1 and line["pages"]["0"] == 0, line
@@ -205,14 +205,14 @@ def test_a_daemons_move_on_trial_is_taken_back_and_not_repeated(longer):
 
 @LONGER
 def test_a_plan_predicts_what_tasks_get_now(longer):
-    lines = of(longer, "present")
+    lines = select_rows(longer, "present")
     assert {line["kind"] for line in lines} == {"stream", "chase"}
     for line in lines:
         assert abs(present.errors(line)[0]) < present.ALLOWED, line
 
 
 def test_the_module_can_leave_and_come_back_at_any_time(measured):
-    (line,) = of(measured, "unload")
+    (line,) = select_rows(measured, "unload")
     assert line["loaded"] and not line["left"], line
     assert line["went_on"] >= 0.1, line
     assert line["cpus"] == machine.find(MACHINE).cpus and line["counts_on"], line

@@ -39,7 +39,7 @@ def test_the_search_comes_back_to_the_numbers_that_made_a_table():
 
 
 def test_an_interval_is_students():
-    value = Value.of([10.0, 12.0, 14.0])
+    value = Value.from_samples([10.0, 12.0, 14.0])
     assert value.mean == 12 and value.half == pytest.approx(4.30 * 2 / 3 ** 0.5) and value.n == 3
 
 

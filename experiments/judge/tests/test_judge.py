@@ -47,7 +47,7 @@ def write(folder: Path, seed: int, factors: dict[str, float], without: str = "")
 
 
 def judged(tmp_path: Path, factors: dict[str, float], smallest: float = 0.01, without: str = "", exclude: float = 0.05) -> verdict.Verdict:
-    return verdict.of(write(tmp_path / "a", 1, {}), write(tmp_path / "b", 2, factors, without), RESPONSES, smallest, exclude)
+    return verdict.compare_kernels(write(tmp_path / "a", 1, {}), write(tmp_path / "b", 2, factors, without), RESPONSES, smallest, exclude)
 
 
 def words(found: verdict.Verdict) -> dict[tuple[str, str], str]:
@@ -141,9 +141,9 @@ def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [{"workload": w, "policy": "none", "repeat": repeat, "metrics": [], "marks": []}
                                for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
     one = side.Side("a", "6.12", "", tmp_path, None)
-    blocks.forget_unfinished(one, shares.of(request.suite, 3))
+    blocks.forget_unfinished(one, shares.share_out(request.suite, 3))
     assert [(r["repeat"], r["workload"]) for r in results.read(tmp_path)] == [(0, "fault"), (0, "fork")]
-    blocks.forget_unfinished(one, shares.of(request.suite, 3))
+    blocks.forget_unfinished(one, shares.share_out(request.suite, 3))
     assert results.count(tmp_path) == 2
 
 

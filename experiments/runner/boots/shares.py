@@ -41,8 +41,8 @@ class Share:
         return workload in self.workloads and self.begin <= repeat < self.end
 
 
-def of(suite: Suite, boots: int) -> list[Share]:
-    """They differ by one repeat, or by one workload, at most."""
+def share_out(suite: Suite, boots: int) -> list[Share]:
+    """Divides the repeats of a suite among boots, whose shares differ by one repeat or one workload at most. UsageError: too many boots."""
     names = [workload.name for workload in suite.workloads]
     if not fits(suite, boots):
         raise UsageError(f"--boots {boots}: this run has {suite.repeats} repeats of {len(names)} workloads, and each boot makes one of "
@@ -55,7 +55,7 @@ def of(suite: Suite, boots: int) -> list[Share]:
 
 def in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:
     """All observations as the boots make them one after the other, warm-ups as of one boot."""
-    return list({trial.key: trial for share in of(suite, boots) for trial in share.trials()}.values())
+    return list({trial.key: trial for share in share_out(suite, boots) for trial in share.trials()}.values())
 
 
 def fits(suite: Suite, boots: int) -> bool:

@@ -25,8 +25,8 @@ STRUCTURES = 3  # lists or sorted sets; there are as many keys as all of them ha
 STORING = {"set", "lpush", "rpush", "hset"}
 
 
-def of(workload: Workload, suite: Suite) -> Counter[int]:
-    """Bytes by node, as positions."""
+def count_bytes(workload: Workload, suite: Suite) -> Counter[int]:
+    """Counts the bytes that a workload fills, by the position of the node."""
     options = suite.parameters[workload.kind] | workload.options
     need: Counter[int] = Counter()
     for nodes, size in SHARES[workload.kind](workload, options):

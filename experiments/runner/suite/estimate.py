@@ -52,8 +52,8 @@ def budget(text: str) -> float:
     return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+)(h|min|s)", text))
 
 
-def of(suite: Suite, lab: str | None) -> Estimate:
-    """Of a suite whose workloads are made."""
+def estimate_run(suite: Suite, lab: str | None) -> Estimate:
+    """Estimates the observations and seconds of a suite whose workloads are made, on a machine of the lab or, None, on this one."""
     observations = len(schedule.make(suite))
     each = kept(suite, lab)
     if each is not None:
@@ -72,19 +72,19 @@ def computed(workload: Workload, suite: Suite) -> float | None:
     options = suite.parameters[workload.kind] | workload.options
     if workload.kind not in TIMED or options.get("operation") in WORK:
         return None
-    fill = sum(footprint.of(workload, suite).values()) / FILL
+    fill = sum(footprint.count_bytes(workload, suite).values()) / FILL
     return PROCESS + LEAD + options.get("warm", 0.0) + options["seconds"] + suite.sample + fill + (0 if schedule.is_static(suite) else WORK_SECONDS)
 
 
 def within(suite: Suite, seconds: float, lab: str | None) -> Suite:
     """With as many repeats as the time is enough for; with its own where that is not known and a clock will stop it."""
-    found = of(suite, lab)
+    found = estimate_run(suite, lab)
     if found.seconds is None:
         return suite
     if found.seconds <= seconds:
         return suite
-    one = of(replace(suite, repeats=1), lab).seconds
-    block = of(replace(suite, repeats=2), lab).seconds - one
+    one = estimate_run(replace(suite, repeats=1), lab).seconds
+    block = estimate_run(replace(suite, repeats=2), lab).seconds - one
     repeats = 1 + math.floor((seconds - one) / block)
     if repeats < 1:
         raise UsageError(f"--budget: one repeat of suite {suite.name} takes {duration(one)} ({found.source}): "

@@ -145,14 +145,14 @@ def test_a_guest_that_made_nothing_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repeats, boots, ends", [(10, 1, [10]), (10, 4, [2, 5, 7, 10]), (3, 3, [1, 2, 3])])
 def test_repeats_are_shared_out(small: Path, repeats: int, boots: int, ends: list[int]) -> None:
-    parts = shares.of(replace(suites.load("arena"), repeats=repeats), boots)
+    parts = shares.share_out(replace(suites.load("arena"), repeats=repeats), boots)
     assert [part.end for part in parts] == ends and [part.begin for part in parts] == [0, *ends[:-1]]
     assert {len(part.workloads) for part in parts} == {8}
 
 
 def test_more_boots_than_repeats_share_the_workloads_of_one() -> None:
     suite = replace(suites.load("arena"), repeats=3)
-    parts = shares.of(suite, 6)
+    parts = shares.share_out(suite, 6)
     assert [(part.begin, part.end, len(part.workloads)) for part in parts] == [(k, k + 1, 4) for k in (0, 0, 1, 1, 2, 2)]
     made = [trial.key for trial in shares.in_turn(suite, 6)]
     assert sorted(made) == sorted(trial.key for trial in schedule.make(suite)), "all, and none twice"

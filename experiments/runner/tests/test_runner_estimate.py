@@ -51,7 +51,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 def test_a_computed_time_is_that_of_all_observations_and_of_what_they_measure() -> None:
     suite = made("cachetest", "opteron-sixcore-4s")
-    found = estimate.of(suite, None)
+    found = estimate.estimate_run(suite, None)
     assert found.source == "computed" and found.observations == len(schedule.make(suite)) == 10 * len(suite.workloads)
     measuring = 5.5 * found.observations
     assert measuring < found.seconds < 1.3 * measuring
@@ -59,19 +59,19 @@ def test_a_computed_time_is_that_of_all_observations_and_of_what_they_measure() 
 
 def test_what_works_until_it_is_done_is_known_after_a_run() -> None:
     suite = made("sort", "xeon-e5-2620v4-2s")
-    found = estimate.of(suite, None)
+    found = estimate.estimate_run(suite, None)
     assert found.seconds is None and "known after a first run" in found.source
     estimate.keep(suite, None, 60, 10)
-    assert estimate.of(suite, None).seconds == 6 * found.observations
-    assert estimate.of(suite, "xeon-e5-2620v4-2s").seconds is None, "the lab takes another time"
+    assert estimate.estimate_run(suite, None).seconds == 6 * found.observations
+    assert estimate.estimate_run(suite, "xeon-e5-2620v4-2s").seconds is None, "the lab takes another time"
 
 
 def test_a_kept_time_is_that_of_the_same_levels() -> None:
     suite = made("latency-matrix", "demo-2s")
     estimate.keep(suite, "demo-2s", 100, 10)
-    assert estimate.of(suite, "demo-2s").source == "as here before"
-    assert estimate.of(suite, "demo-2s").seconds == 10 * len(schedule.make(suite))
-    assert estimate.of(replace(suite, levels={"chains": [16]}), "demo-2s").seconds is None
+    assert estimate.estimate_run(suite, "demo-2s").source == "as here before"
+    assert estimate.estimate_run(suite, "demo-2s").seconds == 10 * len(schedule.make(suite))
+    assert estimate.estimate_run(replace(suite, levels={"chains": [16]}), "demo-2s").seconds is None
     estimate.keep(suite, "demo-2s", 1, 0)
     assert estimate.kept(suite, "demo-2s") == 10, "a run that added nothing says nothing"
 

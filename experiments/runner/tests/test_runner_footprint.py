@@ -18,7 +18,7 @@ def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, 
     suite = suites.load(name)
     suite = designs.expand(suites.with_levels(suite, suite.real), host_nodes.of_lab(on))
     found = next(w for w in suite.workloads if w.name == workload)
-    return {node: size / MIB for node, size in footprint.of(found, suite).items()}
+    return {node: size / MIB for node, size in footprint.count_bytes(found, suite).items()}
 
 
 @pytest.mark.parametrize("suite, workload, mib", [
@@ -83,7 +83,7 @@ def test_data_on_a_node_of_memory_alone() -> None:
     suite = suites.load("work-stealing")
     suite = designs.expand(suite, host_nodes.usable(1, suite.name, among=host_nodes.of_lab("cxl-3n")))
     heat = next(w for w in suite.workloads if w.name == "heat-locality-memory-only")
-    assert footprint.of(heat, suite) == {0: 32 * 32 * 65536, 2: 16 * 32 * 65536}
+    assert footprint.count_bytes(heat, suite) == {0: 32 * 32 * 65536, 2: 16 * 32 * 65536}
 
 
 def test_every_workload_of_every_suite_needs_some() -> None:
@@ -91,4 +91,4 @@ def test_every_workload_of_every_suite_needs_some() -> None:
         suite = suites.load(name)
         for levels in ({}, suite.quick, suite.real):
             found = designs.expand(suites.with_levels(suite, levels), host_nodes.of_lab(suite.machines[0]))
-            assert all(min(footprint.of(w, found).values()) > 0 for w in found.workloads)
+            assert all(min(footprint.count_bytes(w, found).values()) > 0 for w in found.workloads)

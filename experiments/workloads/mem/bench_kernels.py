@@ -120,7 +120,7 @@ def compare(operation: str, cpus: list[int], rounds: int, order: random.Random) 
           f"  {'':22} {'MB/s':>8}   np-mem / this")
     print(f"  {'np-mem':22} {median(values['np-mem']):8.0f}")
     others = sorted(set(each) - {"np-mem"}, key=lambda n: -median(values[n]))
-    ratios = {name: Ratio.of(values["np-mem"], values[name]) for name in others}
+    ratios = {name: Ratio.divide(values["np-mem"], values[name]) for name in others}
     for name in others:
         print(f"  {name:22} {median(values[name]):8.0f}   {ratios[name]}")
     return judged(asked(ratios))
@@ -133,7 +133,7 @@ class Ratio:
     high: float
 
     @classmethod
-    def of(cls, ours: list[float], theirs: list[float]) -> Self:
+    def divide(cls, ours: list[float], theirs: list[float]) -> Self:
         """Median of the pairs' ratios; its 95 % interval by order statistics, which asks for no distribution."""
         pairs = sorted(a / b for a, b in zip(ours, theirs))
         n, below, cut = len(pairs), 0.0, 0

@@ -25,7 +25,7 @@ def run(draw: random.Random, folder: Path, gains: dict[str, float], noise: float
         if stop.blocks(records) in looks.LOOKS:
             synthetic.write(folder, records, LOOKED_AT)
     synthetic.write(folder, records, LOOKED_AT)
-    return rule, records, verdict.of(folder)
+    return rule, records, verdict.read_verdict(folder)
 
 
 def test_a_program_that_does_not_react_is_decided(tmp_path: Path) -> None:

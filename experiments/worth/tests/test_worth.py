@@ -49,11 +49,11 @@ def test_the_mapping_with_most_of_the_remote_memory_is_named(tmp_path: Path) -> 
     away = str(1 - home)
     lines[0]["mappings"] = {role: {"/data/model.gguf": {str(home): 1 << 20, away: 2 << 20}, "the heap": {away: 1 << 20},
                                    "anonymous memory": {str(home): 9 << 20}}}
-    assert verdict.of(write(tmp_path / "one", lines)).most == "the file /data/model.gguf (3.0 GiB)"
+    assert verdict.read_verdict(write(tmp_path / "one", lines)).most == "the file /data/model.gguf (3.0 GiB)"
     lines[0]["mappings"][role]["the heap"] = {away: 2 << 20}
-    assert verdict.of(write(tmp_path / "two", lines)).most == "", "none has more than half"
+    assert verdict.read_verdict(write(tmp_path / "two", lines)).most == "", "none has more than half"
     lines[0]["mappings"][role] = {"/lib/libc.so.6": {away: 1 << 10}, "anonymous memory": {str(home): 9 << 20}}
-    assert verdict.of(write(tmp_path / "three", lines)).most == "", "it is little of the memory"
+    assert verdict.read_verdict(write(tmp_path / "three", lines)).most == "", "it is little of the memory"
     found = verdict.judged([option("daemon", 1.05, 0.01)], 5, 0.41, most="the heap (5 MiB)")
     assert found.sentence().endswith("41 % of its memory is on other nodes than its own, most remote memory is in the heap (5 MiB)")
     assert replace(found, remote=0.004).sentence().endswith("; 0 % of its memory is on other nodes than its own"), "so is hardly any"
@@ -64,10 +64,10 @@ def test_accesses_are_told_where_they_are_counted(tmp_path: Path) -> None:
     lines = [synthetic.observation("cross", policy, k, value=500.0 + k) for k in range(3) for policy in ("none", "maximum-local")]
     for line in lines:
         line["metrics"].append({"name": "remote_share", "unit": "fraction", "value": 0.4 if line["policy"] == "none" else 0.1})
-    found = verdict.of(write(tmp_path, lines))
+    found = verdict.read_verdict(write(tmp_path, lines))
     assert found.accesses == pytest.approx(0.4) and found.sentence().endswith("; 40 % of accesses are remote")
     lines[0]["metrics"].pop()
-    assert verdict.of(write(tmp_path / "some", lines)).accesses is None, "of two of three runs"
+    assert verdict.read_verdict(write(tmp_path / "some", lines)).accesses is None, "of two of three runs"
 
 
 def test_mappings_are_read_by_node(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def drawn(draw: random.Random, folder: Path, gain: float, options: int, blocks: 
     names = ["none", *(f"option-{k}" for k in range(options))]
     lines = [synthetic.observation("cross", name, k, value=500 * draw.gauss(1, noise) * (1 if name == "none" else 1 + gain), platform="real")
              for k in range(blocks) for name in names]
-    return verdict.of(write(folder, lines))
+    return verdict.read_verdict(write(folder, lines))
 
 
 def test_the_interval_of_the_option_that_is_named_holds_its_gain(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_boots_are_the_blocks_where_there_are_several(tmp_path: Path) -> None:
     boots = {"a": 1.00, "b": 1.06, "c": 1.03}
     lines = [synthetic.observation("cross", policy, 4 * b + k, value=500 * (1 + k / 1e4) * (factor if policy != "none" else 1), platform="real")
              | {"boot_id": boot} for b, (boot, factor) in enumerate(boots.items()) for k in range(4) for policy in ("none", "n-mass")]
-    [found] = verdict.of(write(tmp_path, lines)).options
+    [found] = verdict.read_verdict(write(tmp_path, lines)).options
     assert (found.observations, found.boots) == (12, 3) and found.low < 1 < found.high and found.value == pytest.approx(1.03)
 
 
@@ -155,7 +155,7 @@ def lab_run(folder: Path, gain: float) -> Path:
 
 
 def test_the_runs_decide_that_nothing_is_worth_it_and_every_machine_that_something_is(tmp_path: Path) -> None:
-    still, small, large = (verdict.of(lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
+    still, small, large = (verdict.read_verdict(lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
     assert still.sentence().startswith("nothing is worth it") and still.as_dict()["decided"]
     assert small.sentence().startswith("not decided: n-mass +5 % [-11, 30], but not on every machine that the model may stand for within this boot;")
     assert "n-mass  +5 % [-11, 30], but not on every machine" in verdict.table(small) and not small.as_dict()["decided"]
@@ -170,7 +170,7 @@ def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None
              for policy, factor in (("none", 1.0), ("maximum-local", 1.6), ("n-mass", 1.3))]
     late, again = (synthetic.observation("cross", "maximum-local", 10, value=500, marks=["pid 5: to run on node 0, runs on CPUs 0-3"]) for _ in "12")
     folder = synthetic.write(tmp_path, [*lines, late, again])
-    found = verdict.of(folder)
+    found = verdict.read_verdict(folder)
     assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"] and found.as_dict()["decided"]
     no_gain = verdict.judged([option("daemon", 1.0, 0.002)], 5, None, found.unknown)
     assert no_gain.sentence() == "not decided: maximum-local not known within this boot" and not no_gain.as_dict()["decided"]
@@ -336,7 +336,7 @@ def test_processes_that_run_are_put_back() -> None:
     shutil.rmtree(out, ignore_errors=True)
     subprocess.run(build_words("2x2", ["sh", "experiments/worth/tests/running.sh", out]),
                    cwd=ROOT, check=True)
-    found = verdict.of(out / "run")
+    found = verdict.read_verdict(out / "run")
     assert found.best and found.best.policy == "maximum-local:pages=follow" and found.best.value > 1.2, verdict.table(found)
     assert found.remote == pytest.approx(1, abs=0.01)
 
