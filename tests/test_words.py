@@ -1,39 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Words. Those that CHANGELOG.md calls deprecated stand only where they are accepted, and where that is tested. Those
-that CONTRIBUTING.md ("Language and errors") and the glossary replace stand nowhere."""
+"""Words that CONTRIBUTING.md ("Language and errors") and the glossary replace stand nowhere."""
 
 import re
 from pathlib import Path
 
-import pytest
-
 from tests import style
 
 ROOT = Path(__file__).parents[1]
-EVERYWHERE = {"CHANGELOG.md", "tests/test_words.py"}
 QUOTES_THEM = {"LICENSE", "tests/test_words.py"}
-PLATFORM = {"userspace/lib/host/topology.c", "userspace/tests/host/machine.c", "userspace/tests/files/snapshot.c",
-            "userspace/tests/cmd/test_userspace.py", "experiments/analysis/runs/results.py",
-            "experiments/analysis/tests/test_analysis_data.py", "experiments/runner/tests/test_runner_schema.py"}
-WHERE = {"userspace/cmd/cmd_measure_penalty.c", "userspace/cmd/cmd_topology.c", "userspace/lib/files/snapshot.c",
-         "userspace/lib/files/snapshot_read.c", "userspace/lib/plan/request_print.c", "userspace/lib/predict/report.c",
-         "userspace/tests/files/snapshot.c", "userspace/tests/cmd/test_predict.py",
-         "userspace/tests/cmd/test_userspace.py", "userspace/tests/cmd/golden/predict.json",
-         "userspace/tests/plan/golden/applied.json", "userspace/tests/plan/golden/plan.json"}
-OPTIONS = {"experiments/lab/cli.py", "experiments/lab/tests/test_run.py", "experiments/runner/cli.py",
-           "experiments/runner/tests/test_runner_observe_static.py"}
-COMMANDS = {"userspace/cmd/numaplace.c", "userspace/tests/cmd/test_userspace.py"}
-FORMER = {  # the word: files with its alias
-    r"lab-(plain|simulated)\b": PLATFORM,
-    r"""['"\[]where\\?['"](\]| ?[:,] (np_platform|['"](real|lab|simulated)))|"platform" : "where\"""": WHERE,
-    r"numaplace_lab=[^ ]*,(plain|simulated)\b": set(),
-    r"(?<![\w-])--(plain|simulated)\b": OPTIONS,
-    r"numaplace\"? simulate\b|`simulate\b|\"simulate\"|\bcmd_simulate\b": COMMANDS,
-    r"numaplace\"? calibrate(?!\\?-)\b|\"calibrate\", (\"--|\"measure)|\bcmd_calibrate\b": COMMANDS,
-    r"(?<![a-z])count(ing|ed)_(tasks|rounds|cpu_seconds)": set(),
-    r"\b(np_where|NP_WHERE|np_source|NP_SOURCE)(_\w+)?\b|\bnp_machine_where\b": set(),
-    r"did not come by": set(),
-}
 AVOIDED = {  # anywhere: what to write. A term of the glossary stands between asterisks.
     "who (is|are)": "the thing as subject",
     "by luck|moods|by and by": "the cause, or nothing",
@@ -49,27 +23,6 @@ AVOIDED = {  # anywhere: what to write. A term of the glossary stands between as
 
 def tracked(top: Path) -> list[Path]:
     return [top / name for name in style.tracked(top)]
-
-
-def found(word: str, files: list[Path], top: Path) -> set[str]:
-    """Of text files only."""
-    pattern = re.compile(word.encode())
-    return {str(file.relative_to(top)) for file in files
-            if b"\0" not in (text := file.read_bytes()) and pattern.search(text)}
-
-
-@pytest.mark.parametrize("word", FORMER)
-def test_a_deprecated_word_stands_with_its_alias_alone(word: str) -> None:
-    assert found(word, tracked(ROOT), ROOT) - EVERYWHERE == FORMER[word]
-
-
-@pytest.mark.parametrize(("word", "line"), list(zip(FORMER, [
-    "| `lab-plain` |", '"where": "real"', "numaplace_lab=demo-2s,plain", "lab run --plain --", "numaplace simulate -p x",
-    "$ numaplace calibrate --task x", "numaplace_daemon_counting_tasks 4", "enum np_source s;", "x did not come by: y",
-], strict=True)))
-def test_the_search_finds_each(word: str, line: str, tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text(f"text\n{line}\n")
-    assert found(word, [tmp_path / "page.md"], tmp_path) == {"page.md"}
 
 
 def avoided(text: str) -> list[str]:

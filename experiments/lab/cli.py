@@ -74,8 +74,6 @@ def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], ti
     mode = to.add_mutually_exclusive_group()
     mode.add_argument("--timed", action="store_true", help="with the machine's caches, memory and time: the default")
     mode.add_argument("--functional", action="store_true", help="without them: faster, and its times mean nothing")
-    mode.add_argument("--simulated", action="store_true", dest="timed", help=argparse.SUPPRESS)  # alias
-    mode.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
     to.add_argument("--timeout", type=seconds, default=timeout, metavar="TIME",
                     help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default %(default)ss")
     to.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")

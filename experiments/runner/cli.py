@@ -91,8 +91,6 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
                      help="in the lab, on this machine of it, or the suite's own")
     one.add_argument("--timed", action="store_true", help="in the lab with simulated time: the default")
     one.add_argument("--functional", action="store_true", help="in the lab without: times mean nothing")
-    one.add_argument("--simulated", action="store_true", dest="timed", help=argparse.SUPPRESS)  # alias
-    one.add_argument("--plain", action="store_true", dest="functional", help=argparse.SUPPRESS)  # alias
     one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
     one.add_argument("--repeats", type=int, metavar="N")
     one.add_argument("--seed", type=int, metavar="N")

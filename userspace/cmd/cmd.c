@@ -51,16 +51,11 @@ void np_json_print(json_t *j)
 	json_decref(j);
 }
 
-static int explain_arguments(const char *command, struct np_unknown unknown)
+static int explain_arguments(const char *command, const char *unknown)
 {
-	const char *now, *instead = np_former_letter(command, unknown.letter, &now);
-
-	if (instead)
-		return np_usage("%s: -%c is short for another command's --%s; say --%s", command,
-				unknown.letter, now, instead);
-	if (unknown.word)
-		return np_usage("%s: no option \"%s\"; see numaplace %s --help", command,
-				*unknown.word, command);
+	if (unknown)
+		return np_usage("%s: no option \"%s\"; see numaplace %s --help", command, unknown,
+				command);
 	return np_usage("%s: an argument is missing or one too many; see numaplace %s --help",
 			command, command);
 }
@@ -77,7 +72,7 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 {
 	static char name[64];
 	const char *command = argv[0];
-	struct np_unknown unknown;
+	char **unknown;
 	int e;
 
 	snprintf(name, sizeof(name), "numaplace %s", command);
@@ -91,13 +86,12 @@ int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, 
 	if (e == ECANCELED)
 		return NP_EXIT_USAGE;
 	unknown = np_unknown_option(argp, argv);
-	if (unknown.word &&
-	    !strcmp(*unknown.word, "-h")) { /* an option of no command, and argp's is -? */
-		*unknown.word = (char *)"--help";
+	if (unknown && !strcmp(*unknown, "-h")) { /* an option of no command, and argp's is -? */
+		*unknown = (char *)"--help";
 		return argp_parse(argp, argc, argv, flags & ~(unsigned int)ARGP_NO_ERRS, NULL,
 				  input);
 	}
-	return explain_arguments(command, unknown);
+	return explain_arguments(command, unknown ? *unknown : NULL);
 }
 
 int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value)

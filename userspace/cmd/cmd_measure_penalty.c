@@ -442,9 +442,8 @@ static int measure_and_save(const struct penalty_args *a)
 	if (!status && a->save && np_penalties_write(&r.file, a->save, &err))
 		status = fail(-EIO, err.text);
 	if (!status && np_json)
-		np_json_print(
-			json_pack("{s:s,s:s,s:O}", "platform", np_platform_name(platform),
-					"where", np_platform_alias(platform), "tasks", r.list));
+		np_json_print(json_pack("{s:s,s:O}", "platform", np_platform_name(platform),
+					"tasks", r.list));
 	json_decref(r.list);
 	np_penalties_free(&r.file);
 	np_machine_free(&r.m);

@@ -79,10 +79,9 @@ static void print_json(const struct view *v)
 						c->type, "size", (json_int_t)c->size, "cpus",
 						np_json_list(c->cpus)));
 	}
-	np_json_print(json_pack("{s:o,s:s,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o}", "name",
+	np_json_print(json_pack("{s:o,s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o}", "name",
 				np_json_text(v->m.name),
-				"platform", np_platform_name(platform),
-				"where", np_platform_alias(platform), "kernel",
+				"platform", np_platform_name(platform), "kernel",
 				v->kernel.release, "arch", v->kernel.machine, "cpu_model",
 				v->cpu_model, "page_size", (json_int_t)v->m.page_size,
 				"numa_balancing",

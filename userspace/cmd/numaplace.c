@@ -37,15 +37,6 @@ static const struct np_cmd commands[] = {
 	{ "daemon", cmd_daemon, "--policy P [PID..]", "keeps running tasks placed by a policy" },
 };
 
-/* Deprecated names, accepted for one more release; help and completion have the new ones. */
-static struct {
-	const char *alias;
-	char name[16];
-} aliases[] = {
-	{ "simulate", "predict" },
-	{ "calibrate", "measure-penalty" },
-};
-
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 /* Programs beside this one, when they are built: numaplace-NAME. */
@@ -159,25 +150,10 @@ static int unknown_command(const char *name)
 			name, nearest);
 }
 
-/* The command's name for an alias. The note goes to terminals only, not to scripts. */
-static char *present_name(char *name)
-{
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-		if (strcmp(name, aliases[i].alias))
-			continue;
-		if (isatty(STDERR_FILENO))
-			fprintf(stderr, "numaplace: %s is called %s; the next release has no %s\n",
-				name, aliases[i].name, name);
-		return aliases[i].name;
-	}
-	return name;
-}
-
 static int dispatch(int argc, char **argv)
 {
 	char path[PATH_MAX], name[64];
 
-	argv[0] = present_name(argv[0]);
 	for (size_t i = 0; i < N_COMMANDS; i++) {
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);

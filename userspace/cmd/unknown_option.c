@@ -4,36 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Must not get another meaning in these commands: scripts may still use them. */
-static const struct {
-	const char *command;
-	char letter;
-	const char *now, *instead;
-} former[] = {
-	/* clang-format off */
-	{ "counters", 'p', "policy", "pid" },
-	{ "migrate", 's', "sample", "shared" },
-	{ "place", 'M', "model", "mem" },
-	{ "ps", 'N', "cpunodebind", "node" },
-	{ "ps", 'n', "count", "limit" },
-	{ "ps", 'o', "option", "columns" },
-	{ "restore", 'a', "assume", "all" },
-	{ "predict", 'm', "membind", "machine" },
-	{ "predict", 't', "to", "tasks" },
-	{ "top", 'o', "option", "columns" },
-	/* clang-format on */
-};
-
-const char *np_former_letter(const char *command, char letter, const char **now)
-{
-	for (size_t i = 0; i < sizeof(former) / sizeof(former[0]); i++)
-		if (former[i].letter == letter && !strcmp(former[i].command, command)) {
-			*now = former[i].now;
-			return former[i].instead;
-		}
-	return NULL;
-}
-
 static bool is_last(const struct argp_option *o)
 {
 	return !o->name && !o->key && !o->doc;
@@ -71,7 +41,7 @@ static char unknown_letter(const struct argp_option *options, const char *letter
 	return 0;
 }
 
-struct np_unknown np_unknown_option(const struct argp *argp, char **argv)
+char **np_unknown_option(const struct argp *argp, char **argv)
 {
 	for (char **word = argv + 1; *word && strcmp(*word, "--"); word++) {
 		const char *text = *word;
@@ -82,7 +52,7 @@ struct np_unknown np_unknown_option(const struct argp *argp, char **argv)
 		if (text[1] != '-')
 			letter = unknown_letter(argp->options, text + 1);
 		if (letter || (text[1] == '-' && !known_long(argp->options, text + 2)))
-			return (struct np_unknown) { word, letter };
+			return word;
 	}
-	return (struct np_unknown) { NULL, 0 };
+	return NULL;
 }

@@ -5,17 +5,7 @@
 
 #include <argp.h>
 
-struct np_unknown {
-	char **word; /* in argv, NULL: none */
-	char letter; /* in that word, 0: a long option */
-};
-
-struct np_unknown np_unknown_option(const struct argp *argp, char **argv);
-
-/*
- * A letter that the command had until every letter got one meaning: its long
- * option, and in *now the one that the letter stands for. Else NULL.
- */
-const char *np_former_letter(const char *command, char letter, const char **now);
+/* Returns the word in argv, NULL where there is none. */
+char **np_unknown_option(const struct argp *argp, char **argv);
 
 #endif

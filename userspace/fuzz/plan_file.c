@@ -12,7 +12,7 @@ const char *const fuzz_seeds[] = {
 	"\"policy\": \"none\", \"options\": {}, \"decisions\": [{\"pid\": 7, \"to\": null, \"pages_to\": 0, "
 	"\"spread\": null, \"mem\": \"auto\", \"bonus\": 1.0, \"penalty\": {\"value\": 1.0, "
 	"\"source\": \"declared\"}, \"reason\": \"r\"}]}",
-	"{\"snapshot\": 1, \"where\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
+	"{\"snapshot\": 1, \"platform\": \"real\", \"machine\": {\"name\": \"m\", \"page_size\": 4096, "
 	"\"nodes\": [{\"id\": 0, \"cpus\": \"0\", \"has_memory\": true, \"mem_total\": 4096, "
 	"\"mem_free\": 0, \"distances\": [10, 20]}, {\"id\": 3, \"cpus\": \"1\", \"has_memory\": true, "
 	"\"mem_total\": 9096, \"mem_free\": 9000, \"distances\": [20, 10]}]}, \"tasks\": [{\"pid\": 7, "

@@ -36,7 +36,6 @@ install-library: library	## libnumaplace, its headers and numaplace.pc; part of 
 	install -D -m 644 $(LIBRARY)/libnumaplace.a $(DESTDIR)$(LIBDIR)/libnumaplace.a
 	install -D -m 644 -t $(DESTDIR)$(INCLUDEDIR)/numaplace $(LIBRARY_HEADERS)
 	install -m 644 -t $(DESTDIR)$(INCLUDEDIR)/numaplace experiments/lab/region/numaplace_region.h
-	ln -sf policy_name.h $(DESTDIR)$(INCLUDEDIR)/numaplace/policy_plugin.h	# its name until 0.1
 	sed -i 's|^\(.include "\).*/|\1|' $(addprefix $(DESTDIR)$(INCLUDEDIR)/numaplace/,$(notdir $(LIBRARY_HEADERS)))
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \

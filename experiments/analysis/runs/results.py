@@ -25,7 +25,6 @@ from experiments.runner.records.results import FORMAT, marks
 from .boots import boot_means
 
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
-ALIASES = {"lab-plain": "lab-functional", "lab-simulated": "lab-timed"}  # in runs of earlier trees
 EARLIEST = datetime.min.replace(tzinfo=timezone.utc)
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
 PLATFORM_TEXT = {
@@ -284,18 +283,12 @@ def read(directory: str | Path) -> Results:
     observations = []
     for number, record in records:
         # An observation that failed early does not know where it ran.
-        record["platform"] = _platform(record) or _platform(manifest)
+        record["platform"] = record.get("platform") or manifest.get("platform")
         observations.append(_observation(record, f"{path} line {number}", number))
     observations = _without_repeats(observations, notices)
     if not any(not o.warmup for o in observations):
         raise ResultsError(f"{path}: no observation; run the experiment first")
     return Results(directory, manifest, tuple(observations), tuple(notices))
-
-
-def _platform(record: dict[str, Any]) -> Any:
-    """Of an observation or a manifest; `source` is the key's alias."""
-    label = record.get("platform", record.get("source"))
-    return ALIASES.get(label, label) if isinstance(label, str) else label
 
 
 def _text(path: Path, remedy: str) -> str:

@@ -185,15 +185,6 @@ def test_early_failure_takes_the_platform_of_its_run(tmp_path: Path) -> None:
     assert results.platforms == ["lab-functional"]
 
 
-def test_key_and_labels_of_a_release_before_are_read(tmp_path: Path) -> None:
-    directory = three(tmp_path)
-    for file in (directory / "results.jsonl", directory / "manifest.json"):
-        old = file.read_text().replace('"platform"', '"source"').replace('"lab-functional"', '"lab-plain"')  # alias
-        file.write_text(old)
-    assert '"source": "lab-plain"' in old  # alias
-    assert read(directory).platforms == ["lab-functional"]
-
-
 def test_manifest_orders_workloads_and_policies(tmp_path: Path) -> None:
     manifest = synthetic.MANIFEST | {
         "workloads": {"redis-lists": "three lists", "cross": "a pair"},

@@ -280,7 +280,6 @@ def test_kernel_that_is_none_is_reported(tmp_path):
 
 @pytest.mark.parametrize(("options", "functional"), [
     ((), False), (("--timed",), False), (("--functional",), True),
-    (("--simulated",), False), (("--plain",), True),  # aliases
 ])
 def test_options_for_the_mode(options, functional):
     assert cli.parser().parse_args(["run", "--machine", "demo-2s", *options, "--", "true"]).functional == functional

@@ -338,7 +338,6 @@ def test_list_shows_every_suite_with_its_time(capsys) -> None:
     (["run"], "which suite?"), (["run", "--all", "sort"], "takes no SUITE"),
     (["run", "sort", "--functional"], "--functional is the lab's"),
     (["run", "sort", "--lab", "--functional", "--timed"], "one of them"),
-    (["run", "sort", "--lab", "--plain", "--simulated"], "one of them"),  # aliases
 ])
 def test_words_that_contradict_each_other(capsys, words: list[str], said: str) -> None:
     assert main(words) == 2

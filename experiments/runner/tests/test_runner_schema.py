@@ -80,18 +80,6 @@ def test_a_value_of_another_kind_is_a_fault(run: Path) -> None:
         assert fault.startswith(f"$.{key}"), fault
 
 
-def test_a_run_without_a_format_is_read_with_its_former_names(tmp_path: Path) -> None:
-    """As the first runs were written; the schema has the names of today only."""
-    former = [renamed_platform(record) for record in synthetic.full(1)]
-    assert all(schemas.faults("results", record) for record in former)
-    found = read(synthetic.write(tmp_path, former, renamed_platform(synthetic.MANIFEST)))
-    assert found.platforms == ["lab-functional"] and len(found.observations) == len(former)
-
-
-def renamed_platform(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: one for name, one in value.items() if name != "platform"} | {"source": "lab-plain"}  # alias
-
-
 def test_a_run_of_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
     written = json.loads((run / "manifest.json").read_text())
     assert written["format"] == results.FORMAT == 1

@@ -36,9 +36,8 @@ json_t *np_snapshot_json_of(enum np_platform platform, const struct np_machine *
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(tasks, task_json(m, t, row ? row[i] : i));
-	return json_pack("{s:i,s:s,s:s,s:o,s:o}", "snapshot", NP_SNAPSHOT_VERSION, "platform",
-			 np_platform_name(platform), "where", np_platform_alias(platform),
-			 "machine", np_json_machine(m), "tasks", tasks);
+	return json_pack("{s:i,s:s,s:o,s:o}", "snapshot", NP_SNAPSHOT_VERSION, "platform",
+			 np_platform_name(platform), "machine", np_json_machine(m), "tasks", tasks);
 }
 
 json_t *np_snapshot_json(enum np_platform platform, const struct np_machine *m,

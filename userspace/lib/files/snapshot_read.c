@@ -388,7 +388,6 @@ static int read_tasks(struct place p, const struct np_machine *m, struct np_task
 static int read_snapshot(const struct place *p, struct np_snapshot *s)
 {
 	json_int_t version;
-	const char *key = json_object_get(p->object, "platform") ? "platform" : "where"; /* alias */
 	char platform[32];
 	int e;
 
@@ -396,10 +395,10 @@ static int read_snapshot(const struct place *p, struct np_snapshot *s)
 		return np_fail(p->err, -EINVAL,
 			       "%s: it is no snapshot; `numaplace ps --json` prints one", p->what);
 	if ((e = whole(p, "snapshot", NP_SNAPSHOT_VERSION, NP_SNAPSHOT_VERSION, &version)) ||
-	    (e = text(p, key, platform, sizeof(platform))))
+	    (e = text(p, "platform", platform, sizeof(platform))))
 		return e;
 	if (!np_platform_find(platform, &s->platform))
-		return wrong(p, key, "is none of real, lab-functional, lab-timed");
+		return wrong(p, "platform", "is none of real, lab-functional, lab-timed");
 	e = read_machine(*p, &s->machine);
 	return e ? e : read_tasks(*p, &s->machine, &s->tasks);
 }

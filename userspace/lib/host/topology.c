@@ -236,31 +236,24 @@ enum np_platform np_machine_platform(const char *root)
 	return platform;
 }
 
-static const struct {
-	const char *name, *alias;
-} platform_label[] = {
-	[NP_PLATFORM_REAL] = { "real", "real" },
-	[NP_PLATFORM_LAB_FUNCTIONAL] = { "lab-functional", .alias = "lab-plain" },
-	[NP_PLATFORM_LAB_TIMED] = { "lab-timed", .alias = "lab-simulated" },
+static const char *const platform_name[] = {
+	[NP_PLATFORM_REAL] = "real",
+	[NP_PLATFORM_LAB_FUNCTIONAL] = "lab-functional",
+	[NP_PLATFORM_LAB_TIMED] = "lab-timed",
 };
 
 const char *np_platform_name(enum np_platform platform)
 {
-	return platform_label[platform].name;
-}
-
-const char *np_platform_alias(enum np_platform platform)
-{
-	return platform_label[platform].alias;
+	return platform_name[platform];
 }
 
 bool np_platform_find(const char *name, enum np_platform *platform)
 {
-	for (size_t i = 0; i < sizeof(platform_label) / sizeof(platform_label[0]); i++) {
-		if (strcmp(name, platform_label[i].name) && strcmp(name, platform_label[i].alias))
-			continue;
-		*platform = (enum np_platform)i;
-		return true;
+	for (size_t i = 0; i < sizeof(platform_name) / sizeof(platform_name[0]); i++) {
+		if (!strcmp(name, platform_name[i])) {
+			*platform = (enum np_platform)i;
+			return true;
+		}
 	}
 	return false;
 }

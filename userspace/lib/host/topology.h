@@ -21,10 +21,9 @@ void np_machine_free(struct np_machine *m);
 /* NP_PLATFORM_LAB_FUNCTIONAL when the kernel was booted with numaplace_lab=NAME,functional. */
 enum np_platform np_machine_platform(const char *root);
 
-/* "real", "lab-functional", "lab-timed"; the alias is what JSON has under "where". */
+/* "real", "lab-functional", "lab-timed". */
 const char *np_platform_name(enum np_platform platform);
-const char *np_platform_alias(enum np_platform platform);
-bool np_platform_find(const char *name, enum np_platform *platform); /* by name or alias */
+bool np_platform_find(const char *name, enum np_platform *platform);
 
 /* The numbers that lists of nodes or CPUs may name; masks are the caller's to free. */
 struct bitmask *np_machine_nodes(const struct np_machine *m);

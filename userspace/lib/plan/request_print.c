@@ -111,8 +111,8 @@ static json_t *predicted_json(const struct np_plan *plan)
 
 json_t *np_request_json_with(const struct np_request *p, json_t *decisions)
 {
-	json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:b, s:o, s:o}",
-			 "platform", np_platform_name(p->platform), "where", np_platform_alias(p->platform),
+	json_t *j = json_pack("{s:s, s:o, s:o, s:b, s:o, s:o}",
+			 "platform", np_platform_name(p->platform),
 			 "policy", np_json_text(p->policy->name),
 			 "options", np_json_options(p->policy, &p->options),
 			 "override", (int)p->override,

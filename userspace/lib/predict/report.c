@@ -121,8 +121,8 @@ json_t *np_prediction_json(const struct np_prediction *s)
 		json_array_append_new(cases, case_json(&s->found[i]));
 	for (size_t i = 0; i < s->n_scored; i++)
 		json_array_append_new(scores, score_json(&s->scored[i]));
-	return json_pack("{s:s, s:s, s:o, s:o}", "platform", "predicted", "where", "simulated",
-			 "cases", cases, "random", scores);
+	return json_pack("{s:s, s:o, s:o}", "platform", "predicted", "cases", cases, "random",
+			 scores);
 }
 
 static void print_case(FILE *out, const struct np_predicted_case *c,

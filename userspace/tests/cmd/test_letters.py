@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A letter is short for the same long option in every command, and one that a command had says what it is called now."""
+"""A letter is short for the same long option in every command."""
 from __future__ import annotations
 
 import re
@@ -15,9 +15,6 @@ ROOT = Path(__file__).resolve().parents[3]
 TOOL = ROOT / "build" / "numaplace"
 PAGE = ROOT / "Documentation/reference/command-line.md"
 LETTER = re.compile(r"^ +-(\w)(?: \w+)?, --([a-z-]+)", re.MULTILINE)
-FORMER = [("counters", "p", "pid"), ("migrate", "s", "shared"), ("place", "M", "mem"), ("ps", "N", "node"),
-          ("ps", "n", "limit"), ("ps", "o", "columns"), ("restore", "a", "all"), ("predict", "m", "machine"),
-          ("predict", "t", "tasks"), ("top", "o", "columns")]
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -53,13 +50,3 @@ def test_the_documentation_has_every_letter(letters: dict[str, dict[str, set[str
     said = {letter: (name, commands) for letter, names in letters.items() for name, commands in names.items()
             if name not in ("json", "help")}
     assert table == said
-
-
-@pytest.mark.parametrize("command, letter, name", FORMER)
-def test_a_former_letter_names_the_long_option(command: str, letter: str, name: str) -> None:
-    assert f"--{name}" in run(command, "--help").stdout
-    for word in (f"-{letter}", f"-{letter}1", f"-{'b' if command == 'ps' else ''}{letter}"):
-        done = run(command, word)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert re.fullmatch(rf"numaplace: {command}: -{letter} is short for another command's --[a-z]+; "
-                            rf"say --{name}\n", done.stderr)

@@ -11,7 +11,7 @@
 #include "../fixture.h"
 
 static const char good[] =
-	"{'snapshot': 1, 'platform': 'lab-timed', 'where': 'lab-simulated'," /* where: alias */
+	"{'snapshot': 1, 'platform': 'lab-timed',"
 	" 'machine': {'name': 'm', 'page_size': 4096,"
 	" 'nodes': ["
 	"{'id': 0, 'cpus': '0-1,4', 'has_memory': true, 'mem_total': 4096000, 'mem_free': 4096,"
@@ -91,22 +91,6 @@ static void reads_what_it_says(void)
 	CU_ASSERT(s.tasks.task[0].accesses[0] == 2e7 && s.tasks.task[0].accesses[1] == 0);
 	CU_ASSERT(s.machine.node[0].traffic.value == 3e9 &&
 		  s.machine.node[1].traffic.source == NP_PROVENANCE_NONE);
-	np_snapshot_free(&s);
-}
-
-/* Of a release that knew only the aliases of key and labels. */
-static void reads_the_aliases(void)
-{
-	struct np_snapshot s;
-	struct np_err err;
-
-	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', ", "", &s, &err), 0);
-	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_TIMED);
-	np_snapshot_free(&s);
-	CU_ASSERT_EQUAL_FATAL(parse("'platform': 'lab-timed', 'where': 'lab-simulated'",
-				    "'where': 'lab-plain'", &s, &err),
-			      0); /* alias */
-	CU_ASSERT_EQUAL(s.platform, NP_PLATFORM_LAB_FUNCTIONAL);
 	np_snapshot_free(&s);
 }
 
@@ -209,7 +193,6 @@ static void says_that_there_is_no_file(void)
 
 static CU_TestInfo snapshot_tests[] = {
 	{ "reads what it says", reads_what_it_says },
-	{ "reads the aliases", reads_the_aliases },
 	{ "writes what it read", writes_what_it_read },
 	{ "says where it is wrong", says_where_it_is_wrong },
 	{ "names may hold any bytes", names_may_hold_any_bytes },

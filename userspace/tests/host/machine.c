@@ -227,8 +227,6 @@ static void tells_the_lab_from_a_real_machine(void)
 	fixture_write("proc/cmdline", "numaplace_lab=demo-2s quiet x,functional\n");
 	CU_ASSERT_EQUAL(np_machine_platform(root), NP_PLATFORM_LAB_TIMED);
 	CU_ASSERT_STRING_EQUAL(np_platform_name(NP_PLATFORM_LAB_TIMED), "lab-timed");
-	CU_ASSERT_STRING_EQUAL(np_platform_alias(NP_PLATFORM_LAB_TIMED),
-			       "lab-simulated"); /* alias */
 	fixture_end();
 }
 
