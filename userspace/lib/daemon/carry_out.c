@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-_Static_assert(NP_WEIGHTS_LEN <= NP_DAEMON_LINE, "a command that is logged is not cut");
-
 static void say_moved(struct np_daemon *d, const struct np_applied *a, size_t i)
 {
 	const struct np_request *p = a->p;
@@ -141,19 +139,6 @@ static bool remember(struct np_daemon *d, const struct np_request *p)
 	return !e;
 }
 
-/* Logs that the kernel's weights are not the plan's. */
-static void say_weights(struct np_daemon *d, const struct np_applied *a)
-{
-	char text[NP_WEIGHTS_LEN] = "";
-
-	if (!a->note.text[0])
-		np_weights_note(a->p, text, sizeof(text));
-	if (!text[0] || !strcmp(text, d->said_weights))
-		return;
-	snprintf(d->said_weights, sizeof(d->said_weights), "%s", text);
-	np_daemon_say(d, "%s", text);
-}
-
 void np_daemon_carry_out(struct np_daemon *d, const struct np_request *p)
 {
 	struct np_applied a;
@@ -184,7 +169,5 @@ void np_daemon_carry_out(struct np_daemon *d, const struct np_request *p)
 		np_daemon_complain(d, "%s", a.note.text);
 	if (e && a.not_undone.text[0])
 		np_daemon_complain(d, "%s", a.not_undone.text);
-	if (!e)
-		say_weights(d, &a);
 	np_applied_free(&a);
 }

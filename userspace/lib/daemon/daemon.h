@@ -50,7 +50,6 @@ struct np_daemon {
 	struct np_daemon_counts counts;
 	uint64_t local_pages, all_pages; /* of the eligible tasks, at the last plan */
 	int balancing; /* np_balancing_read() at the last plan; 0 before the first */
-	char said_weights[NP_WEIGHTS_LEN]; /* last */
 	size_t denied; /* watched tasks that may not be read, when that was last logged */
 	char complaint[NP_DAEMON_LINE]; /* logged last: no such line is logged twice in a row */
 };

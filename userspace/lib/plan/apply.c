@@ -91,6 +91,29 @@ static bool has_exited(const struct np_applied *a, size_t i)
 	return np_proc_stat(a->p->tasks.task[i].pid, &st) || st.start != a->p->tasks.start[i];
 }
 
+/* Even weights: interleave. */
+static int mode_of_weights(const struct np_request *p, const uint8_t *weight)
+{
+	uint8_t one = 0;
+
+	for (size_t node = 0; node < p->machine.n_nodes; node++) {
+		if (!weight[node])
+			continue;
+		if (one && weight[node] != one)
+			return NP_MPOL_WEIGHTED_INTERLEAVE;
+		one = weight[node];
+	}
+	return MPOL_INTERLEAVE;
+}
+
+/* The memory policy (MPOL_*) of new pages that a decision to spread asks for. */
+static int spread_mode(const struct np_request *p, const struct np_decision *d)
+{
+	if (d->mem == NP_MEM_AUTO)
+		return mode_of_weights(p, p->plan.spread + (size_t)d->spread * p->machine.n_nodes);
+	return d->mem == NP_MEM_WEIGHTED ? NP_MPOL_WEIGHTED_INTERLEAVE : MPOL_INTERLEAVE;
+}
+
 /* The memory policy that decision i asks for; false: none. *nodes is the caller's to free. */
 static bool wanted_memory(const struct np_request *p, size_t i, int *mode, struct bitmask **nodes)
 {
@@ -106,7 +129,7 @@ static bool wanted_memory(const struct np_request *p, size_t i, int *mode, struc
 		numa_bitmask_setbit(*nodes, (unsigned int)m->node[d->pages_to].id);
 		return true;
 	}
-	*mode = np_spread_mode(p, d);
+	*mode = spread_mode(p, d);
 	for (size_t node = 0; node < m->n_nodes; node++)
 		if (p->plan.spread[(size_t)d->spread * m->n_nodes + node])
 			numa_bitmask_setbit(*nodes, (unsigned int)m->node[node].id);

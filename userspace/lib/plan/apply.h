@@ -8,7 +8,6 @@
 #include "../engine/engine.h"
 #include "../engine/move_range.h"
 #include "request.h"
-#include "spread_weights.h"
 #include "verify.h"
 
 enum np_step_state {

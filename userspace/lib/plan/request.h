@@ -93,7 +93,7 @@ void np_request_free(struct np_request *p);
 
 /*
  * {"platform", "policy", "options", "override", "isolated", "numa_balancing",
- * "kernel_weights", "wanted_weights", "model", "predicted", "unordered", "decisions": [..]}
+ * "model", "predicted", "unordered", "decisions": [..]}
  */
 json_t *np_request_json(const struct np_request *p);
 

@@ -8,7 +8,6 @@
 #include "../files/policy_input.h"
 #include "../host/numa_balancing.h"
 #include "request.h"
-#include "spread_weights.h"
 
 #define GB 1e9
 
@@ -28,10 +27,18 @@ static json_t *known_json(double value, enum np_provenance source)
 /* {"0": 1, "1": 3}: weights by the kernel's node numbers; null when pages are not spread. */
 static json_t *spread_json(const struct np_request *p, int spread)
 {
-	if (spread == NP_NODE_NONE)
-		return json_null();
-	return np_weights_row_json(&p->machine,
-				   p->plan.spread + (size_t)spread * p->machine.n_nodes);
+	const struct np_machine *m = &p->machine;
+	json_t *j = spread == NP_NODE_NONE ? json_null() : json_object();
+	char id[16];
+
+	for (size_t node = 0; spread != NP_NODE_NONE && node < m->n_nodes; node++) {
+		uint8_t weight = p->plan.spread[(size_t)spread * m->n_nodes + node];
+
+		snprintf(id, sizeof(id), "%d", m->node[node].id);
+		if (weight)
+			json_object_set_new(j, id, json_integer(weight));
+	}
+	return j;
 }
 
 /* Task i's part of the plan's moves; "step" is the place among those of all tasks. */
@@ -119,7 +126,6 @@ json_t *np_request_json_with(const struct np_request *p, json_t *decisions)
 			 "isolated", p->isolated[0] ? json_string(p->isolated) : json_null(),
 			 "numa_balancing", p->balancing < 0 ? json_null() : json_integer(p->balancing));
 
-	np_weights_add_json(p, j);
 	json_object_set_new(j, "model", json_string(np_model_origin_name(p->machine.model_origin)));
 	json_object_set_new(j, "predicted", predicted_json(&p->plan));
 	json_object_set_new(j, "unordered", json_integer((json_int_t)p->plan.unordered));
@@ -273,10 +279,7 @@ void np_unordered_print(FILE *out, const struct np_plan *plan)
 void np_request_print_notes(FILE *out, const struct np_request *p)
 {
 	const char *balancing = np_balancing_text(p->balancing);
-	char text[NP_WEIGHTS_LEN];
 
-	if (p->boot[0] && np_weights_note(p, text, sizeof(text)))
-		fprintf(out, "%s\n", text);
 	if (p->isolated[0])
 		fprintf(out,
 			"CPUs %s are isolated (isolcpus, nohz_full, partition) and are given to nobody\n",
