@@ -116,9 +116,9 @@ check-r:			## the analysis beside R's own results of R's data sets; needs apt-ge
 	@command -v Rscript >/dev/null || { echo "Rscript is not installed: apt-get install --no-install-recommends r-base-core" >&2; exit 3; }
 	$(PY) -m pytest experiments/analysis/tests/test_reference_r.py -q
 
-.PHONY: zoo
-zoo: tools $(BUILD)/libmodel.so		## build/zoo/index.html: the machines of zoo/ beside the contention model's predictions
-	$(PY) -m experiments.zoo --out $(BUILD)/zoo
+.PHONY: machines
+machines: tools $(BUILD)/libmodel.so	## build/machines/index.html: machines' figures beside the contention model's predictions
+	$(PY) -m experiments.machines --out $(BUILD)/machines
 
 RUN ?= results/demo
 

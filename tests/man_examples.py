@@ -23,7 +23,6 @@ ELSEWHERE = {
     "cancel": "needs a job that still runs; test_progress.py",
     "counters": "needs counters; test_simulation.py",
     "daemon": "does not end; test_daemon.py",
-    "donate": "measures a real machine; test_donate_command.py",
     "experiment": "boots the lab; test_documents.py",
     "jobs": "is watched without end; test_progress.py",
     "judge": "boots the lab; test_judge_lab.py",

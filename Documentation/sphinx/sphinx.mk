@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# build/docs: README, CONTRIBUTING, CHANGELOG, the zoo and Documentation as HTML. A warning of Sphinx, such as a link to nothing, is an error.
+# build/docs: README, CONTRIBUTING, CHANGELOG and Documentation as HTML. A warning of Sphinx, such as a link to nothing, is an error.
 
 .PHONY: docs docs-tables
 

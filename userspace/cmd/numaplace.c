@@ -50,7 +50,6 @@ static const struct np_cmd programs[] = {
 	{ "worth", NULL, "[--lab MACHINE] -- CMD", "says what placement buys a program" },
 	{ "judge", NULL, "--kernel A --kernel B [SUITE]",
 	  "says whether kernel B is slower than kernel A" },
-	{ "donate", NULL, "[FILE.json]", "measures this machine for the zoo of machines" },
 };
 
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))

@@ -58,7 +58,7 @@ def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder.mkdir()
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     shutil.copy(build(request.param), folder / "numaplace")
-    for name in ("trace", "lab", "calibrate-machine", "experiment", "campaign", "worth", "judge", "donate", "echo"):
+    for name in ("trace", "lab", "calibrate-machine", "experiment", "campaign", "worth", "judge", "echo"):
         beside = folder / f"numaplace-{name}"
         beside.write_text('#!/bin/sh\necho "$(basename "$0") got $*"\nexit 7\n')
         beside.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""index.html of the zoo: the errors on machines that the model was not fitted to first, then each machine's figures."""
+"""The page of machines: the errors on machines that the model was not fitted to first, then each machine's figures."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def entries(files: list[Path]) -> list[Entry]:
             found.append(Entry(file.stem, f"machine-{k}", one, compare.of(file.stem, one), _tables(one.get("measured", {}))))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise ExperimentError(f"{file}: is not to be compared ({type(error).__name__}: {error}): "
-                                  "take the file that numaplace donate wrote") from None
+                                  "take what --record wrote") from None
     return found
 
 

@@ -13,25 +13,23 @@ import pytest
 
 from experiments.analysis.tests.axe import VIEWS, violations, violations_of
 from experiments.analysis.tests.browser import Browser, chromium
-from experiments.donate import pack
-from experiments.donate.tests import donated
 from experiments.errors import ExperimentError
 from experiments.lab import machine
+from experiments.machines import __main__ as command
+from experiments.machines import compare, page, record, runs
+from experiments.machines.compare import NOTHING, OTHERS, THESE, Comparison
+from experiments.machines.tests import made_runs
 from experiments.model_fit import held_out, luo
 from experiments.model_fit.native import COPY, TRIAD, Model
-from experiments.zoo import __main__ as command
-from experiments.zoo import compare, page, record
-from experiments.zoo.compare import NOTHING, OTHERS, THESE, Comparison
 
-ZOO = Path(__file__).resolve().parents[3] / "zoo"
-FILES = sorted(ZOO.glob("*.json"))
-RECORDED = Path(__file__).parents[3] / "zoo/amd-epyc-1n.json"  # written by numaplace donate on a virtual machine of one node
+FILES = sorted(command.RECORDS.glob("*.json"))
 
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> record.Record:
-    """Of two nodes, as numaplace donate packs it."""
-    return pack.pack(donated.write(tmp_path_factory.mktemp("donation") / "run"))
+    """Of two nodes."""
+    folder = tmp_path_factory.mktemp("machine") / "runs"
+    return runs.collect(made_runs.write(folder), folder / made_runs.MACHINE)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +41,7 @@ def box(packed: record.Record, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="module")
 def written(box: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return page.write([*FILES, box], tmp_path_factory.mktemp("zoo"))
+    return page.write([*FILES, box], tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +51,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def of(name: str, fitted: str, what: str = "") -> Comparison:
-    found, = [c for c in compare.of(name, record.read(ZOO / f"{name}.json")) if c.fitted == fitted and what in c.what]
+    found, = [c for c in compare.of(name, record.read(command.RECORDS / f"{name}.json")) if c.fitted == fitted and what in c.what]
     return found
 
 
@@ -81,7 +79,7 @@ def test_the_derived_model_knows_distances_alone() -> None:
         compare.derived([{"cpus": 1, "memory_mib": 1}] * 300, [[10] * 300] * 300)
 
 
-def test_of_a_donated_machine_each_figure_is_predicted(packed: record.Record) -> None:
+def test_of_a_measured_machine_each_figure_is_predicted(packed: record.Record) -> None:
     found = {(c.fitted, c.what.partition(",")[0]): c for c in compare.of("box", packed)}
     calibrated = Model("\n".join(packed["model"]) + "\n")
     latency = found[THESE, "latency from node to node"]
@@ -107,19 +105,19 @@ def test_the_page_begins_with_machines_that_nothing_was_fitted_to(written: Path)
     assert not re.search(r'(?:src|href)="(?!#|data:)', text), "no network"
 
 
-def test_a_donated_file_goes_round(packed: record.Record, box: Path) -> None:
+def test_a_measured_record_goes_round(packed: record.Record, box: Path) -> None:
     assert record.read(box) == packed
     entry, = page.entries([box])
     assert entry.comparisons == compare.of("box", packed)
 
 
-DONATED = [file for file in [RECORDED, *FILES] if record.read(file)["kind"] == "donated"]
+MEASURED = [file for file in FILES if record.read(file)["kind"] == "measured"]
 
 
-@pytest.mark.parametrize("file", DONATED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", MEASURED, ids=lambda file: file.stem)
 def test_a_recorded_machine_is_compared(file: Path, tmp_path: Path) -> None:
     found = record.read(file)
-    assert record.text(found) == file.read_text(), "as numaplace donate wrote it"
+    assert record.text(found) == file.read_text()
     assert any(c.fitted == NOTHING and c.mean for c in compare.of(file.stem, found))
     text = page.write([file], tmp_path).read_text()
     assert f"<h2>{file.stem}</h2>" in text and all(why in text for why in found["missing"].values())
@@ -145,7 +143,7 @@ def broken(packed: record.Record, *path: Any, value: Any) -> record.Record:
 
 
 @pytest.mark.parametrize(("path", "value", "says"), [
-    (("format",), 2, "is not of format 1"), (("kind",), "found", "kind is not one of donated, published"),
+    (("format",), 2, "is not of format 1"), (("kind",), "found", "kind is not one of measured, published"),
     (("machine",), None, "has no machine"), (("machine", "nodes"), [], "machine.nodes is no list of nodes"),
     (("machine", "distances"), [[10]], "machine.distances has not a row"),
     (("measured", "latency", "to"), [0, 7], "measured.latency is no matrix"),
@@ -160,7 +158,7 @@ def test_a_file_that_is_not_whole_is_one_line(packed: record.Record, tmp_path: P
     file.write_text(json.dumps(broken(packed, *path, value=value)))
     assert command.main([str(file), "--out", str(tmp_path / "out")]) == 1
     error = capsys.readouterr().err
-    assert error.startswith(f"zoo: {file}: ") and says in error and error.count("\n") == 1
+    assert error.startswith(f"machines: {file}: ") and says in error and error.count("\n") == 1
     assert not (tmp_path / "out" / "index.html").exists()
 
 

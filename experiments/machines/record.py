@@ -10,10 +10,10 @@ from typing import Any
 from ..errors import ExperimentError
 
 FORMAT = 1
-MOST_BYTES = 64 << 10  # that is easily read, and attached to an issue
+MOST_BYTES = 64 << 10  # that is easily read
 WIDTH = 180        # of a row
 LOAD = 0.5         # above it others used the machine, as check-machine doubts it
-KINDS = ("donated", "published")
+KINDS = ("measured", "published")
 
 Record = dict[str, Any]
 
@@ -35,6 +35,13 @@ def _text(value: Any, indent: str, width: int) -> str:
     return f"{first}\n{deeper}" + f",\n{deeper}".join(lines) + f"\n{indent}{last}"
 
 
+def write(file: Path, record: Record) -> None:
+    try:
+        file.write_text(text(record), encoding="utf-8")
+    except OSError as error:
+        raise ExperimentError(f"cannot write {file}: {error.strerror}: name another file") from None
+
+
 def read(file: Path) -> Record:
     """Whole and of the format that is known; its numbers are those of whoever made it."""
     try:
@@ -42,14 +49,14 @@ def read(file: Path) -> Record:
     except (OSError, UnicodeDecodeError) as error:
         raise ExperimentError(f"{file}: cannot be read ({error}): give the file of a machine") from None
     if len(content.encode()) > MOST_BYTES:
-        raise ExperimentError(f"{file}: is larger than {MOST_BYTES >> 10} KiB: it is not written by numaplace donate")
+        raise ExperimentError(f"{file}: is larger than {MOST_BYTES >> 10} KiB: it is no record")
     try:
         record = json.loads(content, parse_constant=_no_number)
     except ValueError as error:
-        raise ExperimentError(f"{file}: not JSON ({error}): take the file that numaplace donate wrote") from None
+        raise ExperimentError(f"{file}: not JSON ({error}): take what --record wrote") from None
     problem = _problem(record)
     if problem:
-        raise ExperimentError(f"{file}: {problem}: take the file that numaplace donate wrote")
+        raise ExperimentError(f"{file}: {problem}: take what --record wrote")
     return record
 
 
@@ -62,7 +69,7 @@ def _problem(record: Any) -> str | None:
         return f"is not of format {FORMAT}"
     if record.get("kind") not in KINDS:
         return f"kind is not one of {', '.join(KINDS)}"
-    return _published(record) if record["kind"] == "published" else _donated(record)
+    return _published(record) if record["kind"] == "published" else _measured(record)
 
 
 def _published(record: Record) -> str | None:
@@ -70,7 +77,7 @@ def _published(record: Record) -> str | None:
     return f"has no {', '.join(lacking)}" if lacking else None
 
 
-def _donated(record: Record) -> str | None:
+def _measured(record: Record) -> str | None:
     parts = ("machine", "measured", "missing")
     lacking = [key for key in parts if not isinstance(record.get(key), dict)]
     if lacking:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A results folder of steps on a machine of two nodes, whose figures are known."""
+"""Runs of suites and a machine file, of a machine of two nodes whose figures are known."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from typing import Any
 
 from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import Value
-from experiments.donate import steps
 
+LATENCY, LOADED, CORES, STREAM = "latency-matrix", "loaded-latency", "core-to-core", "numa-stream"
+MACHINE = "box.toml"
 NUMBERS = pattern_search.Numbers(outstanding=10, dram_mb_s=12800, dram_variability=0.1, link_mb_s=6400, link_variability=0.1,
                                  port_mb_s=30000)
 SUITES = {
-    steps.LATENCY: [({"chains": n, "from": a, "to": b}, {"latency": n * (90.0 if a == b else 140.0)})
+    LATENCY: [({"chains": n, "from": a, "to": b}, {"latency": n * (90.0 if a == b else 140.0)})
                     for n in (1, 4) for a in (0, 1) for b in (0, 1)],
-    steps.LOADED: [({"memory": "local", "mix": mix, "load": 3, "delay": delay}, {"latency": 100.0 + delay, "bandwidth": 9000.0})
+    LOADED: [({"memory": "local", "mix": mix, "load": 3, "delay": delay}, {"latency": 100.0 + delay, "bandwidth": 9000.0})
                    for mix in ("1:0", "1:1") for delay in (0, 500)],
-    steps.CORES: [({"apart": "other node", "state": state, "home": "owner", "owner": 0, "reader": 1}, {"latency": 150.0})
+    CORES: [({"apart": "other node", "state": state, "home": "owner", "owner": 0, "reader": 1}, {"latency": 150.0})
                   for state in ("clean", "dirty")],
-    steps.STREAM: [({"operation": "copy", "access": access, "memory": "local", "threads": n}, {"bandwidth": 3000.0 * n})
+    STREAM: [({"operation": "copy", "access": access, "memory": "local", "threads": n}, {"bandwidth": 3000.0 * n})
                    for access in ("unstrided", "strided") for n in (1, 8)],
 }
 
 
-def topology() -> dict[str, Any]:
-    nodes = [{"id": k, "cpus": f"{4 * k}-{4 * k + 3}", "usable_cpus": 4, "has_memory": True, "mem_total": 1 << 30, "mem_free": 1 << 29,
-              "distances": [10, 21][::1 - 2 * k], "bandwidth": None, "latency_ns": None} for k in (0, 1)]
-    return {"name": "box", "platform": "real", "kernel": "6.12.9-amd64", "arch": "x86_64", "page_size": 4096, "numa_balancing": 1,
-            "cpu_model": "Intel(R) Xeon(R) Gold 6430", "module": {"usable": False, "why": "the module is not loaded"}, "nodes": nodes,
-            "caches": [{"level": 3, "type": "Unified", "size": 4 << 20, "cpus": f"{4 * k}-{4 * k + 3}"} for k in (0, 1)]}
+def manifest(suite: str) -> dict[str, Any]:
+    nodes = [{"id": k, "cpus": f"{4 * k}-{4 * k + 3}", "mem_total": 1 << 30, "distances": [10, 21][::1 - 2 * k]} for k in (0, 1)]
+    return {"suite": suite, "platform": "real", "kernel": {"release": "6.12.9-amd64"}, "numa_balancing": 1, "topology": nodes,
+            "cpu": {"model": "Intel(R) Xeon(R) Gold 6430"}, "doubts": ["SMT is on"]}
 
 
 def observations(suite: str) -> list[dict[str, Any]]:
@@ -45,7 +44,7 @@ def observations(suite: str) -> list[dict[str, Any]]:
 
 def machine_file() -> str:
     nodes = [hardware.Node(0, [0, 1, 2, 3], 1024, [10, 21]), hardware.Node(1, [4, 5, 6, 7], 1024, [21, 10])]
-    taken = picture.Picture("donated", "calibrated: donated (real)", nodes, [hardware.Cache(3, 4 << 20, 16, 64, 4)], 2400)
+    taken = picture.Picture("box", "calibrated: box (real)", nodes, [hardware.Cache(3, 4 << 20, 16, 64, 4)], 2400)
     taken.latency = {(a, b): Value(80.0 if a == b else 130.0, 1, 3) for a in (0, 1) for b in (0, 1)}
     taken.bandwidth = {(a, b): Value(9600.0 if a == b else 4800.0, 10, 3) for a in (0, 1) for b in (0, 1)}
     taken.contention = [picture.Cell(0, 1, 1, 0, Value(5000, 20, 3), None), picture.Cell(0, 1, 0, 1, None, Value(3000, 20, 3)),
@@ -54,14 +53,12 @@ def machine_file() -> str:
     return picture.toml(taken)
 
 
-def write(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / steps.TOPOLOGY).write_text(json.dumps(topology()))
-    for step in steps.STEPS:
-        own = folder / step.name
-        own.mkdir()
-        (own / steps.MARK).write_text(json.dumps({"status": 0, "why": None}))
-        if step.name in SUITES:
-            (own / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in observations(step.name)))
-    (folder / steps.CALIBRATION / steps.MACHINE).write_text(machine_file())
-    return folder
+def write(folder: Path) -> list[Path]:
+    """Returns the folders of the runs; the machine file is beside them."""
+    folder.mkdir(parents=True)
+    (folder / MACHINE).write_text(machine_file())
+    for suite in SUITES:
+        (folder / suite).mkdir()
+        (folder / suite / "manifest.json").write_text(json.dumps(manifest(suite)))
+        (folder / suite / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in observations(suite)))
+    return [folder / suite for suite in SUITES]

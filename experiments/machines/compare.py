@@ -61,7 +61,7 @@ class Comparison:
 
 
 def of(name: str, record: Record) -> list[Comparison]:
-    return list(_published(record) if record["kind"] == "published" else _donated(name, record))
+    return list(_published(record) if record["kind"] == "published" else _measured(name, record))
 
 
 def derived(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Model:
@@ -127,7 +127,7 @@ def _theoretical(described: machine.Machine, source: str, file: str) -> Comparis
                       "Bandwidths of links in the machine file are from the same table.")
 
 
-def _donated(name: str, record: Record) -> Iterator[Comparison]:
+def _measured(name: str, record: Record) -> Iterator[Comparison]:
     nodes, distances = record["machine"]["nodes"], record["machine"]["distances"]
     models = [(DERIVED, NOTHING, derived(nodes, distances))]
     if record.get("model"):
@@ -149,7 +149,7 @@ def _donated(name: str, record: Record) -> Iterator[Comparison]:
 
 def _source(record: Record) -> str:
     machine_is = "virtual machine" if record["machine"].get("virtual") else "machine"
-    return f"donated: measured on a {machine_is} by numaplace {record.get('numaplace', 'unknown')}"
+    return f"measured on a {machine_is} by numaplace {record.get('numaplace', 'unknown')}"
 
 
 def _matrix(common: tuple, what: str, values: dict[str, Any], predict: Any) -> Comparison:

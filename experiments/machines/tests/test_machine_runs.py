@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The record that is taken from runs on a machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.machines import __main__ as command
+from experiments.machines import record, runs
+from experiments.machines.tests import made_runs
+
+
+def change(file: Path, **values: object) -> None:
+    first, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([json.dumps(json.loads(first) | values), *rest]) + "\n")
+
+
+def test_the_figures_are_those_of_the_runs(tmp_path: Path) -> None:
+    folders = made_runs.write(tmp_path / "runs")
+    found = runs.collect(folders, tmp_path / "runs" / made_runs.MACHINE)
+    measured = found["measured"]
+    assert measured["latency"]["mean"] == [[90, 140], [140, 90]] and measured["latency"]["n"] == [[3, 3], [3, 3]]
+    assert measured["latency"]["half"][0][0] == pytest.approx(2.483), "Student's t of -1, 0, 1"
+    assert measured["bandwidth"]["mean"] == [[9600, 4800], [4800, 9600]]
+    assert {"delay": 500, "latency_ns": 600.0, "bandwidth_mb_s": 9000.0, "n": 3}.items() <= measured["loaded_latency"][1].items()
+    assert {(row["access"], row["threads"]): row["bandwidth_mb_s"] for row in measured["numa_stream"]}["unstrided", 8] == 24000
+    assert measured["contention"][2] == {"node": 0, "other": 1, "local": 1, "remote": 1, "local_mb_s": 4800, "local_mb_s_half": 20,
+                                         "remote_mb_s": 2500, "remote_mb_s_half": 20}
+    assert found["model"][0].startswith("machine name=box ") and "dram_bytes_per_s=12800000000" in found["model"][1]
+    assert found["machine"] == {
+        "cpu_model": "Intel(R) Xeon(R) Gold 6430", "kernel": "6.12", "numa_balancing": 1, "virtual": False, "load_most": 0.5,
+        "nodes": [{"id": k, "cpus": 4, "memory_mib": 1024} for k in (0, 1)], "distances": [[10, 21], [21, 10]]}
+    assert found["missing"] == {}
+
+
+def test_an_observation_with_a_mark_is_left_out(tmp_path: Path) -> None:
+    folders = made_runs.write(tmp_path / "runs")
+    change(folders[0] / "results.jsonl", marks=["somebody else ran"])
+    assert runs.collect(folders, None)["measured"]["latency"]["n"] == [[2, 3], [3, 3]]
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    first, *_ = made_runs.write(tmp_path / "runs")
+    found = runs.collect([first], None)
+    assert {*found["missing"]} == {runs.CALIBRATION, *runs.TABLES} and "model" not in found
+
+
+def test_a_virtual_machine_is_told(tmp_path: Path) -> None:
+    first, *_ = made_runs.write(tmp_path / "runs")
+    change(first / "manifest.json", doubts=["this is a virtual machine: its nodes need not be the host's"])
+    assert runs.collect([first], None)["machine"]["virtual"]
+
+
+@pytest.mark.parametrize(("values", "says"), [
+    ({"platform": "lab-timed"}, "is of a machine of the lab"), ({"cpu": {"model": "another"}}, "are of several machines"),
+    ({"topology": None}, "is no run")])
+def test_runs_that_make_no_record_are_refused(tmp_path: Path, values: dict, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = made_runs.write(tmp_path / "runs")
+    change(folders[0] / "manifest.json", **values)
+    assert command.main(["--record", str(tmp_path / "x.json"), *map(str, folders)]) in (1, 2)
+    error = capsys.readouterr().err
+    assert says in error and error.count("\n") == 1 and not (tmp_path / "x.json").exists()
+
+
+def test_the_text_is_sorted_and_read_back(tmp_path: Path) -> None:
+    folders, file = made_runs.write(tmp_path / "runs"), tmp_path / "box.json"
+    words = ["--record", str(file), "--machine-file", str(tmp_path / "runs" / made_runs.MACHINE)]
+    assert command.main([*words, *map(str, folders)]) == 0
+    found, text = record.read(file), file.read_text()
+    assert record.text(found) == text and '   "mean": [\n    [90.0, 140.0],\n    [140.0, 90.0]\n   ],\n' in text
+    keys = [line for line in text.splitlines() if line.startswith(' "')]
+    assert keys == sorted(keys) and len(keys) == len(found)
