@@ -60,7 +60,7 @@ class Comparison:
         return max(self.errors, key=abs) if self.errors else None
 
 
-def of(name: str, record: Record) -> list[Comparison]:
+def compare_record(name: str, record: Record) -> list[Comparison]:
     return list(_published(record) if record["kind"] == "published" else _measured(name, record))
 
 

@@ -66,7 +66,7 @@ def entries(files: list[Path]) -> list[Entry]:
     for k, file in enumerate(files):
         one = record.read(file)
         try:
-            found.append(Entry(file.stem, f"machine-{k}", one, compare.of(file.stem, one), _tables(one.get("measured", {}))))
+            found.append(Entry(file.stem, f"machine-{k}", one, compare.compare_record(file.stem, one), _tables(one.get("measured", {}))))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise ExperimentError(f"{file}: is not to be compared ({type(error).__name__}: {error}): "
                                   "take what --record wrote") from None

@@ -92,7 +92,7 @@ def rounded(value: Any) -> float | None:
 
 
 def _value(samples: list[float]) -> tuple[float | None, float | None, int]:
-    value = Value.of(samples)
+    value = Value.from_samples(samples)
     return rounded(value.mean), rounded(value.half), value.n
 
 

@@ -51,7 +51,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def of(name: str, fitted: str, what: str = "") -> Comparison:
-    found, = [c for c in compare.of(name, record.read(command.RECORDS / f"{name}.json")) if c.fitted == fitted and what in c.what]
+    found, = [c for c in compare.compare_record(name, record.read(command.RECORDS / f"{name}.json")) if c.fitted == fitted and what in c.what]
     return found
 
 
@@ -80,7 +80,7 @@ def test_the_derived_model_knows_distances_alone() -> None:
 
 
 def test_of_a_measured_machine_each_figure_is_predicted(packed: record.Record) -> None:
-    found = {(c.fitted, c.what.partition(",")[0]): c for c in compare.of("box", packed)}
+    found = {(c.fitted, c.what.partition(",")[0]): c for c in compare.compare_record("box", packed)}
     calibrated = Model("\n".join(packed["model"]) + "\n")
     latency = found[THESE, "latency from node to node"]
     assert latency.measured == [[90, 140], [140, 90]] and latency.predicted == [[80, 130], [130, 80]]
@@ -108,7 +108,7 @@ def test_the_page_begins_with_machines_that_nothing_was_fitted_to(written: Path)
 def test_a_measured_record_goes_round(packed: record.Record, box: Path) -> None:
     assert record.read(box) == packed
     entry, = page.entries([box])
-    assert entry.comparisons == compare.of("box", packed)
+    assert entry.comparisons == compare.compare_record("box", packed)
 
 
 MEASURED = [file for file in FILES if record.read(file)["kind"] == "measured"]
@@ -118,7 +118,7 @@ MEASURED = [file for file in FILES if record.read(file)["kind"] == "measured"]
 def test_a_recorded_machine_is_compared(file: Path, tmp_path: Path) -> None:
     found = record.read(file)
     assert record.text(found) == file.read_text()
-    assert any(c.fitted == NOTHING and c.mean for c in compare.of(file.stem, found))
+    assert any(c.fitted == NOTHING and c.mean for c in compare.compare_record(file.stem, found))
     text = page.write([file], tmp_path).read_text()
     assert f"<h2>{file.stem}</h2>" in text and all(why in text for why in found["missing"].values())
 
