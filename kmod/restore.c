@@ -10,7 +10,6 @@
 #include "call.h"
 #include "cpuset.h"
 #include "mempolicy.h"
-#include "place.h"
 #include "restore.h"
 #include "stats.h"
 #include "sweep.h"

@@ -32,11 +32,6 @@ class Free:
         return f"{self.section}.{self.field}"
 
 
-def entry_of(model: dict, free: Free) -> dict:
-    section = model[free.section]
-    return (section[0] if isinstance(section, list) else section)[free.field]
-
-
 E5620 = [Free("port", "bandwidth_mb_s", 14000, 20000),
          Free("dram", "bandwidth_mb_s", 16000, 25600),
          Free("dram", "latency_ns", 60, 78),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import Any, Protocol
 
 from ..units import duration
@@ -74,8 +73,7 @@ class Bar:
     def show(self, done: int, text: str) -> None:
         self.progress.update(self.task, completed=done, description=text)
 
-    def __exit__(self, kind: type | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
 

@@ -8,7 +8,6 @@
 
 #include "../predict/predict.h"
 #include "pages.h"
-#include "plan.h"
 
 struct prospect {
 	const struct np_machine *m;

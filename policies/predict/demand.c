@@ -102,7 +102,8 @@ static struct np_known traffic_of(const struct np_model *model, const struct np_
 				   t->mpki_source };
 }
 
-double np_lines_assumed(const struct np_model *model)
+/* Lines that a busy core of an unknown kind keeps in flight. */
+static double lines_assumed(const struct np_model *model)
 {
 	return sqrt(most_lines(model));
 }
@@ -134,7 +135,7 @@ struct np_demand np_demand_of(const struct np_machine *m, struct np_latencies l,
 		q.source = has_penalty ? t->penalty_source : d->penalty_source;
 		q.think_ns = has_penalty ? think_by_penalty(measured_at(m, l, t), t->penalty) :
 					   think_by_penalty(l, d->penalty);
-		q.lines = has_lines ? q.most_lines : np_lines_assumed(model);
+		q.lines = has_lines ? q.most_lines : lines_assumed(model);
 	}
 	return q;
 }

@@ -28,9 +28,6 @@ struct np_latencies np_latencies(const struct np_model *model);
 /* Unloaded latency of t's average line where its pages are; local when it is on no node. */
 double np_latency_idle(const struct np_model *model, const struct np_task *t, double local);
 
-/* Lines that a busy core of an unknown kind keeps in flight. */
-double np_lines_assumed(const struct np_model *model);
-
 /* Part of a core's lines in flight that no core waits for. */
 double np_demand_posted(const struct np_demand *d);
 

@@ -47,7 +47,8 @@ static short find(const struct np_search *s, size_t first, const uint8_t *weight
 	return NP_NODE_NONE;
 }
 
-short np_search_row(struct np_search *s, const uint8_t *weight)
+/* The number of the row with these weights [k]; NP_NODE_NONE: no memory. */
+static short row_of(struct np_search *s, const uint8_t *weight)
 {
 	short found = find(s, 0, weight);
 
@@ -148,7 +149,7 @@ struct np_placement_choice np_choice_of(struct np_search *s, size_t i, const str
 	if (d->to != NP_NODE_NONE)
 		choice.node = (short)d->to;
 	if (d->nodes != NP_NODE_NONE)
-		choice.nodes = np_search_row(s, plan->spread + (size_t)d->nodes * s->k);
+		choice.nodes = row_of(s, plan->spread + (size_t)d->nodes * s->k);
 	if (choice.nodes != NP_NODE_NONE)
 		choice.node = NP_NODE_NONE;
 	if (d->pages_to != NP_NODE_NONE) {
@@ -156,6 +157,6 @@ struct np_placement_choice np_choice_of(struct np_search *s, size_t i, const str
 		choice.on_a = NP_QUARTERS;
 	}
 	if (d->spread != NP_NODE_NONE)
-		choice.row = np_search_row(s, plan->spread + (size_t)d->spread * s->k);
+		choice.row = row_of(s, plan->spread + (size_t)d->spread * s->k);
 	return choice;
 }

@@ -96,9 +96,6 @@ static inline bool np_choice_stays(struct np_placement_choice choice)
 int np_search_rows_init(struct np_search *s);
 void np_search_rows_free(struct np_search *s);
 
-/* The number of the row with these weights [k]; NP_NODE_NONE: no memory. */
-short np_search_row(struct np_search *s, const uint8_t *weight);
-
 /* The row of weights by the bandwidth that a node's CPUs get; NP_NODE_NONE: the same for all. */
 static inline short np_row_by_bandwidth(const struct np_search *s, int node)
 {

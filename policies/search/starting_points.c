@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Placements made by rule: where the search begins. */
-#include "../plan/placer.h"
 #include "../plan/plan.h"
 #include "search.h"
 

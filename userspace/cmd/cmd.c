@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/base/cpulist.h"
 #include "../lib/base/grow.h"
 #include "../lib/base/printable.h"
 #include "unknown_option.h"
@@ -106,7 +105,7 @@ int np_arg_number(const char *text, const char *what, unsigned long max, unsigne
 			 max);
 }
 
-int np_arg_pid(const char *text, pid_t *pid)
+static int arg_pid(const char *text, pid_t *pid)
 {
 	char *end;
 	unsigned long value;
@@ -131,8 +130,8 @@ int np_pids_add(struct np_pids *pids, pid_t pid)
 
 int np_arg_add_pid(const char *text, struct np_pids *pids)
 {
-	pid_t pid;
-	int e = np_arg_pid(text, &pid);
+	pid_t pid = 0;
+	int e = arg_pid(text, &pid);
 
 	return e ? e : np_pids_add(pids, pid);
 }

@@ -70,7 +70,6 @@ int np_failed(int status, const char *format, ...) __attribute__((format(printf,
 int np_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
 
 /* Parse options and arguments; 0, or ECANCELED after printing the error. */
-int np_arg_pid(const char *text, pid_t *pid);
 int np_arg_engine(const char *text, enum np_engine *engine);
 int np_arg_number(const char *text, const char *what, unsigned long max, unsigned long *value);
 

@@ -79,7 +79,12 @@ static uint64_t shm_pages(const struct np_task_table *v, size_t task)
 	return sum;
 }
 
-double np_task_cost(const struct np_task_table *v, size_t task)
+/*
+ * The cost of a task's remote memory: remote accesses a second * penalty (1 when
+ * unknown). Where nothing counts, pages on other nodes * CPUs kept busy * penalty,
+ * which always ranks below every counted cost.
+ */
+static double task_cost(const struct np_task_table *v, size_t task)
 {
 	const struct np_task *t = &v->t->task[task];
 	double penalty = t->penalty_source == NP_PROVENANCE_NONE ? 1 : t->penalty;
@@ -98,7 +103,7 @@ static double key(const struct np_task_table *v, size_t task)
 
 	switch (v->sort) {
 	case NP_SORT_COST:
-		return np_task_cost(v, task);
+		return task_cost(v, task);
 	case NP_SORT_BUSY:
 		return v->t->busy[task];
 	case NP_SORT_REMOTE:

@@ -52,13 +52,6 @@ const char *np_sort_name(enum np_sort sort); /* NULL past the last */
 int np_task_table_arrange(struct np_task_table *v);
 void np_task_table_free(struct np_task_table *v);
 
-/*
- * The cost of a task's remote memory: remote accesses a second * penalty (1 when
- * unknown). Where nothing counts, pages on other nodes * CPUs kept busy * penalty,
- * which always ranks below every counted cost.
- */
-double np_task_cost(const struct np_task_table *v, size_t task);
-
 /* "pid,busy,..": 0, or ECANCELED after printing the error. */
 int np_arg_columns(const char *words, struct np_task_table *v);
 

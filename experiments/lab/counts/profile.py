@@ -24,7 +24,6 @@ class Task:
     loads: int
     stores: int
     remote_cache: int  # lines
-    kernel_dram: tuple[int, ...]  # lines by node, read by the kernel
     dram: tuple[int, ...]  # lines by node, read by user code
 
 
@@ -94,8 +93,8 @@ def read(path: Path) -> Profile:
         elif kind == "note":
             found.notes.append(note(rest))
         elif kind == "task":
-            cpu, node, context, *more = map(int, words[:-2])
-            tasks[cpu, context] = Task(cpu, node, *more, numbers(words[-2]), numbers(words[-1]))
+            cpu, node, context, *more = map(int, words[:-1])
+            tasks[cpu, context] = Task(cpu, node, *more, numbers(words[-1]))
         elif kind == "dram":
             found.uses.append(Use(tasks[int(words[0]), int(words[1])], int(words[2], 16), int(words[3], 16), *map(int, words[4:])))
         elif kind == "lost":

@@ -11,7 +11,7 @@
 
 /* Sets the costs of an idle machine. Returns 0 or -ENOMEM. */
 int np_contention_init(void);
-void np_contention_exit(void);
+void np_contention_exit(void); /* for tests: the plugin ends with QEMU */
 
 /* Ends the window if it is over. Any thread may call it at any time. */
 void np_contention_advance(uint64_t now_ps);

@@ -65,7 +65,7 @@ struct np_hierarchy {
 
 /* Returns 0 or -ENOMEM. */
 int np_hierarchy_init(struct np_hierarchy *m, const struct np_config *config);
-void np_hierarchy_free(struct np_hierarchy *m);
+void np_hierarchy_free(struct np_hierarchy *m); /* for tests: the plugin ends with QEMU */
 
 /* The node of a line's DRAM. */
 static inline unsigned int np_hierarchy_home(const struct np_hierarchy *m, uint32_t line)

@@ -139,10 +139,8 @@ void np_profile_dram(struct np_profile *p, uint64_t vaddr, unsigned int node)
 	uint64_t page = (vaddr & -PAGE) | node;
 	struct np_dram_use *u;
 
-	if (!p->user) {
-		p->context[p->at].kernel_dram[node]++;
+	if (!p->user)
 		return;
-	}
 	p->context[p->at].dram[node]++;
 	u = find_use(p, page, p->code, p->at);
 	if (!u->lines) {
@@ -189,10 +187,10 @@ void np_profile_write_head(FILE *f)
 		fwrite(notes.text, 1, notes.len, f);
 }
 
-static void write_lines(FILE *f, const uint64_t *lines, unsigned int nodes, char end)
+static void write_lines(FILE *f, const uint64_t *lines, unsigned int nodes)
 {
 	for (unsigned int node = 0; node < nodes; node++)
-		fprintf(f, "%lu%c", lines[node], node + 1 < nodes ? ',' : end);
+		fprintf(f, "%lu%c", lines[node], node + 1 < nodes ? ',' : '\n');
 }
 
 void np_profile_write(FILE *f, struct np_profile *p, unsigned int cpu, unsigned int node,
@@ -205,8 +203,7 @@ void np_profile_write(FILE *f, struct np_profile *p, unsigned int cpu, unsigned 
 		fprintf(f, "task %u %u %zu %lu %lu %lu %u %lu %lu %lu ", cpu, node, i,
 			c->task >> 32, c->task & UINT32_MAX, c->cgroup, c->regions, c->loads,
 			c->stores, c->remote_cache);
-		write_lines(f, c->kernel_dram, nodes, ' ');
-		write_lines(f, c->dram, nodes, '\n');
+		write_lines(f, c->dram, nodes);
 	}
 	for (size_t i = 0; i < p->uses_size; i++)
 		if (p->use[i].lines)

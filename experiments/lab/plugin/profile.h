@@ -7,11 +7,10 @@
  *
  *   region NUMBER ENTERED NAME
  *   note TEXT                                      as the guest gave it
- *   task CPU NODE CONTEXT TGID TID CGROUP REGIONS LOADS STORES REMOTE_CACHE KERNEL_DRAM,.. DRAM,..
+ *   task CPU NODE CONTEXT TGID TID CGROUP REGIONS LOADS STORES REMOTE_CACHE DRAM,..
  *   dram CPU CONTEXT ADDRESS CODE NODE LINES       ADDRESS and CODE virtual, the first of a page
  *
- * REGIONS is a bit set of their numbers; loads, stores and lines are those of user code, except
- * KERNEL_DRAM, the lines that the kernel read by node while the task ran.
+ * REGIONS is a bit set of their numbers; loads, stores and lines are those of user code.
  */
 #ifndef NP_PROFILE_H
 #define NP_PROFILE_H
@@ -29,7 +28,7 @@ struct np_context {
 	uint64_t task, cgroup; /* tgid << 32 | tid */
 	uint32_t regions;
 	uint64_t loads, stores, remote_cache;
-	uint64_t kernel_dram[NP_LAB_MAX_NODES], dram[NP_LAB_MAX_NODES];
+	uint64_t dram[NP_LAB_MAX_NODES];
 };
 
 struct np_dram_use {
@@ -53,7 +52,7 @@ struct np_profile {
 
 /* Returns 0 or -ENOMEM. */
 int np_profile_init(struct np_profile *p);
-void np_profile_free(struct np_profile *p);
+void np_profile_free(struct np_profile *p); /* for tests: the plugin ends with QEMU */
 
 /* The task goes on in another context where its process has entered or left a region. */
 void np_profile_look(struct np_profile *p);

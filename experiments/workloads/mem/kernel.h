@@ -73,8 +73,6 @@ struct np_kernel {
 /* NULL ends the list. */
 extern const struct np_kernel *const np_kernels[];
 
-const struct np_kernel *np_kernel_find(const char *name);
-
 extern const struct np_kernel np_copy, np_scale, np_sum, np_triad;
 extern const struct np_kernel np_chase, np_cachetest, np_sort, np_update, np_mix, np_handover;
 

@@ -44,7 +44,7 @@ static const char usage[] =
 	"  --state    handover: the owner writes the lines, dirty (default), or reads them, clean\n"
 	"  --chunk    handover: bytes that it has at a time;  --partner  the CPU that it runs on\n";
 
-const struct np_kernel *np_kernel_find(const char *name)
+static const struct np_kernel *kernel_named(const char *name)
 {
 	for (const struct np_kernel *const *k = np_kernels; *k; k++)
 		if (!strcmp((*k)->name, name))
@@ -163,10 +163,10 @@ static int find_kernel(struct np_worker *w, int *argc, char ***argv)
 	const char *called = program_invocation_short_name, *name = (*argc > 1) ? (*argv)[1] : "";
 
 	if (!strncmp(called, "np-", 3))
-		w->kernel = np_kernel_find(called + 3);
+		w->kernel = kernel_named(called + 3);
 	if (w->kernel || name[0] == '-')
 		return 0;
-	w->kernel = np_kernel_find(name);
+	w->kernel = kernel_named(name);
 	if (!w->kernel)
 		return np_fail(*name ? "'%s' is no kernel; see --help" :
 				       "which kernel%s? see --help",

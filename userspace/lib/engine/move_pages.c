@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/cpulist.h"
 #include "../host/page_walk.h"
 #include "page_sender.h"
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../base/cpulist.h"
 #include "apply.h"
 #include "saved_pages.h"
 

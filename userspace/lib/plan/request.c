@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../../../policies/predict/derive_model.h"
-#include "../base/toml.h"
 #include "../files/machine_file.h"
 #include "../files/penalty.h"
 #include "../files/snapshot.h"

@@ -60,8 +60,8 @@ static void each_task_has_its_own(void)
 	np_profile_remote_cache(&p);
 	np_profile_switch(&p, one, 7);
 	count(&p, CODE + 4, V, 0);
-	CU_ASSERT(has(&p, "task 3 1 1 10 10 7 0 3 1 0 0,0 3,0\n"));
-	CU_ASSERT(has(&p, "task 3 1 2 20 20 7 0 1 0 1 0,0 0,1\n"));
+	CU_ASSERT(has(&p, "task 3 1 1 10 10 7 0 3 1 0 3,0\n"));
+	CU_ASSERT(has(&p, "task 3 1 2 20 20 7 0 1 0 1 0,1\n"));
 	CU_ASSERT(has(&p, "dram 3 1 0x7f1234567000 0x401000 0 2\n"));
 	CU_ASSERT(has(&p, "dram 3 1 0x7f1234567000 0x401004 0 1\n"));
 	CU_ASSERT(has(&p, "dram 3 2 0x7f1234567000 0x401000 1 1\n"));
@@ -88,7 +88,7 @@ static void the_kernels_lines_are_not_the_programs(void)
 	np_profile_switch(&p, one, 7);
 	count(&p, KERNEL, V, 1);
 	np_profile_remote_cache(&p);
-	CU_ASSERT(has(&p, "task 3 1 1 10 10 7 0 0 0 0 0,1 0,0\n"));
+	CU_ASSERT(has(&p, "task 3 1 1 10 10 7 0 0 0 0 0,0\n"));
 	CU_ASSERT(!has(&p, "dram"));
 	np_profile_free(&p);
 }
@@ -117,11 +117,11 @@ static void a_region_is_the_processes(void)
 	np_profile_region(&second, "scan", true);
 	count(&first, CODE, V, 0);
 	CU_ASSERT(has(&first, "region 0 3 scan\n"));
-	CU_ASSERT(has(&first, "task 3 1 1 10 10 7 0 1 0 0 0,0 1,0\n"));
-	CU_ASSERT(has(&first, "task 3 1 2 10 10 7 1 3 0 0 0,0 3,0\n"));
-	CU_ASSERT(has(&second, "task 3 1 1 10 11 7 0 1 0 0 0,0 1,0\n"));
-	CU_ASSERT(has(&second, "task 3 1 2 10 11 7 1 1 0 0 0,0 1,0\n"));
-	CU_ASSERT(has(&second, "task 3 1 3 20 20 7 0 1 0 0 0,0 1,0\n"));
+	CU_ASSERT(has(&first, "task 3 1 1 10 10 7 0 1 0 0 1,0\n"));
+	CU_ASSERT(has(&first, "task 3 1 2 10 10 7 1 3 0 0 3,0\n"));
+	CU_ASSERT(has(&second, "task 3 1 1 10 11 7 0 1 0 0 1,0\n"));
+	CU_ASSERT(has(&second, "task 3 1 2 10 11 7 1 1 0 0 1,0\n"));
+	CU_ASSERT(has(&second, "task 3 1 3 20 20 7 0 1 0 0 1,0\n"));
 	np_profile_free(&first);
 	np_profile_free(&second);
 }
@@ -157,7 +157,7 @@ static void many_pages_are_all_kept(void)
 	for (const char *at = text; (at = strstr(at, "dram 3 0 ")); at++)
 		lines++;
 	CU_ASSERT_EQUAL(lines, pages);
-	CU_ASSERT(has(&p, "task 3 1 0 0 0 0 0 40000 0 0 0,0 20000,20000\n"));
+	CU_ASSERT(has(&p, "task 3 1 0 0 0 0 0 40000 0 0 20000,20000\n"));
 	CU_ASSERT(!has(&p, "lost"));
 	free(text);
 	np_profile_free(&p);
