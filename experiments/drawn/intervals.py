@@ -15,9 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from ..analysis.papers import checks
 from ..analysis.policies.decision import CHANCE
 from ..analysis.runs.results import Results
-from ..analysis.stats.frames import frame
 from ..analysis.stats.intervals import holm, paired, paired_ratio, ratio, t_interval, welch
-from ..analysis.stats.linear_model import Model, contrasts, fit
 from . import answers, draw
 from .draw import Boots, Cells, Noise
 from .tally import EQUAL, HOLDS, Bound, Case, Event, false
@@ -120,10 +118,6 @@ def a_and_a(run: Results) -> Iterator[Event]:
     yield from (Event(false("Student's, in blocks"), p < LEVEL) for p in (paired(a, b).p for a, b in both) if p is not None)
     yield from (Event(false("Fieller's without 1"), not r.low <= 1 <= r.high) for r in ratios if r and r.low is not None)
     yield Event(false("Holm over the run"), any(p < LEVEL for p in holm(ps) if p is not None))
-    name = next(iter(metric.values()))
-    model = fit(frame(run, [w for w, m in metric.items() if m == name], name), name, ["workload", "policy"], ["repeat"])
-    if isinstance(model, Model):
-        yield Event(false("contrast of the model"), contrasts(model, "policy")[0].p_holm < LEVEL)
 
 
 def means_of_boots(source: Random) -> Iterator[Event]:

@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from .. import papers
 from ..figures import figures, theme
-from ..figures.anova_report import across_workloads, within_workload
 from ..policies import matrix, regret_table
 from ..runs import text_format
 from ..runs.results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, read, text_of
@@ -69,7 +68,6 @@ def make(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         everything=None if placed else _everything(results),
         sections=sections,
         all=observation_table.table(results),
-        across=across_workloads(results) if placed else [],
         platform_line=results.platform_line,
         platform_short=results.platform_short,
         manifest=list(_flat(results.manifest)),
@@ -263,7 +261,6 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
             if o.workload == workload
             for mark in o.marks
         ],
-        "variation": within_workload(results, workload, slug),
     }
 
 

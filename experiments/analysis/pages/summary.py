@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 from ...runner.repeats import precision
 from ..papers import frozen
 from ..runs.results import PLATFORMS, Results, read
-from ..samples import steady
-from ..stats import run_order
 from ..stats.intervals import t_interval
 
 if TYPE_CHECKING:
@@ -71,7 +69,7 @@ def notes(results: Results) -> list[str]:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
         found.append("a mean of one observation has no confidence interval")
-    return [*found, *_host(results), *frozen.judged_by(results), *_boots(results), *_precision(results), *run_order.notes(results), *steady.notes(results)]
+    return [*found, *_host(results), *frozen.judged_by(results), *_boots(results), *_precision(results)]
 
 
 def _host(results: Results) -> list[str]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ..figures import charts
-from ..figures.anova_report import analyse
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Results
@@ -69,10 +68,6 @@ def stream(results: Results, slug: str) -> Chapter:
                          f"{text_format.number(best.y)} MB/s at {text_format.tick(best.x)} threads.")
     _against(chapter, cells, slug)
     chapter.judge(results, lambda run: statements(cells_of(run), shown))
-    data = cells.frame("bandwidth", ("operation", "access", "memory", "threads"))
-    chapter.analyses = [analyse(data, "bandwidth", "MB/s", ["access", "memory", "threads"],
-                                f"{slug}-anova", blocks=("repeat", "operation"), focus="memory",
-                                base="local")]
     return chapter
 
 

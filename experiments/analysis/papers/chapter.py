@@ -57,7 +57,6 @@ class Chapter:
     drawings: list[Drawing] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)  # statements that were others when the run was made
-    analyses: list[dict[str, Any]] = field(default_factory=list)
 
     def draw(self, number: str, svg: str, caption: str) -> None:
         self.drawings.append(Drawing(number, Markup(svg), caption))

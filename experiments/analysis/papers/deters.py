@@ -8,22 +8,21 @@ from typing import Any
 import pandas as pd
 
 from ..figures import charts
-from ..figures.anova_report import analyse
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Ratio
-from ..stats.linear_model import Model, anova, explained, fit, relative
 from . import reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
 from .checks import INFINITE, Part, Statement, alike, every
+from .variance import Model, Term, anova, explained, fit, relative
 
 PAPER = ("Deters: Performance Benchmarking Locality Aware Runtime for NUMA Architecture, written under "
          "the guidance of Raj Jain")
 MACHINES = "4 × Intel Xeon E5-4620, 32 cores"
 XEON = "Xeon E5-4620"
 NAMES = {"e5-4620": XEON}
-# Tables of the effects, of the analysis of variance, of the contrast; figures of the residuals.
+# The paper's tables of the effects, of the analysis of variance and of the contrast, and its figures of the residuals.
 RESPONSES = (
     ("remote_cache", "misses", "Tables 2 to 7, Figs 3 to 6"),
     ("remote_dram", "misses", "Tables 8 to 10, Figs 7 and 8"),
@@ -63,7 +62,6 @@ def stealing(results: Results, slug: str) -> Chapter:
         "any of them (remote cache 9 %, of logarithms 6 %; remote DRAM 8 %; local DRAM 0 %): the benchmark "
         "explains the rest. Its tables are pictures.",
         machine=like(results, NAMES), differs=DIFFERS)
-    several = len(cells.levels("data")) > 1
     chapter.missing = cells.missing(("runtime", "benchmark"), tuple(m for m, _, _ in RESPONSES))
     present = [r for r in RESPONSES if cells.values(r[0])]
     if not present:
@@ -72,14 +70,10 @@ def stealing(results: Results, slug: str) -> Chapter:
         chapter.tables.append(_means(cells, metric, unit, tables))
         chapter.draw(tables, _bars(cells, metric, unit, f"{slug}-{metric}"),
                      f"{text_format.sentence(metric)} by benchmark and runtime.")
-        data = as_printed(cells, metric)
-        chapter.analyses += [analyse(data, metric, unit, ["runtime", "benchmark"], f"{slug}-{metric}-{name}-anova",
-                                     focus="runtime", base="vanilla", log=log) for name, log in MODELS.items()]
-        if several:
-            chapter.analyses.append(analyse(
-                cells.frame(metric, FACTORS), metric, unit, [*FACTORS], f"{slug}-{metric}-data-anova", focus="data", base="first"))
         chapter.judge(results, lambda run, metric=metric: made(run, metric))
-    chapter.tables.append(_variation({m: as_printed(cells, m) for m, _, _ in present}))
+    frames = {m: as_printed(cells, m) for m, _, _ in present}
+    every_cell = {m: cells.frame(m, FACTORS) for m, _, _ in present} if len(cells.levels("data")) > 1 else {}
+    chapter.tables += [_variation(frames), _analyses(frames, every_cell)]
     return chapter
 
 
@@ -118,6 +112,24 @@ def _variation(frames: dict[str, pd.DataFrame]) -> Table:
                  ("response", "from", "runtime", "error"), tuple(rows))
 
 
+def _analyses(frames: dict[str, pd.DataFrame], every_cell: dict[str, pd.DataFrame]) -> Table:
+    """All terms of both models of each response; of a run that varies the data, plain with that factor too."""
+    rows = []
+    asked = [(metric, name, data, ["runtime", "benchmark"], log) for metric, data in frames.items() for name, log in MODELS.items()]
+    asked += [(metric, "plain, with the data", data, [*FACTORS], False) for metric, data in every_cell.items()]
+    for metric, name, data, factors, log in asked:
+        model, label = fit(data, metric, factors, ["repeat"], log), f"{text_format.sentence(metric)}, {name}"
+        rows += [(Cell(label), Cell(model))] if isinstance(model, str) else [_row(label, term, model.pooled) for term in anova(model)]
+    return Table("Analysis of variance", "Type II, repeats as blocks. No F and p where too few repeats make interactions the error.",
+                 ("response", "term", "variation", "sum of squares", "df", "F", "p"), tuple(rows))
+
+
+def _row(label: str, term: Term, pooled: bool) -> tuple[Cell, ...]:
+    f, p = (None, None) if pooled else (term.f, term.p)
+    return (Cell(label), Cell("error" if term.name == "Residual" else term.name), _share(term), Cell(text_format.number(term.sum_sq), term.sum_sq),
+            Cell(f"{term.df:g}", term.df), Cell(text_format.number(f), f), Cell(text_format.p_value(p), p))
+
+
 def _share(term: Any) -> Cell:
     return Cell(text_format.DASH) if term is None else Cell(f"{100 * term.share:.1f} %", 100 * term.share)
 
@@ -127,8 +139,8 @@ def _means(cells: Cells, metric: str, unit: str, tables: str) -> Table:
     rows = [(Cell(name), *(number(cells.interval(metric, benchmark=name, **fixed)) for fixed in variants.values()))
             for name in cells.levels("benchmark", metric)]
     head = ("benchmark", *(f"{v}, {unit}" if unit != "1" else v for v in variants))
-    return Table(tables, f"{text_format.sentence(metric)}: means with 95 % intervals; effects, "
-                 "variation and contrasts stand below.", head, tuple(rows))
+    return Table(tables, f"{text_format.sentence(metric)}: means with 95 % intervals; the "
+                 "analysis of variance stands below.", head, tuple(rows))
 
 
 def _bars(cells: Cells, metric: str, unit: str, slug: str) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from ..figures import charts, heatmap
-from ..figures.anova_report import analyse
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Results
@@ -54,16 +53,6 @@ def cachetest(results: Results, slug: str) -> Chapter:
     chapter.tables.append(_table(cells))
     chapter.found = _worst(cells)
     _judge(chapter, results)
-    data = cells.frame("iterations", ("pattern", "size_kb", "memory"),
-                       lambda f: f["pattern"] != "zipf")
-    chapter.analyses = [analyse(data, "iterations", "1/s", ["pattern", "size_kb", "memory"],
-                                f"{slug}-anova", focus="memory", base="local",
-                                workloads=["sequential", "uniform"])]
-    zipf = cells.frame("iterations", ("alpha", "size_kb", "memory"))
-    if len(zipf):
-        chapter.analyses.append(analyse(zipf, "iterations", "1/s", ["alpha", "size_kb", "memory"],
-                                        f"{slug}-zipf-anova", focus="memory", base="local",
-                                        workloads=["zipf"]))
     return chapter
 
 

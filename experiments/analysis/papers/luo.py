@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ..figures import charts
-from ..figures.anova_report import analyse
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Results
 from . import luo_checks, printed_runs, reference, scatter
-from .cells import Cells, Level, chosen, others, varied
+from .cells import Cells, chosen, others
 from .chapter import Cell, Chapter, Table, like, number
 
 PAPER = ("Luo, Zhou, Kong, Liu, Cai, Lin: Analyzing the Characteristics of Memory Subsystem on Two "
@@ -52,15 +48,6 @@ def _others(chapter: Chapter, results: Results, metric: str, rows: str, columns:
                   for x in cells.levels(rows, metric))))
 
 
-def _analyse(results: Results, metric: str, factors: list[str], slug: str,
-             keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> list[dict[str, Any]]:
-    """With what else was varied as factors."""
-    cells = Cells(results, (*factors, *dict(CHOICE)))
-    every = [*factors, *varied(results, CHOICE)]
-    return [analyse(cells.frame(metric, tuple(every), keep), metric, "MB/s", every, f"{slug}-anova",
-                    focus=factors[1], base="0")]
-
-
 def contention(results: Results, slug: str) -> Chapter:
     cells = cells_of(results, "local", "remote")
     chapter = _chapter(
@@ -91,8 +78,6 @@ def contention(results: Results, slug: str) -> Chapter:
                      "Bandwidth of the remote threads together. " + NOT_NUMBERS)
     chapter.judge(results, lambda run: luo_checks.contention(cells_of(run, "local", "remote")), printed_runs.luo(results, chapter.machine))
     _others(chapter, results, "bandwidth", "local", "remote")
-    chapter.analyses = _analyse(results, "bandwidth", ["local", "remote"], slug,
-                                lambda f: f["local"] > 0)
     return chapter
 
 
@@ -172,8 +157,6 @@ def cross(results: Results, slug: str) -> Chapter:
                  "Bandwidth of the referenced threads together. " + NOT_NUMBERS)
     chapter.judge(results, lambda run: luo_checks.cross(cells_of(run, "reference", "opposite")))
     _others(chapter, results, "bandwidth_reference", "reference", "opposite")
-    chapter.analyses = _analyse(results, "bandwidth_reference", ["reference", "opposite"], slug,
-                                lambda f: f["reference"] > 0)
     return chapter
 
 
@@ -190,7 +173,4 @@ def split(results: Results, slug: str) -> Chapter:
                          f"Bandwidth of the threads with {side} memory. " + NOT_NUMBERS)
     chapter.judge(results, lambda run: luo_checks.split(cells_of(run, "local", "remote")))
     _others(chapter, results, "bandwidth_local", "local", "remote")
-    if cells.values("bandwidth_local"):
-        chapter.analyses = _analyse(results, "bandwidth_local", ["local", "remote"], slug,
-                                    lambda f: f["local"] > 0)
     return chapter

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from ..figures import charts
-from ..figures.anova_report import analyse
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Observation, Results
@@ -67,12 +66,6 @@ def times(results: Results, slug: str) -> Chapter:
     _against(chapter, cells, slug)
     chapter.judge(results, lambda run: prabhanjan_checks.times(Cells(run, FACTORS)), printed_runs.redis(results))
     chapter.found = _found(cells)
-    for experiment in cells.levels("experiment", "seconds"):
-        own = Cells(results, FACTORS, experiment=experiment)
-        factors = ["size", "memory", *(["pipeline"] if len(own.levels("pipeline")) > 1 else [])]
-        data = own.frame("seconds", tuple(factors))
-        chapter.analyses.append(analyse(data, "seconds", "s", factors, f"{slug}-{experiment}-anova",
-                                        focus="memory", base="local", workloads=[experiment]))
     return chapter
 
 

@@ -52,9 +52,6 @@ def test_every_figure_is_there_and_has_a_size(browser: Browser, page: Path) -> N
             v.querySelector("desc").textContent])]))""")
     assert set(found) == set(synthetic.WORKLOADS)
     for name, panels in found.items():
-        *panels, (width, height, texts, title, description) = panels
-        assert width > 300 and height > 80 and texts > 8
-        assert title.startswith("Residuals of") and description.startswith("9 residuals from")
         assert len(panels) == 2
         for width, height, texts, title, description in panels:
             assert width > 300 and height > 80 and texts > 8
@@ -174,12 +171,11 @@ def text_of(browser: Browser, section: str) -> str:
     return re.sub(r"[ \n]+", " ", text)
 
 
-def test_reasons_marks_and_analysis_are_told(browser: Browser, results: Path) -> None:
+def test_reasons_and_marks_are_told(browser: Browser, results: Path) -> None:
     browser.open(report.write(results))
     text = text_of(browser, "cross")
     assert "left: node 1 → node 0, pages stay – home node 0 has a free core" in text
     assert "n-mass, repeat 4: numa_balancing was 1 after the run" in text
-    assert "Type II, 9 observations" in text
     assert "remote-0, remote-1: stays on node 1, 16\u202f384 pages to node 1 each" in text_of(
         browser, "contention-2L2R"
     )

@@ -15,7 +15,6 @@ from experiments.analysis.papers.cells import Cells
 from experiments.analysis.policies.speedup import decide
 from experiments.analysis.runs.boots import boot_means
 from experiments.analysis.runs.results import Results, read
-from experiments.analysis.stats import frames
 from experiments.analysis.stats.compare import compare
 from experiments.analysis.stats.intervals import ratio, t_interval
 from experiments.analysis.tests import synthetic
@@ -100,10 +99,9 @@ def test_means_are_those_of_the_boots(tmp_path: Path) -> None:
     assert [o.is_mean for o in results.independent] == [True] * BOOTS and results.boots == [f"boot {k}" for k in range(BOOTS)]
 
 
-def test_boots_are_the_blocks_of_a_model(tmp_path: Path) -> None:
+def test_boots_are_blocks(tmp_path: Path) -> None:
     results = run(tmp_path, records(4) + records(4, policy="n-mass"))
-    frame = frames.frame(results, ["cross"], "bandwidth")
-    assert sorted(frame["repeat"]) == sorted(2 * [-1 - k for k in range(BOOTS)])
+    assert sorted(o.repeat for o in results.select_independent("cross")) == sorted(2 * [-1 - k for k in range(BOOTS)])
 
 
 def test_boots_that_made_parts_of_one_repeat_are_one_block(tmp_path: Path) -> None:
@@ -112,7 +110,7 @@ def test_boots_that_made_parts_of_one_repeat_are_one_block(tmp_path: Path) -> No
             for record in records(4, each=1) + records(4, each=1, policy="n-mass")]
     results = run(tmp_path, made)
     assert len(results.boots) == BOOTS + 1
-    assert sorted(frames.frame(results, ["cross"], "bandwidth")["repeat"]) == sorted(2 * [-1 - k for k in range(BOOTS)])
+    assert sorted(o.repeat for o in results.select_independent("cross")) == sorted(2 * [-1 - k for k in range(BOOTS)])
 
 
 def test_presentations_of_papers_have_the_boots_means(tmp_path: Path) -> None:

@@ -237,12 +237,12 @@ def test_deters_analysis(tmp_path: Path) -> None:
     assert found.machine == "Xeon E5-4620" and len(found.checks) == 13
     others = {c.says: c.verdict for c in found.checks if c.verdict not in (HOLDS, ABSENT)}  # no interaction was made up
     assert set(others.values()) == {FAILS} and all("F test" in says for says in others)
-    first = found.analyses[1]
-    assert first["log"] and first["terms"][0]["name"] == "runtime"  # counts ask for logarithms
-    (contrast,) = first["contrasts"]
-    assert (contrast["first"], contrast["second"]) == ("vanilla", "locality")
-    assert contrast["value"].startswith("−2") and contrast["value"].endswith("%")  # 0.8: -20 %
-    assert [level["level"] for level in contrast["limits"]] == [90, 95]
+    terms = [row[1].text for row in analyses(found) if row[0].text == "Remote cache, log"]
+    assert terms == ["runtime", "benchmark", "repeat", "runtime × benchmark", "error"]
+
+
+def analyses(chapter):
+    return next(table.rows for table in chapter.tables if table.number == "Analysis of variance")
 
 
 @pytest.mark.parametrize("effect, expected", [(0.2, HOLDS), (0.0, UNDECIDED), (-0.2, FAILS)])
@@ -254,8 +254,8 @@ def test_an_effect_that_is_not_found_is_not_refuted(tmp_path: Path, effect: floa
 def test_both_models_are_shown(tmp_path: Path) -> None:
     """Plain and of logarithms of each response, and what both explain beside the numbers of the paper's text."""
     found = steal(tmp_path, 0.2)
-    assert [(a["metric"], a["log"], a["why_not"]) for a in found.analyses] == [
-        (metric, log, "") for metric in ("remote cache", "remote DRAM", "local DRAM", "speedup") for log in (False, True)]
+    assert list(dict.fromkeys(row[0].text for row in analyses(found))) == [
+        f"{metric}, {name}" for metric in ("Remote cache", "Remote DRAM", "Local DRAM", "Speedup") for name in ("plain", "log")]
     (table,) = [t for t in found.tables if t.number == "Variation explained"]
     rows = {(r[0].text, r[1].text): [c.text for c in r[2:]] for r in table.rows}
     assert rows["Remote cache, plain", "paper"] == ["9 %", "13 %"] and rows["Remote DRAM, log", "paper"] == ["8 %", "–"]
@@ -310,8 +310,8 @@ def test_where_the_data_is_is_never_averaged(tmp_path: Path) -> None:
     assert [c.value / first for c in table.rows[0][1:]] == [pytest.approx(v, rel=0.03) for v in (1, 0.6, 0.7, 0.42)]
     lower = next(c for c in chapter.checks if c.says.startswith("remote DRAM: with the locality runtime lower"))
     assert lower.verdict == HOLDS and lower.evidence.startswith("locality / vanilla of geometric means 0.42")
-    terms = [[t["name"] for t in a["terms"]] for a in chapter.analyses if "data" in a["slug"]]
-    assert len(terms) == 4 and all(names[:3] == ["runtime", "data", "benchmark"] for names in terms)
+    terms = [row[1].text for row in analyses(chapter) if row[0].text == "Remote DRAM, plain, with the data"]
+    assert terms[:3] == ["runtime", "data", "benchmark"]
 
 
 @pytest.mark.parametrize("runtime, data, expected", [(0.1, 0.4, HOLDS), (0.4, 0.1, FAILS), (0.2, 0.2, UNDECIDED)])
@@ -339,7 +339,7 @@ def test_a_run_of_one_place_of_the_data_is_shown(tmp_path: Path) -> None:
     cells = [({**factors, "data": "first"}, metrics) for factors, metrics in stealing(0.2)]
     found = factorial.records("work-stealing", cells)
     chapter = deters.stealing(read(factorial.write(tmp_path, found, ["deters-stealing"])), "d")
-    assert chapter.tables[0].head[1:] == ("vanilla, misses", "locality, misses") and len(chapter.analyses) == 8
+    assert chapter.tables[0].head[1:] == ("vanilla, misses", "locality, misses")
 
 
 def test_only_one_runtime_is_said(tmp_path: Path) -> None:

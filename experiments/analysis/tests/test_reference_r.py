@@ -19,7 +19,6 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from experiments.analysis.papers import heard
@@ -29,8 +28,7 @@ from experiments.analysis.runs import boots
 from experiments.analysis.runs.boots import boot_means
 from experiments.analysis.runs.results import Results
 from experiments.analysis.runs.results import read as read_run
-from experiments.analysis.samples import steady
-from experiments.analysis.stats import intervals, linear_model, run_order
+from experiments.analysis.stats import intervals
 from experiments.analysis.stats.intervals import (
     Difference,
     Ratio,
@@ -40,16 +38,6 @@ from experiments.analysis.stats.intervals import (
     ratio,
     t_interval,
     welch,
-)
-from experiments.analysis.stats.linear_model import (
-    additive_p,
-    anova,
-    contrasts,
-    effects,
-    explained,
-    fit,
-    relative,
-    residuals,
 )
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
@@ -63,10 +51,6 @@ DOSE_1 = [16.5, 16.5, 15.2, 17.3, 22.5, 17.3, 13.6, 14.5, 18.8, 15.5,
 WARP = {("A", "L"): [26, 30, 54, 25, 70, 52, 51, 26, 67], ("A", "M"): [18, 21, 29, 17, 12, 18, 35, 30, 36],
         ("A", "H"): [36, 21, 24, 18, 10, 43, 28, 15, 26], ("B", "L"): [27, 14, 29, 19, 29, 31, 41, 20, 44],
         ("B", "M"): [42, 26, 19, 16, 39, 28, 21, 39, 29], ("B", "H"): [20, 21, 24, 17, 13, 15, 15, 16, 28]}
-NPK = [(1, 0, 1, 49.5), (1, 1, 1, 62.8), (1, 0, 0, 46.8), (1, 1, 0, 57), (2, 1, 0, 59.8), (2, 1, 1, 58.5),
-       (2, 0, 0, 55.5), (2, 0, 1, 56), (3, 0, 1, 62.8), (3, 1, 1, 55.8), (3, 1, 0, 69.5), (3, 0, 0, 55),
-       (4, 1, 0, 62), (4, 1, 1, 48.8), (4, 0, 0, 45.5), (4, 0, 1, 44.2), (5, 1, 1, 52), (5, 0, 0, 51.5),
-       (5, 1, 0, 49.8), (5, 0, 1, 48.8), (6, 1, 0, 57.2), (6, 1, 1, 59), (6, 0, 1, 53.2), (6, 0, 0, 56)]
 LH = [2.4, 2.4, 2.4, 2.2, 2.1, 1.5, 2.3, 2.3, 2.5, 2.0, 1.9, 1.7, 2.2, 1.8, 3.2, 3.2, 2.7, 2.2, 2.2, 1.9, 1.9, 1.8, 2.7,
       3.0, 2.3, 2.0, 2.0, 2.9, 2.9, 2.7, 2.7, 2.3, 2.6, 2.4, 1.8, 1.7, 1.5, 1.4, 2.1, 3.3, 3.5, 3.5, 3.1, 2.6, 2.1, 3.4,
       3.0, 2.9]
@@ -105,65 +89,6 @@ def test_ratios() -> None:
 
 def ends(found: Ratio) -> Sequence[float | None]:
     return found.value, found.low, found.high
-
-
-def warp(order: int = 2, log: bool = False) -> linear_model.Model:
-    """Unbalanced: R's first four rows are left out."""
-    rows = [{"wool": w, "tension": t, "breaks": float(y)} for (w, t), ys in WARP.items() for y in ys]
-    data = pd.DataFrame(rows[4:])
-    found = linear_model._fit(data, "breaks", ("wool", "tension"), (), order, log)
-    tests = linear_model._tests(found)
-    return linear_model.Model("breaks", ("wool", "tension"), (), log, order, found, *tests, tests)
-
-
-def test_analysis_of_variance() -> None:
-    table = {term.name: term for term in anova(warp())}
-    for name, ours in (("anova_wool", "wool"), ("anova_tension", "tension"), ("anova_wool_tension", "wool × tension")):
-        term = table[ours]
-        same(name, term.sum_sq, term.df, term.f, term.p)
-    same("anova_residual", table["Residual"].sum_sq, table["Residual"].df)
-    same("shapiro", warp().normal_p, rel=1e-6)  # another approximation of the same coefficients
-    same("breusch_pagan", warp().even_p)
-
-
-def test_effects_and_contrasts() -> None:
-    grand, found = effects(warp())
-    ours = {(e.term, e.level): e.estimate for e in found} | {("grand", ""): grand}
-    ours |= {("contrast", f"{c.first}, {c.second}"): c.estimate for c in contrasts(warp(), "tension", "L")}
-    for name, key in (("grand", ("grand", "")), ("effect_wool_A", ("wool", "A")), ("effect_tension_M", ("tension", "M")),
-                      ("effect_tension_H", ("tension", "H")), ("effect_wool_A_tension_L", ("wool × tension", "A, L")),
-                      ("contrast_L_H", ("contrast", "L, H"))):
-        e = ours[key]
-        same(name, e.value, e.error, *e.limits[0.90], *e.limits[0.95], e.p)
-
-
-def test_blocks() -> None:
-    data = pd.DataFrame(NPK, columns=["repeat", "N", "P", "yield"])
-    table = {term.name: term for term in anova(fit(data, "yield", ["N", "P"], ["repeat"]))}
-    same("npk_residual", table["Residual"].sum_sq, table["Residual"].df)
-    same("npk_NP", table["N × P"].f)
-
-
-def test_run_order() -> None:
-    found = run_order.of(LH)
-    same("ljung_box", found.box, found.dependence_p)
-    same("kendall", found.tau, found.drift_p)
-
-
-def test_residuals_over_normal_quantiles() -> None:
-    found = residuals(warp())
-    same("quantiles", *(found.normal[k] for k in (0, 1, 24, 49)), found.ordered[0], found.ordered[24], found.slope)
-
-
-def test_ratios_of_marginal_means_and_shares() -> None:
-    main = warp(order=1)
-    same("relative", *ends(relative(main, "tension", "L", "H", 0.90)))
-    same("relative_log", *ends(relative(warp(order=1, log=True), "tension", "L", "H", 0.90)))
-    same("explained", *ends(explained(main, next(term for term in anova(main) if term.name == "wool"), 0.90)))
-
-
-def test_additivity() -> None:
-    same("additive", additive_p(warp(order=1)))
 
 
 @pytest.fixture
@@ -207,18 +132,6 @@ def test_boots() -> None:
     same("boots", *means.values(), found.low, found.high)
 
 
-def test_windows_of_the_steady_state(tmp_path: Path) -> None:
-    back = LH[::-1]
-    threads = {"none": [[LH, back], [LH[:30]], [LH[10:]]], "n-mass": [[LH[1:31]], [LH[2:32]], [LH[:30], LH[3:33]]]}
-    lines = [synthetic.observation("cross", policy, k) for policy in threads for k in range(3)]
-    for line in lines:
-        line["tasks"][0]["details"] = {"samples_ns": threads[line["policy"]][line["repeat"]]}
-    run = read_run(synthetic.write(tmp_path, lines))
-    same("windows", *map(steady.of, run.select("cross", "none")))
-    one, two = steady.cells(run)
-    same("steady", one.ratio, two.ratio, one.p, two.p)
-
-
 def test_pooled_deviation(tmp_path: Path) -> None:
     lines = [synthetic.observation(
         "cross", "none", 10 * cell + k, metrics=[{"name": "iterations", "unit": "1/s", "value": float(value)}],
@@ -235,7 +148,7 @@ def test_every_printed_value_is_compared() -> None:
     assert all(math.isfinite(v) for values in R.values() for v in values)
 
 
-MODULES = boots, intervals, linear_model, speedup, cost
+MODULES = boots, intervals, speedup, cost
 NO_NUMBER = {"bool", "str"}
 
 
@@ -284,7 +197,7 @@ def test_every_function_of_the_statistics_is_compared(speeds: Results, tmp_path:
 
 def test_a_function_without_a_comparison_is_found(speeds: Results) -> None:
     left = not_called(lambda: test_speedups(speeds))
-    assert "cost.Cost.break_even" in left and "linear_model.additive_p" in left and "intervals.ratio" in left
+    assert "cost.Cost.break_even" in left and "intervals.ratio" in left
     assert "speedup.totals" not in left and "intervals.paired_ratio" not in left
 
 

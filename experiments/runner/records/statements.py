@@ -12,8 +12,7 @@ from typing import Any
 TOP = Path(__file__).parents[2]
 FILE = TOP / "reference" / "statements.json"
 KEY, CODE_KEY = "statements", "judging_code"  # of the manifest
-JUDGING = ("analysis/papers/*.py", "analysis/machines/*.py", "analysis/stats/intervals.py", "analysis/stats/linear_model.py",
-           "model_fit/*.py", "reference/*")
+JUDGING = ("analysis/papers/*.py", "analysis/machines/*.py", "analysis/stats/intervals.py", "model_fit/*.py", "reference/*")
 
 
 def of(presentations: Iterable[str]) -> dict[str, dict[str, Any]]:

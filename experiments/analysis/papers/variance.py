@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Deters' analysis of variance, by statsmodels: of a factorial design, plain or of the natural logarithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import pandas as pd
+from scipy import stats
+
+from ..stats.intervals import Ratio, fieller
+
+MIN_RESIDUAL_DF = 4
+TOO_FEW = "too few observations"
+REJECT = 0.05
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fit on the interactions of up to `order` factors."""
+
+    log: bool
+    pooled: bool  # interactions are the error, because there are too few repeats
+    fit: Any      # of statsmodels
+
+
+@dataclass(frozen=True)
+class Term:
+    name: str
+    sum_sq: float
+    df: float
+    f: float | None  # None of the error
+    p: float | None
+    share: float     # of the total sum of squares
+
+
+def fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = (), log: bool | None = None) -> Model | str:
+    """Fits ordinary least squares on logarithms where `log` says so, or, where it is None, the residuals ask for it.
+
+    They ask where Shapiro and Wilk's test or Breusch and Pagan's, in Koenker's form, rejects the plain ones at 0.05 and
+    the smaller p value of the logarithm's is the larger. Returns the reason where the data does not allow a model.
+    """
+    factors = [f for f in factors if frame[f].nunique() > 1]
+    blocks = [b for b in blocks if frame[b].nunique() > 1]
+    if not factors:
+        return "nothing was varied"
+    for order in range(len(factors), 0, -1):
+        found = _fit(frame, response, factors, blocks, order, bool(log))
+        if not isinstance(found, str) or TOO_FEW not in found:
+            break
+    if isinstance(found, str):
+        return found
+    pooled = order < len(factors)
+    if log is None and _residual_p(found) < REJECT and (frame[response] > 0).all():
+        other = _fit(frame, response, factors, blocks, order, True)
+        if not isinstance(other, str) and _residual_p(other) > _residual_p(found):
+            return Model(True, pooled, other)
+    return Model(bool(log), pooled, found)
+
+
+def _fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], order: int, log: bool) -> Any:
+    from statsmodels.formula.api import ols
+
+    if log and not (frame[response] > 0).all():
+        return "a value is not above 0, so it has no logarithm"
+    data = pd.DataFrame({f: frame[f].astype(str) for f in [*factors, *blocks]})
+    data["response"] = numpy.log(frame[response]) if log else frame[response]
+    terms = " + ".join(_coded(f) for f in factors)
+    model = ols(f"response ~ ({terms})**{order}" + "".join(f" + {_coded(b)}" for b in blocks), data)
+    if numpy.linalg.matrix_rank(model.exog) < model.exog.shape[1]:
+        return "a combination has no clean observation"
+    found = model.fit()
+    if found.df_resid < MIN_RESIDUAL_DF:
+        return f"{TOO_FEW} ({len(frame)}): degrees of freedom for the error {int(found.df_resid)}, wanted {MIN_RESIDUAL_DF}"
+    if found.ssr <= 1e-12 * max(found.centered_tss, 1e-300):
+        return "repeats do not differ: no error to compare with"
+    return found
+
+
+def _coded(factor: str) -> str:
+    return f"C(Q('{factor}'), Sum)"
+
+
+def _residual_p(found: Any) -> float:
+    """Returns the smaller p value of the two tests of the residuals."""
+    from statsmodels.stats.diagnostic import het_breuschpagan
+
+    normal, fitted = float(stats.shapiro(found.resid).pvalue), numpy.asarray(found.fittedvalues)
+    if numpy.ptp(fitted) <= 1e-9 * max(1e-300, abs(fitted).max()):
+        return normal
+    design = numpy.column_stack([numpy.ones(len(fitted)), fitted])
+    return min(normal, float(het_breuschpagan(numpy.asarray(found.resid), design)[1]))
+
+
+def anova(model: Model) -> list[Term]:
+    """Returns the terms of a Type II table, the error last."""
+    from statsmodels.stats.anova import anova_lm
+
+    def name(text: str) -> str:
+        return " × ".join(part.split("'")[1] if "'" in part else part for part in text.split(":"))
+
+    table = anova_lm(model.fit, typ=2)
+    return [Term(name(text), float(row["sum_sq"]), float(row["df"]), *(None if math.isnan(row[k]) else float(row[k]) for k in ("F", "PR(>F)")),
+                 float(row["sum_sq"] / model.fit.centered_tss)) for text, row in table.iterrows()]
+
+
+def relative(model: Model, factor: str, level: str, base: str, confidence: float) -> Ratio | None:
+    """Returns the ratio of the two marginal means of a factor of two levels, with Fieller's interval; of logarithms,
+    of geometric means. None where the factor has other levels."""
+    first, second = sorted((level, base))
+    names = list(model.fit.params.index)
+    effect = f"{_coded(factor)}[S.{first}]"
+    if effect not in names or set(model.fit.model.data.frame[factor]) != {first, second}:
+        return None
+    rows = numpy.zeros((2, len(names)))  # sum coding: every other factor and block is averaged at 0
+    rows[:, names.index("Intercept")] = 1
+    rows[:, names.index(effect)] = (1, -1) if level == first else (-1, 1)
+    a, b = (float(mean) for mean in rows @ numpy.asarray(model.fit.params))
+    (va, both), (_, vb) = rows @ numpy.asarray(model.fit.cov_params()) @ rows.T
+    t = float(stats.t.ppf((1 + confidence) / 2, model.fit.df_resid))
+    if not model.log:
+        return fieller(a, b, float(va), float(vb), float(both), t) if b else None
+    half = t * math.sqrt(va - 2 * both + vb)
+    return Ratio(math.exp(a - b), math.exp(a - b - half), math.exp(a - b + half))
+
+
+def explained(model: Model, term: Term, confidence: float) -> Ratio:
+    """Returns the share of a factor of two levels, and what it would be at the ends of its contrast's interval."""
+    rest = (model.fit.centered_tss - term.sum_sq) / model.fit.mse_resid
+    t, half = math.sqrt(term.f or 0), float(stats.t.ppf((1 + confidence) / 2, model.fit.df_resid))
+    low, high = max(0.0, t - half) ** 2, (t + half) ** 2
+    return Ratio(term.share, low / (low + rest), high / (high + rest))
