@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from .places import HERE
+from .paths import HERE
 
 README = HERE.code / "README.md"
 SHOWN = re.compile(r"^`make demo` ends like this.*?^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)

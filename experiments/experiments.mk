@@ -62,13 +62,13 @@ $(PY_PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: experiments/program.sh pyproject.toml
 tools: $(SCX) $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-mm $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
 
 include experiments/lab/plugin.mk
-include experiments/bench_lab/bench_lab.mk
-include experiments/migration/migration.mk
+include experiments/bench/lab/bench_lab.mk
+include experiments/bench/migration/migration.mk
 include experiments/workloads/stealing/stealing.mk
-include experiments/judge/judge.mk
+include experiments/commands/judge/judge.mk
 
 # The plain triad is the lab's check program, which knows nothing of np-mem, at -O3 and nothing else.
-$(BUILD)/bench/plain-triad: experiments/bench_lab/programs/triad.c
+$(BUILD)/bench/plain-triad: experiments/bench/lab/programs/triad.c
 	@mkdir -p $(@D)
 	$(CC) -O3 -o $@ $< -pthread
 
@@ -85,7 +85,7 @@ bench-kernels: setup-check tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock
 .PHONY: evidence
 evidence: setup-check			## every suite on its machines of the lab, 5 hours in calls of TIME=1500s that go on where the last one stopped, then one page
 	@$(MAKE) --no-print-directory tools modules
-	$(PY) -m experiments.evidence $(if $(TIME),--time $(TIME))
+	$(PY) -m experiments.bench.evidence $(if $(TIME),--time $(TIME))
 
 .PHONY: bench-multichase
 bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a build of its authors' sources; 2 minutes
@@ -93,13 +93,13 @@ bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a bu
 
 .PHONY: check-statistics
 check-statistics:			## what the analysis, worth and judge answer of runs whose truth is known; ONLY='worth *', 4 minutes
-	$(PY) -m experiments.drawn $(if $(ONLY),--only '$(ONLY)')
+	$(PY) -m experiments.bench.drawn $(if $(ONLY),--only '$(ONLY)')
 
 .PHONY: aa-lab
 AA_SEEDS ?= 1 2 3 4 5 6 7 8 9 10
 AA_RESULT := results/aa/aa-lab.txt
 aa-lab: $(AA_SEEDS:%=results/aa/%/done)	## false positives of measured runs of one policy as two levels: contention in the timed lab, for each of AA_SEEDS
-	$(PY) -m experiments.drawn --measured $(AA_SEEDS:%=results/aa/%) >$(AA_RESULT); status=$$?; cat $(AA_RESULT); exit $$status
+	$(PY) -m experiments.bench.drawn --measured $(AA_SEEDS:%=results/aa/%) >$(AA_RESULT); status=$$?; cat $(AA_RESULT); exit $$status
 
 # One of its runs, by its seed. Those that are done are kept, and one that was interrupted is made anew.
 aa-lab-%: results/aa/%/done ;
@@ -132,4 +132,4 @@ campaign-image:			## Documentation/images/campaign.png, the report of the campai
 
 .PHONY: check-worth
 check-worth: setup-check tools modules	## numaplace worth of programs of the lab, until ten react, beside longer runs of each placement; hours, goes on where it was ended
-	$(PY) -m experiments.worth.check $(if $(TIME),--time $(TIME))
+	$(PY) -m experiments.commands.worth.check $(if $(TIME),--time $(TIME))

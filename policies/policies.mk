@@ -68,7 +68,7 @@ bench-policies-machines: $(BUILD)/numaplace	## measured beside every other polic
 	$(PY) policies/bench/machines.py
 
 bench-present: setup-check tools lab-simulation	## what plans predict of running tasks beside counters, in the simulated lab: 15 minutes
-	$(PY) -m experiments.bench_lab present
+	$(PY) -m experiments.bench.lab present
 
 -include $(POLICIES_BENCH_SRC:%.c=$(BUILD)/%.d)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What works without the tree, below PREFIX: experiments/places.py says where the programs look for it.
+# What works without the tree, below PREFIX: experiments/paths.py says where the programs look for it.
 
 PREFIX ?= /usr/local
 PYTHON3 ?= /usr/bin/python3

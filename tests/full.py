@@ -95,7 +95,7 @@ def in_the_lab() -> Iterator[Piece]:
 
 
 def of_other_targets() -> Iterator[Piece]:
-    yield Piece("statistics", ("experiments/analysis", "experiments/drawn", "experiments/judge", "experiments/runner/repeats", "experiments/worth"),
+    yield Piece("statistics", ("experiments/analysis", "experiments/bench/drawn", "experiments/commands/judge", "experiments/runner/repeats", "experiments/commands/worth"),
                 ("make", "-s", "check-statistics"))
     yield Piece("fuzz parsers", ("userspace", "policies"), ("make", "-s", "fuzz"))
     for series in kernels.known_series():

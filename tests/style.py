@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab import kernels
-from experiments.places import HERE, cache
+from experiments.paths import HERE, cache
 
 VENV = Path(sys.executable).parent
 MODULES = HERE.modules / kernels.DEFAULT_SERIES
 # What the modules are built with, so that C=2 compiles nothing anew; each warning of sparse is an error.
 KBUILD = ["W=1", "KCFLAGS=-Werror", "CF=-Wsparse-error"]
 C_CODE = (".c", ".h", ".cc")
-KERNEL_CODE = ("kmod/", "experiments/lab/guest/", "experiments/judge/slow/")
+KERNEL_CODE = ("kmod/", "experiments/lab/guest/", "experiments/commands/judge/slow/")
 PROGRAMS = ("kmod/tests/storm.c", "kmod/tests/faults.c")  # of user space, for the module's tests
 SHELL = (b"#!/bin/sh", b"#!/usr/bin/env bash", b"# shellcheck shell")
 

@@ -19,7 +19,7 @@ Documentation/images/numaplace.svg Documentation/images/lab-time.svg:
 	$(PY) $<
 
 # From the figures that these two leave in results/bench-lab.
-Documentation/images/lab.png: experiments/bench_lab/draw.py Documentation/measured/bench-lab-e5620.txt \
+Documentation/images/lab.png: experiments/bench/lab/draw.py Documentation/measured/bench-lab-e5620.txt \
 		Documentation/measured/bench-lab-migration.txt
-	$(PY) -m experiments.bench_lab e5620 migration
-	$(PY) -m experiments.bench_lab.draw $@
+	$(PY) -m experiments.bench.lab e5620 migration
+	$(PY) -m experiments.bench.lab.draw $@

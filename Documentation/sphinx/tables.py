@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from experiments.runner.host import host_nodes  # noqa: E402
+from experiments.host import host_nodes  # noqa: E402
 from experiments.runner.suite import designs, suite  # noqa: E402
 
 METRICS = ROOT / "userspace/lib/daemon/metrics.c"

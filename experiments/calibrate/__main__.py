@@ -14,7 +14,7 @@ from pathlib import Path
 from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, latencies
 from experiments.calibrate.picture import HEADER_BYTES, Cell, Picture
-from experiments.places import HERE
+from experiments.paths import HERE
 from experiments.units import mib, seconds
 
 FAILED, USAGE, UNABLE = 1, 2, 3

@@ -9,7 +9,7 @@ from statistics import mean, stdev
 
 from experiments.calibrate.hardware import Node
 from experiments.calibrate.teams import Team
-from experiments.places import HERE
+from experiments.paths import HERE
 
 PROGRAM = HERE.programs / "np-mem"
 TRIAD = [str(PROGRAM), "triad", "--kernel", "plain"]

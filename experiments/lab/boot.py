@@ -22,7 +22,7 @@ from experiments.lab.qmp import Qmp, QmpError, running
 from experiments.lab.run_folder import run_folder
 from experiments.lab.stdin import Feed
 from experiments.lab.terminal import Terminal
-from experiments.places import HERE
+from experiments.paths import HERE
 
 GUEST = Path(__file__).parent / "guest.sh"
 WATCH = HERE.plugin.with_name("watch")  # watch/watch.c

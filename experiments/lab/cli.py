@@ -12,7 +12,7 @@ from typing import Any
 from experiments.lab import boot, count_run, exact, kernels, machine, stdin, terminal
 from experiments.lab.errors import READER_GONE, USAGE, LabError, say
 from experiments.lab.own_kernel import find_own
-from experiments.places import HERE
+from experiments.paths import HERE
 from experiments.units import seconds
 
 EPILOG = """\

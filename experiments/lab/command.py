@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.places import HERE
+from experiments.paths import HERE
 
 Word = str | Path | int
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab.errors import UNABLE, USAGE, LabError
-from experiments.places import HERE, cache
+from experiments.paths import HERE, cache
 
 DEFAULT_SERIES = "6.12"
 DEBUG_PREFIX = "debug-"  # of a series of KERNELS, built by make check-debug

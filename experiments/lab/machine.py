@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.lab.errors import UNABLE, LabError
-from experiments.places import HERE
+from experiments.paths import HERE
 
 MACHINES = Path(__file__).parent / "machines"
 SHAPE = re.compile(r"[0-9x+:KMG]+")  # LETTERS of userspace/lib/files/machine_shape.c

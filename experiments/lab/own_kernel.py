@@ -12,7 +12,7 @@ from pathlib import Path
 
 from experiments.lab.errors import UNABLE, USAGE, LabError, say
 from experiments.lab.kernels import OWN_PREFIX, Kernel, find, folder
-from experiments.places import HERE
+from experiments.paths import HERE
 
 # The kernel's Documentation/arch/x86/boot.rst: of a bzImage's setup header
 MAGIC_AT, MAGIC = 0x202, b"HdrS"

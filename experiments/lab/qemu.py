@@ -16,7 +16,7 @@ from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.qmp import TIED
 from experiments.lab.simulated import kernel_options as simulated_kernel_options
-from experiments.places import HERE, cache
+from experiments.paths import HERE, cache
 
 OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
 # The guest sees the host's files; virtme-ng can only name paths of these characters.

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from experiments.lab.errors import UNABLE, LabError
-from experiments.places import HERE, cache
+from experiments.paths import HERE, cache
 
 NAME = "qemu-system-x86_64"
 OLDEST = (10, 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 from experiments.lab.errors import UNABLE, USAGE, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
-from experiments.places import HERE
+from experiments.paths import HERE
 
 SHARED_BYTES = 1 << 20
 NOW_OFFSET = 24  # of now_ns in experiments/lab/guest/shared.h

@@ -20,7 +20,7 @@ from pathlib import Path
 from experiments.lab import console, qemu, qemu_program, simulated
 from experiments.lab.errors import say
 from experiments.lab.qmp import Qmp, QmpError, running
-from experiments.places import cache
+from experiments.paths import cache
 
 LIMIT = 4 << 30  # bytes on the disk, of those that were used last
 WAITS = "numaplace lab: waits"

@@ -15,7 +15,7 @@ from typing import Any
 from ..calibrate.measure import Value
 from ..errors import ExperimentError, UsageError
 from ..lab import machine
-from ..places import HERE, version
+from ..paths import HERE, version
 from ..runner.records import manifest, results
 from ..runner.suite import schedule
 from .record import FORMAT, Record

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..runner.host.host_nodes import Node, format_list
+from ..host.host_nodes import Node, format_list
 from .mechanism import Mechanism, Scope, missing
 
 CGROUPS = Path("/sys/fs/cgroup")

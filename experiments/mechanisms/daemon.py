@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Sequence
 
 from ..errors import ExperimentError
-from ..places import HERE
-from ..runner.host.process import start
+from ..host.process import start
+from ..paths import HERE
 from .mechanism import Mechanism, Parameter, Scope
 
 

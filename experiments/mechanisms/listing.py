@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..runner.host.host_nodes import Node
+from ..host.host_nodes import Node
 from .registry import KNOWN, of_level
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import CannotError, ExperimentError, UsageError
-from ..runner.host.guard import Guard
-from ..runner.host.host_nodes import Node, remote_memory
+from ..host.guard import Guard
+from ..host.host_nodes import Node, remote_memory
 
 TIERS = Path("/sys/devices/virtual/memory_tiering")
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from ..runner.host.guard import NUMA_BALANCING
+from ..host.guard import NUMA_BALANCING
 from .mechanism import Mechanism, Parameter, Scope, missing, set_given
 
 SETTINGS = Path("/sys/kernel/debug/sched/numa_balancing")

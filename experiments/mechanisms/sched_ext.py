@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..errors import CannotError
-from ..places import HERE, cache
-from ..runner.host import mappings
-from ..runner.host.host_nodes import Node
+from ..host import mappings
+from ..host.host_nodes import Node
+from ..paths import HERE, cache
 from .mechanism import Mechanism, Scope, missing
 
 STATE = Path("/sys/kernel/sched_ext/state")

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from ..runner.host.guard import NUMA_BALANCING
+from ..host.guard import NUMA_BALANCING
 from .demotion import COUNTERS, DEMOTION
 from .mechanism import Mechanism, Parameter, Scope, missing, one_tier, set_given
 from .numa_balancing import SCANS, SETTINGS

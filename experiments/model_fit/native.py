@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
-from experiments.places import HERE
+from experiments.paths import HERE
 
 ERROR_BYTES = 256
 

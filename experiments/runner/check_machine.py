@@ -17,10 +17,10 @@ from operator import itemgetter
 from pathlib import Path
 
 from ..errors import CannotError, UsageError
-from ..places import HERE
-from .host import host_nodes
-from .host.distance import far_pair
-from .host.tool import MAKE_TOOLS, Numaplace
+from ..host import host_nodes
+from ..host.distance import far_pair
+from ..host.tool import MAKE_TOOLS, Numaplace
+from ..paths import HERE
 from .kinds import footprint
 from .suite.designs import expand
 from .suite.suite import Suite, load, names, with_levels

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, NotPutBackError, UsageError
+from ..host import mappings, state
+from ..host.guard import Guard, numa_balancing
+from ..host.host_nodes import Node
+from ..host.tool import Numaplace, policy_of
 from ..mechanisms import activity, registry
-from . import locality, pilot
-from .host import calibration, mappings, state
-from .host.guard import Guard, numa_balancing
-from .host.host_nodes import Node
-from .host.tool import Numaplace, policy_of
+from . import calibration, locality, pilot
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite

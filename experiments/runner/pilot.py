@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import CannotError, ExperimentError
-from .host.tool import Numaplace, policy_of
+from ..host.tool import Numaplace, policy_of
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Task, Workload

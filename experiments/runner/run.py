@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
+from ..host import host_nodes, state
+from ..host.guard import NUMA_BALANCING, Guard
+from ..host.host_nodes import in_lab
+from ..host.interrupts import stop_signals
+from ..host.tool import Numaplace
 from ..mechanisms import registry
 from ..units import duration
-from . import check_machine, switched
+from . import calibration, check_machine, switched
 from .boots import shares
-from .host import calibration, host_nodes, state
-from .host.guard import NUMA_BALANCING, Guard
-from .host.host_nodes import in_lab
-from .host.interrupts import stop_signals
-from .host.tool import Numaplace
 from .observe import Observer
 from .observe_static import StaticObserver
 from .records import manifest, results

@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import CannotError, ExperimentError, UsageError
+from ..host.interrupts import stop_signals
+from ..host.process import start
+from ..host.tool import MAKE_TOOLS, Numaplace, last_line
 from ..lab.command import build_words
-from ..places import HERE
-from . import progress
+from ..paths import HERE
+from . import calibration, progress
 from .boots import at_once, shares
 from .boots.host_load import HostLoad
 from .boots.shares import Share
-from .host import calibration
-from .host.interrupts import stop_signals
-from .host.process import start
-from .host.tool import MAKE_TOOLS, Numaplace, last_line
 from .records import manifest, results
 from .run import Request, check_policies, prepare_folder, tell_precision
 from .suite import estimate, schedule

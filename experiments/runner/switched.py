@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CannotError, ExperimentError
+from ..host.guard import Guard
+from ..host.host_nodes import Node
 from ..mechanisms import activity, registry
 from ..mechanisms.mechanism import Scope
-from .host.guard import Guard
-from .host.host_nodes import Node
 from .suite.suite import Suite
 from .workloads.kinds import KINDS
 from .workloads.workload import RunningWorkload

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import kernels
-from experiments.places import cache
+from experiments.paths import cache
 
 TOP = Path(__file__).resolve().parents[2]
 SOURCES = ("Kbuild", "dkms.conf", "kmod")

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.lab import kernels
 from experiments.lab.command import build_words
-from experiments.places import cache
+from experiments.paths import cache
 from kmod.tests import planted
 
 TOP = Path(__file__).resolve().parents[2]

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from statistics import fmean
 
+from experiments.host import host_nodes
 from experiments.lab.machine import Machine
 from experiments.model_fit.native import COPY, READ, TRIAD, Model
-from experiments.runner.host import host_nodes
 from experiments.runner.suite import designs
 from experiments.runner.suite.suite import Task, Workload
 

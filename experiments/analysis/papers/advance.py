@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.errors import UsageError
-from experiments.runner.host import host_nodes
+from experiments.host import host_nodes
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.places import HERE
+from experiments.paths import HERE
 from experiments.runner.records import statements
 
 from . import reference

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from ...claims import UNDECIDED, Outcome, verdicts
+from ...bounds import UNDECIDED, Outcome, verdicts
 from ..runs.results import Results, ResultsError, read
 from .decision import Decision
 from .speedup import decide

@@ -19,7 +19,7 @@ from experiments.analysis.runs import text_format
 from experiments.analysis.runs.results import ResultsError, natural, policy_rank, read
 from experiments.analysis.stats.intervals import Interval
 from experiments.analysis.tests import synthetic
-from experiments.runner import cli
+from experiments.commands.experiment import cli
 
 ROOT = Path(__file__).parents[3]
 KEYS = ["workload", "policy", "metric", "unit", "mean", "ci95_low", "ci95_high", "n", "platform"]

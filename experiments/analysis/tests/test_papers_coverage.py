@@ -10,7 +10,7 @@ import pytest
 
 from experiments.analysis.pages.memory_figures import SECTIONS
 from experiments.analysis.papers import PRESENTATIONS, coverage
-from experiments.places import HERE
+from experiments.paths import HERE
 
 # Could be run, and no suite runs it.
 OPEN = {"section 3.2, threads pinned to nodes"}

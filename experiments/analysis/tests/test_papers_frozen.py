@@ -21,7 +21,7 @@ from experiments.analysis.papers import PRESENTATIONS, bergstrom, deters, frozen
 from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
 from experiments.analysis.tests import test_papers_luo as luo
-from experiments.places import HERE
+from experiments.paths import HERE
 from experiments.runner.records import statements
 
 ACROSS = importlib.import_module("experiments.analysis.papers.across")  # the package has a function of that name

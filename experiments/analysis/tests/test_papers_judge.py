@@ -25,8 +25,8 @@ from experiments.analysis.runs.results import Results, read
 from experiments.analysis.tests import factorial
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
 from experiments.analysis.tests import test_papers_luo as luo
+from experiments.commands.experiment.cli import decided
 from experiments.lab import machine
-from experiments.runner.cli import decided
 
 E5620 = "xeon-e5620-2s"
 

@@ -16,7 +16,7 @@ from experiments.analysis.papers.chapter import like
 from experiments.analysis.papers.checks import ABSENT, FAILS, HOLDS, UNDECIDED, WITHIN
 from experiments.analysis.runs.results import read
 from experiments.analysis.tests import factorial
-from experiments.runner.cli import main
+from experiments.commands.experiment.cli import main
 
 TITLE = "Local and remote threads on one memory controller"
 

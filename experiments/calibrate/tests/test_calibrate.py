@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from experiments.bench_lab.inside import ROOT
+from experiments.bench.lab.inside import ROOT
 from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import Value
 from experiments.lab import machine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab.command import build_words
-from experiments.places import HERE
+from experiments.paths import HERE
 
 EXAMPLES = Path(__file__).resolve().parents[1]
 MACHINE = "demo-2s"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench_lab.lab_run import host_load
+from experiments.bench.lab.lab_run import host_load
 from experiments.lab import exact
 from experiments.lab.errors import LabError
-from experiments.places import HERE
+from experiments.paths import HERE
 
 TOP = HERE.code
 # Four loops on four CPUs, each told when it ends; timers; and what the interrupts of all that were.

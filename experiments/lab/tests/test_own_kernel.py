@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import kernels, qemu_program
-from experiments.places import HERE
+from experiments.paths import HERE
 
 TOP = HERE.code
 

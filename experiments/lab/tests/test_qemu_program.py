@@ -10,7 +10,7 @@ import pytest
 
 from experiments.lab import qemu_program
 from experiments.lab.errors import UNABLE, LabError
-from experiments.places import HERE
+from experiments.paths import HERE
 
 NAME = "qemu-system-x86_64"
 

@@ -16,7 +16,7 @@ import pytest
 
 from experiments.lab import boot, cli, kernels, machine, qemu, qemu_program
 from experiments.lab.tests.starts import without_starts
-from experiments.places import HERE, cache
+from experiments.paths import HERE, cache
 from tests.waiting import eventually, has_ended
 
 TOP = HERE.code

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.lab import run_folder
 from experiments.lab.errors import UNABLE, LabError
-from experiments.places import HERE
+from experiments.paths import HERE
 
 HOLD = "from experiments.lab.run_folder import run_folder\nwith run_folder() as f:\n print(f, flush=True); input()"
 

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from experiments.places import HERE
+from experiments.paths import HERE
 from tests.waiting import eventually, has_ended
 
 TOP = HERE.code

@@ -14,7 +14,7 @@ import pytest
 from experiments.lab import boot, console, initramfs, kernels, machine, qemu, qemu_program, snapshot
 from experiments.lab.qmp import Qmp, QmpError
 from experiments.lab.tests.starts import AGAIN, without_starts
-from experiments.places import HERE, cache
+from experiments.paths import HERE, cache
 from tests.waiting import eventually
 
 TOP = HERE.code

@@ -16,11 +16,11 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiments.bench_lab.mechanisms_inside import GROUP, MIB, walk
+from experiments.bench.lab.mechanisms_inside import GROUP, MIB, walk
+from experiments.host import host_nodes
+from experiments.host.guard import Guard
 from experiments.mechanisms import activity, registry
 from experiments.mechanisms.mechanism import Scope
-from experiments.runner.host import host_nodes
-from experiments.runner.host.guard import Guard
 from tests.waiting import eventually
 
 LIMIT_S = 120

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from experiments.errors import ExperimentError, NotPutBackError, UsageError
+from experiments.host import guard as guard_of
+from experiments.host import host_nodes
+from experiments.host.guard import Guard
 from experiments.mechanisms import registry
-from experiments.places import HERE
-from experiments.runner.host import guard as guard_of
-from experiments.runner.host import host_nodes
-from experiments.runner.host.guard import Guard
+from experiments.paths import HERE
 
 PAGE = Path(__file__).resolve().parents[3] / "Documentation/reference/mechanisms.md"
 

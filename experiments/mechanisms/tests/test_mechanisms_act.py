@@ -4,8 +4,8 @@ killed."""
 
 import pytest
 
-from experiments.bench_lab import inside
-from experiments.bench_lab.mechanisms_inside import PAGES
+from experiments.bench.lab import inside
+from experiments.bench.lab.mechanisms_inside import PAGES
 from experiments.mechanisms.registry import KNOWN
 from experiments.mechanisms.tests.act_inside import NUMAD_MIB
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
 
-from ..host import state
+from ...host import state
 from ..records import manifest, results
 
 KEY = "host_load"

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ExperimentError, UsageError
-from ...places import HERE
-from ..host import distance, host_nodes, packages, state
-from ..host.guard import numa_balancing
-from ..host.tool import Numaplace
+from ...host import distance, host_nodes, packages, state
+from ...host.guard import numa_balancing
+from ...host.tool import Numaplace
+from ...paths import HERE
 from . import statements
 from .results import FORMAT
 

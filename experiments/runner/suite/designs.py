@@ -14,9 +14,9 @@ from itertools import permutations, product
 from typing import Any
 
 from ...errors import UsageError
-from ..host.distance import far_pair, far_shift, with_cpus
-from ..host.host_nodes import Node
-from ..host.topology import ordered
+from ...host.distance import far_pair, far_shift, with_cpus
+from ...host.host_nodes import Node
+from ...host.topology import ordered
 from . import relative
 from .schedule import is_static
 from .suite import ALONE, MEMORY_ONLY, Suite, Task, Workload, check

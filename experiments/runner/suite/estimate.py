@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
-from ...places import cache
+from ...host.host_nodes import in_lab
+from ...paths import cache
 from ...units import duration
-from ..host.host_nodes import in_lab
 from ..kinds import footprint
 from ..records import results
 from . import schedule

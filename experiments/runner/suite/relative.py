@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import UsageError
-from ..host.host_nodes import Node
-from ..host.topology import ordered
+from ...host.host_nodes import Node
+from ...host.topology import ordered
 from ..kinds import footprint
 from .suite import PARAMETERS, SIZE, Suite, Workload, is_data, is_size
 

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from experiments import as_readme
-from experiments.runner import demo
+from experiments.commands.experiment import demo
 
 ROOT = Path(__file__).resolve().parents[3]
-ASK = "from experiments.runner.demo import may_load_module; print('allowed:', may_load_module())"
+ASK = "from experiments.commands.experiment.demo import may_load_module; print('allowed:', may_load_module())"
 
 
 def test_the_module_is_not_loaded_where_nobody_can_be_asked() -> None:

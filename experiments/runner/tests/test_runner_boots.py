@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import cli, run_in_lab
+from experiments.commands.experiment import cli
+from experiments.host import state
+from experiments.runner import run_in_lab
 from experiments.runner.boots import at_once, shares
 from experiments.runner.boots.host_load import HostLoad
-from experiments.runner.host import state
 from experiments.runner.records import manifest, results
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
@@ -165,7 +166,7 @@ import sys
 from pathlib import Path
 from experiments.runner import cli
 from experiments.runner.boots import at_once, shares
-from experiments.runner.host import state
+from experiments.host import state
 state.BOOT = Path(sys.argv[1])
 sys.exit(cli.main(sys.argv[2:]))
 """

@@ -14,13 +14,13 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.calibrate import in_lab
+from experiments.commands.experiment.cli import main, read_options, request_of
 from experiments.errors import CannotError, ExperimentError, UsageError
-from experiments.runner import check_machine
+from experiments.host import host_nodes
+from experiments.host.tool import DERIVED, Numaplace
+from experiments.host.topology import Cpu
+from experiments.runner import calibration, check_machine
 from experiments.runner import run as runs
-from experiments.runner.cli import main, read_options, request_of
-from experiments.runner.host import calibration, host_nodes
-from experiments.runner.host.tool import DERIVED, Numaplace
-from experiments.runner.host.topology import Cpu
 from experiments.runner.records import manifest, results
 from experiments.runner.suite import suite as suites
 

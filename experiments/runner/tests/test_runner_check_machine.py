@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands.experiment.cli import main
 from experiments.runner import check_machine
-from experiments.runner.cli import main
 
 GOOD = {
     "proc/sys/kernel/numa_balancing": "0", "proc/sys/vm/zone_reclaim_mode": "0", "proc/loadavg": "0.02 0.1 0.1 1/2 3",

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands.experiment.cli import main, split_policies
 from experiments.errors import CannotError
-from experiments.runner.cli import main, split_policies
-from experiments.runner.host import host_nodes
+from experiments.host import host_nodes
 from experiments.runner.workloads.kinds import redis_server
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands.experiment.cli import main
 from experiments.errors import NotPutBackError, UsageError
+from experiments.host import host_nodes, packages
+from experiments.host.guard import Guard
+from experiments.host.host_nodes import Node
+from experiments.host.tool import Numaplace
 from experiments.mechanisms import activity
-from experiments.places import HERE
-from experiments.runner.cli import main
-from experiments.runner.host import host_nodes, packages
-from experiments.runner.host.guard import Guard
-from experiments.runner.host.host_nodes import Node
-from experiments.runner.host.tool import Numaplace
+from experiments.paths import HERE
 from experiments.runner.observe import Observer
 from experiments.runner.records import results
 from experiments.runner.suite import command, schedule

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands.experiment import cli, run_all
 from experiments.errors import UsageError
-from experiments.runner import cli, run_all
-from experiments.runner.host import host_nodes
-from experiments.runner.host.topology import Cpu
+from experiments.host import host_nodes
+from experiments.host.topology import Cpu
 from experiments.runner.suite import designs, schedule
 from experiments.runner.suite import suite as suites
 

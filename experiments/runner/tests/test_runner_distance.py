@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.host import distance, host_nodes
 from experiments.runner import check_machine
-from experiments.runner.host import distance, host_nodes
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 

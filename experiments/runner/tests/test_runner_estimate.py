@@ -13,11 +13,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from experiments.commands.experiment import run_all
+from experiments.commands.experiment.cli import main, parser
 from experiments.errors import UsageError
+from experiments.host import host_nodes
 from experiments.runner import run as runs
-from experiments.runner import run_all
-from experiments.runner.cli import main, parser
-from experiments.runner.host import host_nodes
 from experiments.runner.options import RunOptions
 from experiments.runner.records import manifest, results
 from experiments.runner.run import Request, Runner

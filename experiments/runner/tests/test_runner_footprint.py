@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.runner.host import host_nodes
+from experiments.host import host_nodes
 from experiments.runner.kinds import footprint
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites

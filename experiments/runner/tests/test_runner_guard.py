@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.places import HERE
-from experiments.worth import trial_suite
+from experiments.commands.worth import trial_suite
+from experiments.paths import HERE
 from tests.waiting import eventually, has_ended
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parents[3]
 RUNNER = """
 import os, sys, time
 from pathlib import Path
-from experiments.places import HERE
-from experiments.runner.host.guard import Guard
-from experiments.runner.host.process import Program
+from experiments.paths import HERE
+from experiments.host.guard import Guard
+from experiments.host.process import Program
 with Guard() as guard:
     guard.write(Path(sys.argv[1]), "0")
     program = Program([HERE.programs / "np-triad", "--size", "1M"], os.sched_getaffinity(0), {})
@@ -57,7 +57,7 @@ def test_everything_is_put_back_after_sigkill(tmp_path: Path) -> None:
 UNDO_FAILS = """
 import os, sys, time
 from pathlib import Path
-from experiments.runner.host import guard
+from experiments.host import guard
 guard.KERNEL_LOG = Path(sys.argv[2])
 with guard.Guard() as held:
     held.run("false")
@@ -86,13 +86,13 @@ def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:
 ATTACHED = """
 import os, sys
 from pathlib import Path
-from experiments.runner.host import host_nodes
-from experiments.runner.host.guard import Guard
-from experiments.runner.host.tool import Numaplace
+from experiments.host import host_nodes
+from experiments.host.guard import Guard
+from experiments.host.tool import Numaplace
 from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
-from experiments.worth import trial_suite
+from experiments.commands.worth import trial_suite
 table = trial_suite.running([int(sys.argv[1])], 600 * (sys.argv[3] == "wait"), 0, sys.argv[2], r"([0-9]+)")
 suite = suites.parse(trial_suite.text("here", ["none", "maximum-local"], 1, "rate", table))
 with Guard() as guard:
@@ -131,13 +131,13 @@ def test_processes_that_run_are_put_back(how: str, tmp_path: Path) -> None:
 FORKS = """
 import sys
 from pathlib import Path
-from experiments.runner.host import host_nodes
-from experiments.runner.host.guard import Guard
-from experiments.runner.host.tool import Numaplace
+from experiments.host import host_nodes
+from experiments.host.guard import Guard
+from experiments.host.tool import Numaplace
 from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
-from experiments.worth import trial_suite
+from experiments.commands.worth import trial_suite
 suite = suites.parse(trial_suite.text("here", ["none"], 1, "seconds", f'file = "{sys.argv[1]}"'))
 with Guard() as guard:
     Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard).observe(schedule.Trial(suite.workloads[0], "none", 0, 0, False))
@@ -161,8 +161,8 @@ def test_what_a_program_has_forked_ends_after_sigkill(tmp_path: Path) -> None:
 INTERRUPTED = """
 import os
 from experiments.errors import ExperimentError, Interrupted
-from experiments.runner.host.guard import Guard
-from experiments.runner.host.interrupts import stop_signals
+from experiments.host.guard import Guard
+from experiments.host.interrupts import stop_signals
 with stop_signals(), Guard() as guard:
     for steps in [["false"], ["kill", "-TERM", str(os.getpid())]], [["false"]], [["true"]]:
         try:

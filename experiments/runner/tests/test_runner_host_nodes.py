@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner.host import host_nodes
+from experiments.host import host_nodes
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 

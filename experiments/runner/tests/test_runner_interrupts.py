@@ -11,8 +11,8 @@ IN_THE_FORK = """
 import os, signal, time
 from pathlib import Path
 from experiments.errors import Interrupted
-from experiments.runner.host.interrupts import stop_signals
-from experiments.runner.host.process import start
+from experiments.host.interrupts import stop_signals
+from experiments.host.process import start
 
 def hook():
     os.kill(os.getpid(), signal.SIGTERM)
@@ -38,8 +38,8 @@ def test_a_signal_in_the_middle_of_a_fork_is_kept() -> None:
 BEFORE_THE_FORK = """
 import os, signal, subprocess, sys
 from experiments.errors import Interrupted
-from experiments.runner.host.interrupts import stop_signals
-from experiments.runner.host.process import start
+from experiments.host.interrupts import stop_signals
+from experiments.host.process import start
 
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGTERM))
 with stop_signals():

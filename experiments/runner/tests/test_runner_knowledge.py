@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands.experiment import cli
 from experiments.errors import CannotError, UsageError
-from experiments.places import HERE
-from experiments.runner import cli, run
-from experiments.runner.host import calibration
-from experiments.runner.host.tool import Numaplace
+from experiments.host.tool import Numaplace
+from experiments.paths import HERE
+from experiments.runner import calibration, run
 from experiments.runner.suite import knowledge
 from experiments.runner.suite import suite as suites
 from experiments.runner.suite.knowledge import Knowledge

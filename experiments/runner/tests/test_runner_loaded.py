@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner.host.host_nodes import Node
+from experiments.host.host_nodes import Node
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 from experiments.runner.suite.suite import Task, Workload

@@ -16,8 +16,8 @@ from statistics import fmean
 import pytest
 
 from experiments.analysis.tests import synthetic
-from experiments.runner import run_all
-from experiments.runner.cli import main, parser
+from experiments.commands.experiment import run_all
+from experiments.commands.experiment.cli import main, parser
 from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner import cli
+from experiments.commands.experiment import cli
 from experiments.runner.options import RunOptions
 
 ALL = RunOptions("contention", out=Path("a b"), lab="demo-2s", functional=True, kernel="6.1", repeats=3, seed=7, repeat_until_ci=2.5,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from experiments.errors import CannotError
+from experiments.host import host_nodes
 from experiments.runner import pilot
-from experiments.runner.host import host_nodes
 from experiments.runner.observe import Observer
 from experiments.runner.suite import designs, schedule
 from experiments.runner.suite import suite as suites

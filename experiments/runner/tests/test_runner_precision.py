@@ -11,7 +11,7 @@ import numpy
 import pytest
 from scipy import stats
 
-from experiments.runner.host import host_nodes
+from experiments.host import host_nodes
 from experiments.runner.records import results
 from experiments.runner.repeats import bootstrap, precision
 from experiments.runner.run import Request, Runner

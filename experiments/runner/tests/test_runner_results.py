@@ -139,7 +139,7 @@ def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:
 
 
 def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
-    from experiments.runner.host.tool import Numaplace
+    from experiments.host.tool import Numaplace
 
     suite = suites.load("policy-matrix")
     manifest.write(tmp_path, manifest.collect(suite, Numaplace(), "real", []))
@@ -156,7 +156,7 @@ def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
 
 
 def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.runner.host.tool import Numaplace
+    from experiments.host.tool import Numaplace
 
     numaplace = Numaplace()
     monkeypatch.setenv("PATH", "/nowhere")

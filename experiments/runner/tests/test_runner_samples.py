@@ -10,8 +10,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.runner.host import host_nodes
-from experiments.runner.host.tool import Numaplace
+from experiments.host import host_nodes
+from experiments.host.tool import Numaplace
 from experiments.runner.observe import Observer, page_sample
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.commands.experiment import cli
 from experiments.errors import UsageError
-from experiments.runner import cli
-from experiments.runner.host.tool import Numaplace
+from experiments.host.tool import Numaplace
 from experiments.runner.records import results
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites

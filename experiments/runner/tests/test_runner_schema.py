@@ -11,7 +11,7 @@ import pytest
 
 from experiments.analysis.runs.results import ResultsError, read
 from experiments.analysis.tests import synthetic
-from experiments.runner.cli import main
+from experiments.commands.experiment.cli import main
 from experiments.runner.observe import cost, page_sample
 from experiments.runner.records import results
 from experiments.runner.tests import schemas

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.errors import UsageError
-from experiments.runner.host import host_nodes, topology
-from experiments.runner.host.topology import Cpu
+from experiments.host import host_nodes, topology
+from experiments.host.topology import Cpu
 from experiments.runner.suite import designs, relative
 from experiments.runner.suite import suite as suites
 

@@ -8,8 +8,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.runner.host import host_nodes
-from experiments.runner.host.host_nodes import Node
+from experiments.host import host_nodes
+from experiments.host.host_nodes import Node
 from experiments.runner.suite import designs, schedule
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory

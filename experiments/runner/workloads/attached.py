@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import CannotError, ExperimentError
-from ..host.host_nodes import Node, in_lab
-from ..host.tool import Numaplace
+from ...host.host_nodes import Node, in_lab
+from ...host.tool import Numaplace
 from ..suite.schedule import Trial
 from ..suite.suite import Suite
 from .workload import Measured, RunningWorkload, metric

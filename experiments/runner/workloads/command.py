@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ExperimentError
-from ...places import HERE
-from ..host import guard, packages
-from ..host.background import Background, Process, lookup
-from ..host.counters import Counting
-from ..host.host_nodes import Node
-from ..host.tool import Numaplace, last_line
+from ...host import guard, packages
+from ...host.background import Background, Process, lookup
+from ...host.counters import Counting
+from ...host.host_nodes import Node
+from ...host.tool import Numaplace, last_line
+from ...paths import HERE
 from ..kinds import footprint
 from ..suite import command as spec
 from ..suite.schedule import CLAIRVOYANT, Trial

@@ -6,9 +6,9 @@ from __future__ import annotations
 import shutil
 
 from ...errors import CannotError
-from ...places import HERE
-from ..host import packages
-from ..host.tool import MAKE_TOOLS
+from ...host import packages
+from ...host.tool import MAKE_TOOLS
+from ...paths import HERE
 from ..suite.suite import Suite
 from .attached import Attached
 from .command import Command

@@ -6,8 +6,8 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from ...places import HERE
-from ..host.host_nodes import format_list
+from ...host.host_nodes import format_list
+from ...paths import HERE
 from ..suite.suite import Task
 from .mem import LEAD, Memory
 from .workload import START_LIMIT, metric

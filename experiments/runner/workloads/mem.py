@@ -14,10 +14,10 @@ from statistics import fmean
 from typing import Any
 
 from ...errors import ExperimentError
-from ...places import HERE
-from ..host.host_nodes import Node, format_list
-from ..host.tool import Numaplace
-from ..host.topology import SPREADS, ordered
+from ...host.host_nodes import Node, format_list
+from ...host.tool import Numaplace
+from ...host.topology import SPREADS, ordered
+from ...paths import HERE
 from ..suite.schedule import Trial
 from ..suite.suite import Suite, Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric

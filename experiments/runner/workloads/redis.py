@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CannotError, ExperimentError
-from ...places import HERE
-from ..host.counters import Counting
-from ..host.process import set_cpus
-from ..host.tool import last_line
-from ..host.topology import SPREADS, ordered
+from ...host.counters import Counting
+from ...host.process import set_cpus
+from ...host.tool import last_line
+from ...host.topology import SPREADS, ordered
+from ...paths import HERE
 from ..kinds.footprint import STRUCTURES
 from ..suite.suite import Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric

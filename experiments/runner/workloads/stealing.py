@@ -8,11 +8,11 @@ from statistics import mean
 from typing import Any
 
 from ...errors import ExperimentError
-from ...places import HERE
-from ..host.counters import Counting
-from ..host.host_nodes import format_list
-from ..host.process import Program
-from ..host.tool import Numaplace
+from ...host.counters import Counting
+from ...host.host_nodes import format_list
+from ...host.process import Program
+from ...host.tool import Numaplace
+from ...paths import HERE
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
 
 INTERVAL = 0.1  # s, between looks at the counters

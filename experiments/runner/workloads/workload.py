@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ExperimentError
-from ..host.host_nodes import Node
-from ..host.process import Program
-from ..host.tool import Numaplace
+from ...host.host_nodes import Node
+from ...host.process import Program
+from ...host.tool import Numaplace
 from ..suite.schedule import Trial, is_static
 from ..suite.suite import Suite, Task
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Self
 
-from experiments.claims import Outcome, all_hold, verdicts
+from experiments.bounds import Outcome, all_hold, verdicts
 
 BUILD = Path(__file__).resolve().parents[3] / "build"
 ROUNDS = 15

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from statistics import median
 
-from experiments.claims import FAILS, HOLDS, UNDECIDED, Outcome
-from experiments.runner.host.topology import Cpu, of_host
+from experiments.bounds import FAILS, HOLDS, UNDECIDED, Outcome
+from experiments.host.topology import Cpu, of_host
 from experiments.workloads.mem.bench_kernels import Ratio, judged, result, run
 
 ROUNDS = 15

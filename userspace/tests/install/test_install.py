@@ -58,7 +58,7 @@ def test_python_programs_run_without_the_tree(root: Path, tmp_path: Path) -> Non
     assert done.returncode == 0 and "demo-2s" in done.stdout, done
     done = installed(root, "lab", "run", "--machine", "demo-2s", "--", "true", cwd=tmp_path)
     assert done.returncode == 3 and "run numaplace lab setup --kernel 6.12" in done.stderr, done
-    code = "import experiments.places as p; print(p.HERE.code); print(all(f.exists() for f in (p.HERE.plugin, p.HERE.model)))"
+    code = "import experiments.paths as p; print(p.HERE.code); print(all(f.exists() for f in (p.HERE.plugin, p.HERE.model)))"
     done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
                           env={"PYTHONPATH": str(root / "usr/lib/numaplace/python")})
     assert done.stdout == f"{root}/usr/lib/numaplace/python\nTrue\n"
@@ -70,7 +70,7 @@ def test_a_wheel_takes_what_belongs_to_the_program_on_the_path(root: Path, tmp_p
     packages = tmp_path / "venv/lib/python3/site-packages"
     shutil.copytree(root / "usr/lib/numaplace/python", packages)
     programs = ROOT / "build" if tree else root / "usr/bin"
-    code = "from experiments.places import HERE; print(HERE.code, HERE.programs, HERE.model, HERE.sources / 'KERNELS', sep='\\n')"
+    code = "from experiments.paths import HERE; print(HERE.code, HERE.programs, HERE.model, HERE.sources / 'KERNELS', sep='\\n')"
     done = subprocess.run(["/usr/bin/python3", "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
                           env={"PYTHONPATH": str(packages), "PATH": str(programs)})
     places = done.stdout.splitlines()

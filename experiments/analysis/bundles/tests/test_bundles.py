@@ -19,8 +19,8 @@ from experiments.analysis.bundles import archive, bundle, sources, verdicts
 from experiments.analysis.papers import luo, luo_checks
 from experiments.analysis.tests import test_papers_across as across
 from experiments.analysis.tests.test_papers_frozen import mutated
-from experiments.places import HERE
-from experiments.runner import cli
+from experiments.commands.experiment import cli
+from experiments.paths import HERE
 from experiments.runner.records import statements
 
 RUNS = ("runs/e5620/", "runs/ls3a/")
@@ -242,7 +242,7 @@ def test_no_file_and_no_archive_are_refused(tmp_path: Path, capsys: pytest.Captu
 def test_the_code_is_found_by_its_imports() -> None:
     """In functions too, relative ones, and none of what judges nothing."""
     names = sources.files().keys()
-    assert {"experiments/lab/machine.py", "experiments/runner/repeats/precision.py", "experiments/places.py",
+    assert {"experiments/lab/machine.py", "experiments/runner/repeats/precision.py", "experiments/paths.py",
             "experiments/runner/kinds/footprint.py", "experiments/analysis/pages/templates/report.html"} <= names
     assert not {"experiments/lab/qemu.py", "experiments/runner/run.py", "experiments/runner/workloads/kinds.py",
                 "experiments/model_fit/native.c"} & names

@@ -15,7 +15,7 @@ from experiments.analysis.__main__ import main
 from experiments.analysis.bundles import archive, folder, sums
 from experiments.analysis.bundles.tests.test_bundles import made, repacked
 from experiments.analysis.tests import synthetic
-from experiments.runner import cli
+from experiments.commands.experiment import cli
 
 RECORDS = "runs/cross/results.jsonl"
 Members = list[tuple[tarfile.TarInfo, bytes]]

@@ -8,7 +8,7 @@ import pytest
 from experiments.analysis.policies import promotion
 from experiments.analysis.policies.decision import Decision
 from experiments.analysis.tests import synthetic
-from experiments.claims import FAILS, HOLDS, UNDECIDED
+from experiments.bounds import FAILS, HOLDS, UNDECIDED
 
 RATES = (16, 65536)
 

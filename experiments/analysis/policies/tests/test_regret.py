@@ -14,7 +14,7 @@ from experiments.analysis.pages import text_table
 from experiments.analysis.policies import regret, regret_table, speedup
 from experiments.analysis.runs import results as reader
 from experiments.analysis.tests import synthetic
-from experiments.drawn import reports, tally
+from experiments.bench.drawn import reports, tally
 
 TIMED = synthetic.MANIFEST | {"platform": "real", "responses": ["bandwidth"]}
 VALUES = {("cross", "none"): [5.0, 5.2, 5.1], ("cross", "start-interleave"): [8.0, 8.4, 8.16], ("cross", "tiering"): [6.0, 6.3, 6.12],

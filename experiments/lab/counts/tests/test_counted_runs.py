@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from experiments.places import HERE
+from experiments.paths import HERE
 
-TABLE = HERE.code / "experiments/bench_lab/programs/planted_table.c"
+TABLE = HERE.code / "experiments/bench/lab/programs/planted_table.c"
 LINES = (10 << 20) // 64
 
 

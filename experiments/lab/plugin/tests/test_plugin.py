@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench_lab import calls
+from experiments.bench.lab import calls
 from experiments.lab import machine, qemu_program, simulated
 from tests import building, cunit
 
@@ -70,7 +70,7 @@ def test_qemu_does_not_start_with_a_broken_configuration(tmp_path):
 def test_qemu_that_describes_accesses_otherwise_is_refused(tmp_path):
     """The plugin reads a bit of the description itself; here QEMU's side has stores at another."""
     plugin = make("build/lab/plugin.so")
-    replay = ROOT / "experiments/bench_lab/replay.c"
+    replay = ROOT / "experiments/bench/lab/replay.c"
     text, changed = re.subn(r"^#define STORE\s.*", "#define STORE (1u << 16)", replay.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert changed == 1
     (tmp_path / "replay.c").write_text(text, encoding="utf-8")

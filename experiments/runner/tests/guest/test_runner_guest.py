@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner.host import host_nodes
-from experiments.runner.host.guard import Guard
-from experiments.runner.host.tool import Numaplace
+from experiments.host import host_nodes
+from experiments.host.guard import Guard
+from experiments.host.tool import Numaplace
 from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
@@ -157,7 +157,7 @@ def test_numa_balancing_is_off_meanwhile_and_back_afterwards() -> None:
 
 def run(out: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "experiments.runner", "run", "policy-matrix", "--quick", "--out", out,
+        [sys.executable, "-m", "experiments.commands.experiment", "run", "policy-matrix", "--quick", "--out", out,
          "--workloads", "contention-1L1R,cross", "--placements", "maximum-local", "--repeats", "1", *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench_lab import inside
-from experiments.places import HERE
+from experiments.bench.lab import inside
+from experiments.paths import HERE
 from tests.waiting import eventually
 
 PROGRAM = HERE.programs / "np-hot"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.runner.host.topology import Cpu
+from experiments.host.topology import Cpu
 from experiments.workloads.mem import bench_multichase
 from experiments.workloads.mem.bench_kernels import Ratio
 

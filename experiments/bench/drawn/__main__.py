@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make check-statistics: what the commands and the report answer of runs whose truth is known, since they are drawn.
+
+A line for each bound: how often a printed interval holds the truth, how often a word is false, how far a mean is off. The share
+has Wilson's 95 % interval, by runs. A line fails where the share's 99.9 % interval is outside its bound, and the answer does not
+itself say so. Status 1 where a line fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from fnmatch import fnmatch
+from itertools import groupby
+from pathlib import Path
+
+from ...analysis.runs.results import read
+from ...runner.repeats import bootstrap
+from . import commands, intervals, reports, tally
+from .tally import Case, Line
+
+SEED = 1
+RESAMPLES = 400  # of the runner's 2000: a run's limits are looked at after each of its blocks
+
+
+def every() -> list[Case]:
+    return [*intervals.cases(), *commands.cases(), *reports.cases()]
+
+
+def found(cases: list[Case], seed: int) -> Iterator[Line]:
+    for case in cases:
+        yield from tally.lines(case, seed)
+
+
+def measured(folders: list[Path]) -> Iterator[Line]:
+    """The same of measured runs of one policy as two levels, none and none#2."""
+    case = Case("levels", f"{len(folders)} measured runs", len(folders), intervals.a_and_a)
+    runs = [list(intervals.a_and_a(read(folder))) for folder in folders]
+    for bound in dict.fromkeys(event.bound for events in runs for event in events):
+        yield tally.line(case, bound, [[e for e in events if e.bound == bound] for events in runs])
+
+
+def show(lines: Iterator[Line]) -> bool:
+    """Prints as it goes; returns whether a line failed."""
+    failed = 0
+    total = 0
+    for (name, drawn), group in groupby(lines, key=lambda line: (line.name, line.drawn)):
+        print(f"{name}: {drawn}")
+        for line in group:
+            total, failed = total + 1, failed + (line.verdict == tally.FAILS)
+            values = (f"{100 * v:6.2f}" for v in (line.value, line.low, line.high))
+            print("  {:36} {:6} {} % [{},{}]  {:15} {}".format(line.what, line.n, *values, line.bound, line.verdict), flush=True)
+    print(f"{failed} of {total} lines fail")
+    return failed > 0
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m experiments.bench.drawn", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="NAME", help="the cases of this name, or pattern, as 'worth *'")
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N")
+    parser.add_argument("--json", action="store_true", help="the lines in JSON")
+    parser.add_argument("--measured", type=Path, nargs="+", metavar="DIR", help="instead: runs with the policies none,none#2")
+    args = parser.parse_args(words)
+    cases = [case for case in every() if not args.only or fnmatch(case.name, args.only)]
+    if not cases:
+        names = ", ".join(dict.fromkeys(case.name for case in every()))
+        print(f"check-statistics: no case is named '{args.only}': name one of {names}", file=sys.stderr)
+        return 2
+    bootstrap.RESAMPLES = RESAMPLES
+    lines = measured(args.measured) if args.measured else found(cases, args.seed)
+    if not args.json:
+        return int(show(lines))
+    made = list(lines)
+    print(json.dumps([asdict(line) for line in made], indent=1))
+    return int(any(line.verdict == tally.FAILS for line in made))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures the simulated lab with running programs and prints each figure beside its reference.
+
+    python -m experiments.bench.lab [CLAIM ..]      all of them, or some; --list names them
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from experiments.bench.lab import (
+    accessed,
+    cachetest,
+    calibrated,
+    calls,
+    clock,
+    contention,
+    copy,
+    endurance,
+    exact,
+    mechanisms,
+    migration,
+    planted,
+    present,
+    sensitivity,
+    simulation,
+    speed,
+    start,
+)
+from experiments.bench.lab.inside import ROOT
+from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
+
+CLAIMS = [
+    Claim("clock", "timers, ticks, processors' time and boots, on each kernel and host load: demo-2s", clock.clock),
+    Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.starts),
+    Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.exact),
+    Claim("planted", "a table on the wrong node, found by its accesses; what counting costs: 2x2", planted.planted),
+    Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",
+          mechanisms.mechanisms),
+    Claim("accessed", "memory in use as MGLRU and DAMON find it, on each kernel: demo-2s", accessed.accessed),
+    Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
+    Claim("sensitivity", "what each number of the machine file does to latency and bandwidth: demo-2s", sensitivity.sensitivity),
+    Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
+    Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),
+    Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.picture),
+    Claim("present", "what plans predict of tasks, placed as they are and otherwise, beside counters: two machines",
+          present.present),
+    Claim("verify", "plans on trial, wrong and right ones: demo-2s", migration.verified),
+    Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.e5620),
+    Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.ls3a),
+    Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.slowdown),
+    Claim("x7560", "Bergstrom, COPY: xeon-x7560-4s", copy.xeon),
+    Claim("opteron", "Bergstrom, COPY: opteron-6172-4s", copy.opteron),
+    Claim("speed", "what the simulation costs the host", speed.speed),
+    Claim("calls", "the plugin alone, without QEMU", calls.calls),
+    Claim("endurance", "ten boots, CPUs that go and come back, a host that stops QEMU: demo-2s", endurance.boots),
+]
+KEPT = Path("results/bench-lab")
+
+
+def measure(claim: Claim) -> Outcome:
+    print(f"\n== {claim.name}: {claim.title}", flush=True)
+    start = time.monotonic()
+    outcome = claim.measure()
+    print("\n".join(outcome.lines))
+    print(f"({time.monotonic() - start:.0f} s)", flush=True)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    (KEPT / f"{claim.name}.json").write_text(json.dumps(outcome.as_dict(), indent=1), encoding="utf-8")
+    return outcome
+
+
+def summary(outcomes: list[Outcome]) -> bool:
+    checks = [check for outcome in outcomes for check in outcome.checks]
+    print("\n== what was asked")
+    print("\n".join(verdicts(checks)))
+    held = sum(check.verdict == HOLDS for check in checks)
+    print(f"{held} of {len(checks)} hold; platform: lab-timed; figures in {KEPT}/")
+    return all_hold(checks)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench-lab", description=__doc__.splitlines()[0])
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="those to measure; without any, all")
+    parser.add_argument("--list", action="store_true", help="name them")
+    arguments = parser.parse_args()
+    by_name = {claim.name: claim for claim in CLAIMS}
+    unknown = [name for name in arguments.claims if name not in by_name]
+    if unknown:
+        parser.error(f"there is no claim '{unknown[0]}': --list names them")
+    if arguments.list:
+        print("\n".join(f"{claim.name:12} {claim.title}" for claim in CLAIMS))
+        return 0
+    subprocess.run(["make", "-s", "lab-simulation", "tools"], cwd=ROOT, check=True)
+    return 0 if summary([measure(by_name[name]) for name in arguments.claims or by_name]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

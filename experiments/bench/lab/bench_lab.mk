@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What measures the simulated lab.
+
+# Calls the plugin as QEMU does, without QEMU.
+LAB_REPLAY := $(BUILD)/lab/replay
+
+$(LAB_REPLAY): experiments/bench/lab/replay.c experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -rdynamic \
+		-o $@ $< -ldl
+
+# Programs that know nothing of the lab. No vectors: what a simple loop costs.
+LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase new_pages rounds timers triad)
+
+$(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/bench/lab/programs/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
+
+.PHONY: bench-lab lab-simulation tools
+bench-lab: setup-check		## the simulated lab beside the papers and its machine files, in tables; more than an hour
+	@$(MAKE) --no-print-directory lab-simulation
+	$(PY) -m experiments.bench.lab $(CLAIMS)
+
+lab-simulation tools: $(LAB_REPLAY) $(LAB_PROGRAMS)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace calibrate-machine, inside a lab machine: the file that it writes beside the one the machine was made from."""
+
+from pathlib import Path
+
+from experiments.bench.lab import inside
+from experiments.bounds import Outcome
+from experiments.lab import machine
+
+MACHINE = "demo-2s"
+WRITTEN = Path("results/bench-lab/demo-2s-calibrated.toml")
+# Sections and fields that a measurement can tell.
+FOUND = (("dram", "latency_ns", 0.05), ("link", "latency_ns", 0.05), ("dram", "bandwidth_mb_s", 0.10),
+         ("link", "bandwidth_mb_s", 0.10), ("core", "outstanding", 0.10))
+
+
+def value(described: machine.Machine, section: str, field: str) -> float:
+    table = described.model[section]
+    return (table[0] if isinstance(table, list) else table)[field]["value"]
+
+
+def picture() -> Outcome:
+    out = Outcome()
+    WRITTEN.parent.mkdir(parents=True, exist_ok=True)
+    said = inside.text(MACHINE, "build/numaplace", "calibrate-machine", str(WRITTEN), "--size", "24",
+                       "--seconds", "0.01", "--repeats", "3")
+    out.lines += said.splitlines()[:-1]
+    made_from, written = machine.find(MACHINE), machine.find(str(WRITTEN))
+    out.say("number                  machine file  calibrated")
+    for section, field, allowed in FOUND:
+        true, found = (value(one, section, field) for one in (made_from, written))
+        name = f"{section}.{field}"
+        out.say(f"{name:24}{true:12.1f}{found:12.1f}{found / true - 1:+8.1%}")
+        out.at_most(f"calibrate-machine: {name}, off by", abs(found / true - 1), allowed)
+    return out

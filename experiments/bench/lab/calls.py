@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The plugin alone: the host's time for an access, by kind of program."""
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+from experiments.bounds import Outcome
+from experiments.lab import machine, simulated
+from experiments.paths import HERE
+
+REPLAY = HERE.plugin.with_name("replay")
+MACHINE = "demo-2s"
+
+
+def replay() -> list[dict]:
+    """A record for each program; experiments/bench/lab/replay.c says what it holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        simulated.qemu_options(machine.find(MACHINE), Path(folder))
+        argv = [REPLAY, HERE.plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
+        done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def calls() -> Outcome:
+    out = Outcome()
+    out.say(f"the plugin's part of an access, without QEMU, caches of {MACHINE}; fastest of 20 rounds:")
+    out.say("program                 host ns     misses  simulated ns")
+    for record in replay():
+        out.data[record["program"]] = record
+        out.say(f"{record['program']:22} {record['host_ns']:8.2f} {record['misses']:10} {record['simulated_ns']:13}")
+    return out

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bergstrom: COPY by running threads, with memory on their own node and on another package's."""
+
+from experiments.bench.lab import inside
+from experiments.bounds import Outcome
+from experiments.lab import machine
+from experiments.model_fit import bergstrom
+from experiments.model_fit.__main__ import load
+
+COPY = ["build/np-mem", "copy", "--kernel", "plain"]
+SECONDS = 0.01
+WARM_CACHES = 3  # times the last level that a node's threads move first: it is full of what filled the arrays, modified
+THREAD_BYTES_PER_S = 2.5e9  # read and written, of one thread on either machine
+ARRAYS = 2
+IN_CACHES = 3  # times the last level that the threads of a node use
+
+
+def last_level_bytes(name: str) -> int:
+    return max(cache["size"] for cache in machine.find(name).cache)
+
+
+def cell(of: bergstrom.Machine, threads: int, step: int) -> dict:
+    """Threads on every node in turn, each with memory `step` nodes further."""
+    counts = bergstrom.spread(of.nodes, threads)
+    placed = [[node * of.cores + index, (node + step) % of.nodes] for node, count in enumerate(counts)
+              for index in range(count)]
+    part = last_level_bytes(of.name) / max(counts)  # of a thread
+    kib = int(IN_CACHES * part) // ARRAYS >> 10
+    return {"size": f"{kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * part / THREAD_BYTES_PER_S}
+
+
+def curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
+    out = Outcome()
+    cells = [cell(of, threads, step) for threads in counts for step in (0, of.bad_node)]
+    results = inside.measure_cells(of.name, COPY, cells, SECONDS, keep=False, timeout=3000)
+    totals = [sum(result) / 1000 for result in results]
+    aware, unaware = totals[::2], totals[1::2]
+    _, model = load(of.name)
+    out.say("COPY, GB/s  NUMA-aware: lab  model.c    unaware: lab  model.c      gap")
+    for threads, a, u in zip(counts, aware, unaware, strict=True):
+        on_paper = bergstrom.copy(of, model, threads)
+        out.say(f"{threads:3} threads {a:15.1f} {on_paper.aware_gb_s:8.1f} {u:15.1f} {on_paper.unaware_gb_s:8.1f}"
+                f" {u / a - 1:+8.1%}")
+    out.between(f"{of.name}: COPY peak, GB/s", max(aware), 0.9 * of.peak_gb_s, 1.1 * of.peak_gb_s, "{:.1f}")
+    out.between(f"{of.name}: unaware with all threads", unaware[-1] / aware[-1] - 1, *gap)
+    linear = aware[1] / aware[0] / (counts[1] / counts[0])
+    out.between(f"{of.name}: growth from {counts[0]} to {counts[1]} threads, of linear", linear, 0.85, 1.1, "{:.2f}")
+    out.data = {"threads": counts, "aware": aware, "unaware": unaware}
+    return out
+
+
+def xeon() -> Outcome:
+    return curve(bergstrom.XEON, [4, 8, 16, 24, 32], (-0.10, 0.02))
+
+
+def opteron() -> Outcome:
+    return curve(bergstrom.OPTERON, [8, 16, 32, 40, 48], (-0.40, -0.10))

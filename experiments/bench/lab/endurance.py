@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ten boots in a row, in each CPUs that go and come back, and a host that stops QEMU for some seconds."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from experiments.bench.lab import inside
+from experiments.bounds import Outcome
+
+MACHINE = "demo-2s"
+BOOTS = 10
+STOPPED = 3  # seconds
+LIMIT = 240
+# Every CPU but the first goes and comes back; while QEMU is stopped, and after.
+HOTPLUG = """
+import pathlib, subprocess, time
+cpus = [pathlib.Path(f"/sys/devices/system/cpu/cpu{n}/online") for n in range(1, 4)]
+def round():
+    for cpu in cpus:
+        for state in ("0", "1"):
+            cpu.write_text(state)
+            assert cpu.read_text().strip() == state
+busy = subprocess.Popen(["build/np-mem", "triad", "--size", "1M", "--threads", "4", "--seconds", "0.1"],
+                        stdout=subprocess.DEVNULL)
+round()
+print("stop me", flush=True)
+start = time.monotonic()
+for _ in range(3):
+    round()
+took = time.monotonic() - start
+busy.wait()
+assert busy.returncode == 0
+print(f"done {took}", flush=True)
+"""
+
+
+def descendants(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return [pid, *(found for child in children for found in descendants(int(child)))]
+
+
+def qemu_of(process: subprocess.Popen) -> int:
+    for pid in descendants(process.pid):
+        if "qemu" in Path(f"/proc/{pid}/comm").read_text(encoding="utf-8"):
+            return pid
+    raise RuntimeError("QEMU is not among the lab's processes")
+
+
+def boot_once() -> tuple[float, float]:
+    """Seconds until the command ran, and those that the guest's hotplugging took by its clock."""
+    start = time.monotonic()
+    argv = inside.command(MACHINE, "python3", "-c", HOTPLUG, timeout=LIMIT)
+    with subprocess.Popen(argv, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as lab:
+        said = lab.stdout.readline()
+        booted = time.monotonic() - start
+        if said.strip() == "stop me":
+            qemu = qemu_of(lab)
+            os.kill(qemu, signal.SIGSTOP)
+            time.sleep(STOPPED)
+            os.kill(qemu, signal.SIGCONT)
+        said, errors = lab.communicate()
+    if lab.returncode or not said.startswith("done "):
+        raise RuntimeError(f"status {lab.returncode}: {said}{errors}")
+    return booted, float(said.split()[1])
+
+
+def boots() -> Outcome:
+    out, came_through = Outcome(), 0
+    out.say("boot  seconds to the command  simulated seconds of hotplugging")
+    for number in range(1, BOOTS + 1):
+        try:
+            booted, took = boot_once()
+        except RuntimeError as error:
+            out.say(f"{number:4}  {error}")
+            continue
+        came_through += 1
+        out.say(f"{number:4}  {booted:22.1f}  {took:.3f}")
+    out.at_least(f"boots with hotplug and {STOPPED} s stopped", came_through, BOOTS, "{:.0f}")
+    return out

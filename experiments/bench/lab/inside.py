@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a program inside a simulated machine and reads what it says: JSON objects, one a line."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from experiments.lab import kernels
+from experiments.lab.command import build_words
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
+    return build_words(machine, argv, ["--no-module"], functional=not timed, kernel=kernel, seconds=timeout)
+
+
+def text(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
+    done = subprocess.run(command(machine, *argv, timeout=timeout, **how), cwd=ROOT, capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise RuntimeError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}:\n"
+                           f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def run(machine: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
+    """The machine is timed, with the default kernel; how: timed, kernel."""
+    return [json.loads(line) for line in text(machine, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
+
+
+def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
+                  timeout: int = 900) -> list[list[float]]:
+    """MB/s of each thread of each cell; teams.py says what a cell is."""
+    plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
+    results = run(machine, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
+    if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:
+        raise RuntimeError(f"{machine} measured other cells than it was asked for")
+    return [result["mb_per_s"] for result in results]

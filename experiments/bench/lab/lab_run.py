@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs measure.py in a simulated machine, and what its machine file says of the results."""
+
+import json
+import subprocess
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from experiments.lab import machine
+from experiments.lab.command import build_words
+
+ROOT = Path(__file__).resolve().parents[3]
+MEASURE = "experiments/bench/lab/measure.py"
+# It reports three words an element and moves four: the line that is written is read first.
+TRIAD_TRAFFIC = 4 / 3
+READ_PART = 3 / 4  # of that traffic
+
+
+@contextmanager
+def host_load(processes: int):
+    """So many processes of the host are busy meanwhile."""
+    with ExitStack() as stack:
+        for _ in range(processes):
+            busy = stack.enter_context(subprocess.Popen(["sh", "-c", "while :; do :; done"]))
+            stack.callback(busy.kill)
+        yield
+
+
+def measure(name: str, *what: str, timeout: int = 900, kernel: str | None = None, changes: tuple[str, ...] = ()) -> list[dict]:
+    subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
+    argv = build_words(name, ["python3", MEASURE, *what], ["--no-module", *(f"--set={change}" for change in changes)], kernel=kernel,
+                       seconds=timeout)
+    run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+
+
+def latency_ns(name: str, node: int, memory: int) -> float:
+    model = machine.find(name).model
+    link = model["link"][0]["latency_ns"]["value"] if node != memory else 0
+    return model["dram"]["latency_ns"]["value"] + link
+
+
+def triad_mb_s(name: str, node: int, memory: int) -> float:
+    """Of all cores of a node: the controller is the limit, or the link's way towards them."""
+    described = machine.find(name)
+    model = described.model
+    limit = model["dram"]["bandwidth_mb_s"]["value"]
+    if node != memory:
+        link = {key: value["value"] for key, value in model["link"][0].items() if key != "between"}
+        line = model["line"]["bytes"]["value"]
+        limit = min(limit, link["bandwidth_mb_s"] / (READ_PART + link["header_bytes"] / line))
+    return limit / TRIAD_TRAFFIC

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's own mechanisms on a machine with a second memory tier, at their default settings."""
+
+from experiments.bench.lab import inside
+from experiments.bench.lab.mechanisms_inside import PAGES
+from experiments.bounds import Outcome
+from experiments.lab import kernels
+
+MACHINE = "cxl-3n"
+WITH_TIERS = ("6.12", "7")  # 6.1 takes memory that is there at its start for one tier, whatever the firmware says
+PROGRAM = "experiments/bench/lab/mechanisms_inside.py"
+TIERS = ["0-1", "2"]
+# Between the first two scans of a task: scan_period_min_ms, by default. The only user of its memory, all of it local, takes
+# no hint faults, which would change its period (kernel/sched/fair.c, update_task_scan_period()).
+SCAN_PERIOD_S, MOST_APART = 1.0, 0.05
+LEAST_DEMOTED = 0.95
+
+
+def measure(series: str, *what: str, timed: bool = True) -> dict[str, dict]:
+    """What the program says, by its words; timed=False: without a timing model, on the host's time."""
+    lines = inside.run(MACHINE, "python3", PROGRAM, *what, timeout=1500, timed=timed, kernel=series)
+    return {line["what"]: line for line in lines}
+
+
+def say_home(out: Outcome, series: str, found: dict):
+    seconds = found["seconds"]
+    shown = "not all" if seconds is None else f"{seconds:.1f} s"
+    counters = ", ".join(f"{name} {value}" for name, value in found["counted"].items())
+    out.say(f"{series:8}{found['what']:11}{found['away']:6} pages away, home after {shown}; {counters}")
+    out.check(f"{series}: {found['what']} brings 64 MiB home", seconds or 0, "{:.1f} s", "all",
+              found["away"] == PAGES and seconds is not None)
+
+
+def mechanisms() -> Outcome:
+    out, data = Outcome(), []
+    for series in kernels.known_series():
+        what = ("tiers", "demotion", "promotion") if series in WITH_TIERS else ()
+        found = measure(series, "scans", "balancing", *what)
+        at = found["scans"]["at"]
+        out.say(f"{series:8}scans at {', '.join(f'{one:.3f}' for one in at)} s")
+        apart = abs((at[1] - at[0]) / SCAN_PERIOD_S - 1) if len(at) > 1 else 1.0
+        out.at_most(f"{series}: period of NUMA balancing's scans, against {SCAN_PERIOD_S:.0f} s", apart, MOST_APART)
+        say_home(out, series, found["balancing"])
+        if series in WITH_TIERS:
+            tiers, demoted = found["tiers"], found["demotion"]
+            out.say(f"{series:8}tiers of nodes {' and '.join(tiers['tiers'])}, interleave weights {tiers['weights']}")
+            out.check(f"{series}: memory tiers", len(tiers["tiers"]), "{:.0f}", " and ".join(TIERS), tiers["tiers"] == TIERS)
+            out.say(f"{series:8}demotion   {demoted['home']} pages on node 0, {demoted['away']} then on node 2; "
+                    f"pgdemote {demoted['counted']}")
+            out.at_least(f"{series}: demoted, of the pages that a cgroup gives up", demoted["away"] / PAGES, LEAST_DEMOTED)
+            say_home(out, series, found["promotion"])
+        data.append({"kernel": series, **found})
+    out.data = {"kernels": data}
+    return out

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A task's pages move while it runs: its bandwidth before and after, and what `apply --verify` says of good and bad moves."""
+
+from experiments.bench.lab import inside, lab_run
+from experiments.bounds import Outcome
+
+MACHINE = "demo-2s"
+SECONDS = "0.4"
+ENDS = 0.2  # part of the stretches at the beginning and at the end that are compared
+APART = 0.05
+SHOWN = 20
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def felt() -> Outcome:
+    out = Outcome()
+    (result,) = inside.run(MACHINE, "python3", "experiments/bench/lab/moved.py", SECONDS)
+    if result["move"] or not result["verified"] or set(result["pages"]) != {"1"}:
+        raise RuntimeError(f"the pages did not all move, or the triad went wrong: {result}")
+    values = result["stretches"]
+    out.say("MB/s of a triad on node 1, in the order of time; its pages move from node 0 to 1 in the middle")
+    few = max(1, len(values) // SHOWN)
+    out.say("  " + " ".join(f"{mean(values[at:at + few]):.0f}" for at in range(0, len(values), few)))
+    ends = max(1, int(ENDS * len(values)))
+    before, after = mean(values[:ends]), mean(values[-ends:])
+    out.say(f"before {before:.0f}, after {after:.0f}; local from the start {result['local']:.0f}")
+    out.at_least("migration: gain in bandwidth", after / before - 1, 0.10)
+    out.at_most("migration: afterwards, against local from the start", abs(after / result["local"] - 1), APART)
+    out.data = {"stretches": values, "seconds": float(SECONDS), "local": result["local"]}
+    return out
+
+
+def verified() -> Outcome:
+    """One move that is wrong on purpose, twenty that are right, one of a program with phases."""
+    out = Outcome()
+    lines = lab_run.measure(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
+    out.say("plan        policy               speed   noise  taken back   (a chase on node 1, its pages moved by apply --verify)")
+    for line in lines:
+        effect = line["verified"] or {"speed": float("nan"), "noise": float("nan"), "taken_back": None}
+        out.say(f"{line['what']:11} {line['policy']:20} {effect['speed']:.3f}  {effect['noise']:6.3f}  {effect['taken_back']}")
+    taken_back = {what: [line["verified"] and line["verified"]["taken_back"] for line in lines if line["what"] == what]
+                  for what in ("wrong", "right", "phases")}
+    out.at_least("verify: wrong plans taken back", taken_back["wrong"].count(True), len(taken_back["wrong"]), "{:.0f}")
+    for what in ("right", "phases"):
+        kept = taken_back[what].count(False)
+        out.at_least(f"verify: plans that were right kept ({what})", kept, len(taken_back[what]), "{:.0f}")
+    out.data = {"lines": lines}
+    return out

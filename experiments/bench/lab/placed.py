@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs inside a lab machine: what `numaplace plan` predicts of running tasks, beside what is counted. Standard library only.
+
+    python3 -m experiments.bench.lab.placed [OPTION..] SCENARIO ..     one JSON object a task and scenario
+
+Of each scenario `plan` predicts the tasks' traffic as they are placed now, from counters that it reads itself, and their
+gain by another placement. The traffic and the progress (requests of a server and of its client, instructions of other
+tasks) are counted anew after the plan, the traffic by the lab's counters of the task's CPU; then `apply` carries the plan
+out, and both are counted again.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments.bench.lab import measure
+from experiments.calibrate import in_lab
+
+TOOL = measure.TOOL
+PLAN, MODEL = "/tmp/placed.plan", "/tmp/placed.toml"
+FLIPS = 3
+# Long enough that what else runs on a CPU, ticks and the tool, has a small part of its counts.
+SAMPLE_MS = {"streams": 40, "chases": 200, "redis": 150, "mix": 150}
+TRIES = 8  # until nothing else ran on the CPUs
+WARM_UP_S = 0.05  # until caches hold what they hold when nothing changes
+TOOL_CPU = 0
+PORT = 7100
+ANSWERS_FIRST = 2000  # of a Redis server, until all of its values have been through the caches
+LINE_BYTES = 64
+EVER = "1000"
+
+
+@dataclass(frozen=True)
+class Task:
+    kind: str
+    cpu: int
+    memory: int
+    client: int | None = None  # CPU of a server's client, whose memory is on node 0
+
+
+@dataclass(frozen=True)
+class Scenario:
+    group: str
+    tasks: tuple[Task, ...]
+    then: tuple[str, ...]  # policy and options of the other placement
+
+
+AWAY, HOME = ("remote",), ("maximum-local",)
+PAGES_AWAY = ("remote", "-o", "move=pages")
+BEST = ("measured", "-o", "hysteresis=0", "-o", "horizon=0")
+
+SCENARIOS = {
+    "demo-2s": {
+        "stream-local": Scenario("streams", (Task("stream", 2, 1),), AWAY),
+        "stream-remote": Scenario("streams", (Task("stream", 2, 0),), HOME),
+        "streams-shared": Scenario("streams", (Task("stream", 2, 1), Task("stream", 3, 1)), PAGES_AWAY),
+        "streams-crossed": Scenario("streams", (Task("stream", 1, 1), Task("stream", 2, 1), Task("stream", 3, 0)), HOME),
+        "chase-local": Scenario("chases", (Task("chase", 2, 1),), AWAY),
+        "chases-both": Scenario("chases", (Task("chase", 1, 1), Task("chase", 2, 1), Task("chase", 3, 0)), PAGES_AWAY),
+        "redis-local": Scenario("redis", (Task("redis", 2, 1, 3),), PAGES_AWAY),
+        "redis-remote": Scenario("redis", (Task("redis", 2, 0, 3),), HOME),
+        "redis-apart": Scenario("redis", (Task("redis", 2, 1, 1),), AWAY),
+        "mix": Scenario("mix", (Task("redis", 1, 1, 0), Task("stream", 2, 1), Task("chase", 3, 1)), PAGES_AWAY),
+        "mix-crossed": Scenario("mix", (Task("redis", 1, 1, 0), Task("stream", 2, 0), Task("chase", 3, 0)), HOME),
+    },
+    "xeon-e5620-2s": {
+        "stream-local": Scenario("streams", (Task("stream", 4, 1),), AWAY),
+        "streams-shared": Scenario("streams", tuple(Task("stream", cpu, 1) for cpu in (4, 5, 6, 7)), PAGES_AWAY),
+        "streams-crossed": Scenario("streams", tuple(Task("stream", cpu, 1) for cpu in (1, 2, 4, 5, 6)), BEST),
+        "chase-local": Scenario("chases", (Task("chase", 4, 1),), AWAY),
+        "chases-both": Scenario("chases", tuple(Task("chase", cpu, cpu % 2) for cpu in (1, 2, 4, 5, 6)), HOME),
+        "redis-remote": Scenario("redis", (Task("redis", 4, 0, 5),), HOME),
+        "redis-apart": Scenario("redis", (Task("redis", 4, 1, 1), Task("redis", 2, 0, 5)), PAGES_AWAY),
+        "mix": Scenario("mix", (Task("redis", 1, 1, 2), Task("redis", 4, 1, 5), Task("stream", 3, 1), Task("stream", 6, 1),
+                                Task("chase", 7, 0)), HOME),
+        "mix-best": Scenario("mix", (Task("redis", 1, 1, 2), Task("redis", 4, 0, 5), Task("stream", 3, 1),
+                                     Task("stream", 6, 0), Task("chase", 7, 0)), BEST),
+    },
+}
+# Where a kind's penalty is measured. While a server's threads are away, its client and they disturb each other's counts.
+ALONE = {"stream": "stream-local", "chase": "chase-local"}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A process that is counted, on a CPU of its own."""
+
+    kind: str
+    pid: int
+    cpu: int
+    memory: int
+    port: int | None = None  # of the server that it is or that it asks
+
+
+class Memory:
+    """np-mem, until it is stopped."""
+
+    ARGV = {"stream": ["triad", "--kernel", "plain", "--size", "8M"], "chase": ["chase", "--size", "32M"]}
+
+    def __init__(self, task: Task):
+        argv = ["build/np-mem", *self.ARGV[task.kind], "--cpus", str(task.cpu), "--mem", str(task.memory)]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        assert self.process.stdout.readline(), f"{argv} ended"
+        self.process.stdin.write(f"run {EVER}\n")
+        self.members = [Member(task.kind, self.process.pid, task.cpu, task.memory)]
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+class Redis:
+    """A server that a client keeps asking for random values."""
+
+    def __init__(self, task: Task, port: int):
+        ask = ["redis-benchmark", "-p", str(port), "-n", "2000000000", "-r", str(measure.REDIS_KEYS), "-c", "10", "-q",
+               "GET", "key:__rand_int__"]
+        self.server = measure.start_server(port, task.memory)
+        pin(self.server.pid, task.cpu)
+        self.client = subprocess.Popen(["numactl", "--all", "-C", str(task.client), "-m", "0", *ask],
+                                       stdout=subprocess.DEVNULL)
+        self.members = [Member("redis", self.server.pid, task.cpu, task.memory, port),
+                        Member("client", self.client.pid, task.client, 0, port)]
+        while answered(port) < ANSWERS_FIRST:
+            time.sleep(0.02)
+
+    def stop(self):
+        for process in (self.client, self.server):
+            process.kill()
+            process.wait()
+
+
+def answered(port: int) -> int:
+    stats = measure.run("redis-cli", "-p", str(port), "INFO", "commandstats")
+    calls = [line for line in stats.splitlines() if line.startswith("cmdstat_get:")]
+    return int(calls[0].partition("calls=")[2].partition(",")[0]) if calls else 0
+
+
+def start(tasks: tuple[Task, ...]) -> list[Memory | Redis]:
+    return [Redis(task, PORT + at) if task.kind == "redis" else Memory(task) for at, task in enumerate(tasks)]
+
+
+def pin(pid: int, cpu: int):
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), {cpu})
+
+
+def pages(pid: int) -> dict[int, int]:
+    """Anonymous pages by node."""
+    held: dict[int, int] = {}
+    for line in Path(f"/proc/{pid}/numa_maps").read_text(encoding="ascii").splitlines():
+        words = dict(word.partition("=")[::2] for word in line.split())
+        for node in (0, 1) if "anon" in words else ():
+            held[node] = held.get(node, 0) + int(words.get(f"N{node}", 0))
+    return held
+
+
+def counters_and_answers(members: list[Member]) -> tuple[list[dict[str, int]], dict[int, tuple[int, float]], float]:
+    """Of each CPU its counters, of each server the requests that it has answered and when, and the time."""
+    answers = {port: (answered(port), time.monotonic()) for port in {one.port for one in members if one.port}}
+    return measure.all_counters(), answers, time.monotonic()
+
+
+def counted(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
+    """Of each: bytes a second that its CPU reads and writes, and its progress: requests or instructions a second."""
+    before, answers, since = counters_and_answers(members)
+    time.sleep(milliseconds / 1000)
+    after, until = measure.all_counters(), time.monotonic()
+    answers_after = {port: (answered(port), time.monotonic()) for port in answers}
+    rows = []
+    for one in members:
+        change = {key: after[one.cpu][key] - before[one.cpu][key] for key in after[one.cpu]}
+        lines = sum(change[key] for key in ("local_dram", "remote_dram", "dram_writes"))
+        progress = change["instructions"] / (until - since)
+        if one.port:
+            (then, at_then), (now, at_now) = answers_after[one.port], answers[one.port]
+            progress = (then - now) / (at_then - at_now)
+        rows.append({"bytes_per_s": LINE_BYTES * lines / (until - since), "progress_per_s": progress})
+    return rows
+
+
+def penalty(scenario: Scenario) -> float:
+    """The middle of several flips of one that runs alone."""
+    (running,) = start(scenario.tasks)
+    flip = ["measure-penalty", "--json", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--flip", str(running.members[0].pid)]
+    try:
+        time.sleep(WARM_UP_S)
+        flips = [measure.tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]
+    finally:
+        running.stop()
+    return sorted(flips)[FLIPS // 2]
+
+
+def plan_of(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
+    """A plan that rests on counters for every task."""
+    for _ in range(TRIES):
+        plan = measure.tool("plan", "--json", "--override", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--policy",
+                            *scenario.then, *more, "--save", PLAN, *pids)
+        if all(decision["traffic"]["measured"]["source"] == "counters" for decision in plan["decisions"]):
+            return plan
+    sys.exit(f"tasks {' '.join(pids)} were not counted in {TRIES} tries: other tasks run on their CPUs")
+
+
+def own_cpus(decisions: list[dict], now: list[int]) -> list[int]:
+    """Where the tasks are put: each keeps its CPU or gets another of the node that it was moved to."""
+    cpus: list[int] = []
+    for decision, cpu in zip(decisions, now, strict=True):
+        node = decision["from"] if decision["to"] is None else decision["to"]
+        left = [one for one in reversed(measure.cpus_of(node)) if one not in cpus]
+        cpus.append(cpu if cpu in left else left[0])
+    return cpus
+
+
+def compare(name: str, scenario: Scenario, members: list[Member], penalties: dict[str, float], model: list[str]):
+    time.sleep(WARM_UP_S)
+    pids = [str(one.pid) for one in members]
+    known = [word for one in members if one.kind in penalties
+             for word in ("--assume", f"pid={one.pid},penalty={penalties[one.kind]}")]
+    plan = plan_of(scenario, pids, model + known)
+    before = counted(members, SAMPLE_MS[scenario.group])
+    applied = subprocess.run([TOOL, "apply", "--plan", PLAN], capture_output=True, text=True, check=False)
+    moved = [replace(one, cpu=cpu) for one, cpu in
+             zip(members, own_cpus(plan["decisions"], [one.cpu for one in members]), strict=True)]
+    for one in moved:
+        pin(one.pid, one.cpu)
+    time.sleep(WARM_UP_S)
+    after = counted(moved, SAMPLE_MS[scenario.group])
+    for at, one in enumerate(members):
+        decision = plan["decisions"][at]
+        measure.say(scenario=name, group=scenario.group, kind=one.kind, model=plan["model"], cpu=one.cpu,
+                    memory=one.memory, penalty=penalties.get(one.kind), traffic=decision["traffic"], gain=decision["gain"],
+                    counted=before[at], then=" ".join(scenario.then), cpu_then=moved[at].cpu, counted_then=after[at],
+                    pages_then=pages(one.pid), applied=applied.returncode, said=applied.stderr)
+
+
+def run(name: str, scenario: Scenario, penalties: dict[str, float], model: list[str]):
+    running = start(scenario.tasks)
+    try:
+        compare(name, scenario, [member for one in running for member in one.members], penalties, model)
+    finally:
+        for one in running:
+            one.stop()
+
+
+def calibrate() -> str:
+    """Measures this machine's model; the name of its file. A calibration whose threads did not overlap is repeated."""
+    for _ in range(in_lab.TRIES):
+        done = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.OPTIONS], capture_output=True, text=True, check=False)
+        print(done.stdout, flush=True)
+        if not done.returncode:
+            return MODEL
+    sys.exit(f"{done.stderr}calibrate-machine ended with status {done.returncode}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--machine", default="demo-2s", choices=SCENARIOS, help="the machine that this one is")
+    parser.add_argument("--calibrate", action="store_true", help="plan with a model that is measured first")
+    parser.add_argument("--model", help="plan with this machine file's; without it: with one made of the distances")
+    parser.add_argument("--penalties", action="store_true", help="tell plans the tasks' penalties, of flips of each kind")
+    parser.add_argument("scenarios", nargs="*", help="without one: all of the machine")
+    arguments = parser.parse_args()
+    scenarios = SCENARIOS[arguments.machine]
+    model = calibrate() if arguments.calibrate else arguments.model
+    os.sched_setaffinity(0, {TOOL_CPU})
+    penalties = {kind: penalty(scenarios[name]) for kind, name in ALONE.items()} if arguments.penalties else {}
+    for name in arguments.scenarios or scenarios:
+        run(name, scenarios[name], penalties, ["--model", model] if model else [])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * replay PLUGIN CONFIG SHARED: calls the lab's plugin as QEMU does while a
+ * program runs on CPU 0, without QEMU.
+ *
+ * A line of JSON for each program: the host's nanoseconds for an access (the
+ * fastest of ROUNDS), and what the plugin counted for all rounds, which tells
+ * whether a faster plugin still counts the same.
+ */
+#include "../../lab/guest/shared.h"
+#include "../../lab/plugin/qemu_api.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS	 20
+#define ARRAY	 (4ull << 20)
+#define CPUS	 4
+#define LOAD	 (1u << 16) /* of QEMU's description of an access */
+#define STORE	 (2u << 16)
+#define WORD	 8	/* bytes that QEMU moves at once */
+#define ACCESSES 200000 /* of a program without a sequence */
+#define PAGE	 4096
+#define REPEATED 4 /* the instruction that is rep stosq */
+#define UNROLLED 5 /* the first of eight that store to a line */
+#define INSNS	 13
+
+/* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
+static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
+
+static const uint8_t marker[] = { NP_LAB_MARKER(NP_LAB_START_ENDS) };
+
+static qemu_plugin_vcpu_tb_trans_cb_t translate;
+static qemu_plugin_vcpu_udata_cb_t run_block;
+static qemu_plugin_vcpu_mem_cb_t access_memory[INSNS]; /* by instruction */
+static void *slot[INSNS];			       /* the plugin's argument of that */
+static qemu_plugin_vcpu_udata_cb_t enter[INSNS];
+static qemu_plugin_vcpu_udata_cb_t run_marker;
+static qemu_plugin_simple_cb_t when_reset;
+static bool translates_marker; /* instead of a program */
+static size_t slots;
+static uint64_t calls; /* of a program, in all rounds */
+
+struct qemu_plugin_hwaddr {
+	uint64_t physical;
+};
+
+/* QEMU's side */
+
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb)
+{
+	(void)id;
+	when_reset = cb;
+}
+
+/* No CPU starts. */
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+{
+	(void)id;
+	(void)cb;
+}
+
+void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+{
+	(void)id;
+	(void)cb;
+}
+
+void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+{
+	(void)id;
+	(void)cb;
+}
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb)
+{
+	(void)id;
+	translate = cb;
+}
+
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
+					  enum qemu_plugin_cb_flags flags, void *data)
+{
+	(void)tb;
+	(void)flags;
+	(void)data;
+	run_block = cb;
+}
+
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+					    qemu_plugin_vcpu_udata_cb_t cb,
+					    enum qemu_plugin_cb_flags flags, void *data)
+{
+	(void)insn;
+	(void)flags;
+	(void)data;
+	if (translates_marker)
+		run_marker = cb;
+	else
+		enter[slots] = cb; /* the plugin asks for an instruction's accesses last */
+}
+
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
+				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
+				      void *data)
+{
+	(void)insn;
+	(void)flags;
+	(void)rw;
+	access_memory[slots] = cb;
+	slot[slots++] = data;
+}
+
+/* Nothing here keeps a profile, which needs these. */
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t cb, void *data)
+{
+	(void)id;
+	(void)cb;
+	(void)data;
+}
+
+GArray *qemu_plugin_get_registers(void)
+{
+	return NULL;
+}
+
+int qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buf)
+{
+	(void)handle;
+	(void)buf;
+	return 0;
+}
+
+bool qemu_plugin_read_memory_vaddr(uint64_t addr, GByteArray *data, size_t len)
+{
+	(void)addr;
+	(void)data;
+	(void)len;
+	return false;
+}
+
+GByteArray *g_byte_array_new(void)
+{
+	return NULL;
+}
+
+uint8_t *g_byte_array_free(GByteArray *array, int free_segment)
+{
+	(void)array;
+	(void)free_segment;
+	return NULL;
+}
+
+char *g_array_free(GArray *array, int free_segment)
+{
+	(void)array;
+	(void)free_segment;
+	return NULL;
+}
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
+{
+	(void)tb;
+	return translates_marker ? 1 : sizeof(slot) / sizeof(slot[0]);
+}
+
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index)
+{
+	(void)tb;
+	return (struct qemu_plugin_insn *)(0x401000 + 4 * index);
+}
+
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
+{
+	return (uintptr_t)insn;
+}
+
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len)
+{
+	bool repeated = (uintptr_t)insn == 0x401000 + 4 * REPEATED;
+	const void *code = translates_marker ? marker :
+			   repeated	     ? (const uint8_t[]) { 0xf3, 0x48, 0xab } :
+					       (const uint8_t[]) { 0x90, 0x90, 0x90 };
+	size_t size = translates_marker ? sizeof(marker) : 3;
+
+	size = size < len ? size : len;
+	memcpy(dest, code, size);
+	return size;
+}
+
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
+{
+	return info & STORE;
+}
+
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr)
+{
+	static struct qemu_plugin_hwaddr found;
+
+	(void)info;
+	found.physical = vaddr & 0x3fffffff;
+	return &found;
+}
+
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address)
+{
+	(void)address;
+	return false;
+}
+
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address)
+{
+	return address->physical;
+}
+
+/*
+ * Of QEMU's own functions the plugin calls three here: no timer is ever due, and a CPU that is asked to leave its code,
+ * so that QEMU drops its translations, does not.
+ */
+
+int64_t qemu_clock_deadline_ns_all(int type, int attributes)
+{
+	(void)type;
+	(void)attributes;
+	return -1;
+}
+
+void *qemu_get_cpu(int index);
+void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data);
+
+void *qemu_get_cpu(int index)
+{
+	(void)index;
+	return NULL;
+}
+
+void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data)
+{
+	(void)cpu;
+	(void)work;
+	(void)data;
+}
+
+#define NEVER_CALLED(name) \
+	void name(void); \
+	void name(void) \
+	{ \
+		abort(); \
+	}
+
+NEVER_CALLED(cpus_get_virtual_clock)
+NEVER_CALLED(cpus_get_elapsed_ticks)
+NEVER_CALLED(qemu_clock_run_timers)
+NEVER_CALLED(object_class_by_name)
+NEVER_CALLED(tlb_flush)
+NEVER_CALLED(cpu_thread_is_idle)
+NEVER_CALLED(all_cpu_threads_idle)
+NEVER_CALLED(bql_locked)
+NEVER_CALLED(qemu_add_vm_change_state_handler)
+
+/* The programs */
+
+static void use(unsigned int instruction, qemu_plugin_meminfo_t kind, uint64_t vaddr)
+{
+	access_memory[instruction](0, kind, vaddr, slot[instruction]);
+	calls++;
+}
+
+static void block(uintptr_t instructions)
+{
+	run_block(0, (void *)instructions);
+}
+
+static uint64_t random_below(uint64_t n)
+{
+	static uint64_t state = 88172645463325252ull; /* Marsaglia's xorshift64 */
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
+}
+
+static void triad(uint64_t step)
+{
+	for (uint64_t at = 0; at < ARRAY; at += step) {
+		for (unsigned int i = 0; i < 3; i++)
+			for (uint64_t word = 0; word < step; word += WORD)
+				use(i, i < 2 ? LOAD : STORE, array[i] + at + word);
+		block(8);
+	}
+}
+
+static void triad_sse2(void)
+{
+	triad(16);
+}
+
+static void triad_words(void)
+{
+	triad(WORD);
+}
+
+static void update(void)
+{
+	for (int i = 0; i < ACCESSES / 2; i++) {
+		uint64_t vaddr = array[0] + random_below(ARRAY) / 4 * 4;
+
+		use(3, LOAD, vaddr);
+		use(3, STORE, vaddr);
+		block(10);
+	}
+}
+
+static void chase(void)
+{
+	for (int i = 0; i < ACCESSES; i++) {
+		use(3, LOAD, array[0] + random_below(4 * ARRAY) / 64 * 64);
+		block(4);
+	}
+}
+
+static void in_the_first_level(void)
+{
+	for (int i = 0; i < ACCESSES; i++) {
+		use(3, LOAD, array[0] + random_below(16 << 10) / WORD * WORD);
+		block(4);
+	}
+}
+
+/* A page is cleared by one repeated instruction, which QEMU enters anew after so many rounds. */
+static void clear(unsigned int rounds)
+{
+	for (uint64_t at = 0; at < ARRAY; at += WORD) {
+		if (at / WORD % rounds == 0) {
+			block(1);
+			if (enter[REPEATED])
+				enter[REPEATED](0, NULL);
+		}
+		use(REPEATED, STORE, array[0] + at);
+	}
+}
+
+static void clear_by_rounds(void)
+{
+	clear(1);
+}
+
+static void clear_by_pages(void)
+{
+	clear(PAGE / WORD);
+}
+
+static void clear_unrolled(void)
+{
+	for (uint64_t at = 0; at < ARRAY; at += 8 * WORD) {
+		for (unsigned int word = 0; word < 8; word++)
+			use(UNROLLED + word, STORE, array[0] + at + word * WORD);
+		block(12);
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} program[] = {
+	{ "triad, SSE2", triad_sse2 },
+	{ "triad, words", triad_words },
+	{ "random update, 4 MiB", update },
+	{ "pointer chase, 16 MiB", chase },
+	{ "first-level hits", in_the_first_level },
+	{ "rep stos, by rounds", clear_by_rounds },
+	{ "rep stos, by pages", clear_by_pages },
+	{ "eight stores a line", clear_unrolled },
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static double fastest_ns(void (*run)(void))
+{
+	double best = 1e9;
+
+	calls = 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t start = now_ns(), before = calls;
+		double ns;
+
+		run();
+		ns = (double)(now_ns() - start) / (calls - before);
+		best = ns < best ? ns : best;
+	}
+	return best;
+}
+
+static void *load(const char *plugin, const char *config)
+{
+	static char argument[4096];
+	char *argv[] = { argument };
+	const qemu_info_t machine = { .target_name = "x86_64",
+				      .system_emulation = true,
+				      .system = { CPUS, CPUS } };
+	void *library = dlopen(plugin, RTLD_NOW);
+	int (*install)(qemu_plugin_id_t, const qemu_info_t *, int, char **);
+
+	if (!library) {
+		fprintf(stderr, "replay: %s\n", dlerror());
+		return NULL;
+	}
+	*(void **)&install = dlsym(library, "qemu_plugin_install");
+	snprintf(argument, sizeof(argument), "config=%s", config);
+	return install && !install(1, &machine, 1, argv) ? library : NULL;
+}
+
+/* As the guest does: a block with the marker, after which QEMU drops what it has translated. */
+static bool end_untimed_start(void)
+{
+	translates_marker = true;
+	translate(1, NULL);
+	translates_marker = false;
+	if (!run_marker)
+		return false;
+	block(1);
+	run_marker(0, NULL);
+	if (!when_reset)
+		return false;
+	when_reset(1);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	int fd = argc == 4 ? open(argv[3], O_RDONLY | O_CLOEXEC) : -1;
+	const struct np_lab_shared *shared = MAP_FAILED;
+
+	if (fd >= 0)
+		shared = mmap(NULL, NP_LAB_SHARED_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (shared == MAP_FAILED)
+		return fputs("usage: replay PLUGIN CONFIG SHARED\n", stderr), 2;
+	if (!load(argv[1], argv[2]))
+		return 1;
+	if (!end_untimed_start())
+		return fputs("replay: the plugin does not know the marker\n", stderr), 1;
+	translate(1, NULL);
+	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++) {
+		const struct np_lab_cpu *cpu = &shared->cpu[0];
+		uint64_t misses = cpu->llc_misses, ns = cpu->sim_ns,
+			 instructions = cpu->instructions;
+		double host_ns = fastest_ns(program[i].run);
+
+		printf("{\"program\":\"%s\",\"calls\":%llu,\"host_ns\":%.2f,\"misses\":%llu,\"simulated_ns\":%llu,"
+		       "\"instructions\":%llu}\n",
+		       program[i].name, (unsigned long long)calls, host_ns,
+		       (unsigned long long)(cpu->llc_misses - misses),
+		       (unsigned long long)(cpu->sim_ns - ns),
+		       (unsigned long long)(cpu->instructions - instructions));
+	}
+	return 0;
+}

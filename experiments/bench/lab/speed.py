@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The cost of the simulation for the host: time of its processors, and memory, beside a functional machine."""
+
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from experiments.bench.lab import inside
+from experiments.bench.lab.endurance import qemu_of
+from experiments.bounds import Outcome
+
+SMALL, EIGHT, LARGEST = "demo-2s", "xeon-e5620-2s", "opteron-6172-4s"
+LIMIT = 900
+ROUNDS = 3  # boots of either kind, in turn: the host is faster at times
+TIMES = 4   # in each
+PROGRAMS = {
+    "first touches": ["build/lab/programs/new_pages", "4"],
+    "Python": ["python3", "-c", "print(len({str(i): sorted([i, -i, i % 7]) for i in range(20000)}))"],
+    "short processes": ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do /bin/true; done"],
+}
+# Million instructions a second, of the host's time
+PUBLISHED = (
+    "about 0.1 detailed, 1 to 10 simplified, of a whole system: Sandberg, Hagersten, Black-Schaffer, Full Speed Ahead,",
+    "  IISWC 2015, whose simulator is gem5",
+    "up to several: Sniper, of programs without a kernel: Sniper: scalable and accurate parallel multi-core simulation",
+    "up to 300 detailed, 1500 simplified, by 16 processors: Sanchez, Kozyrakis, ZSim, of programs without a kernel",
+    "near 1000 by statistical sampling, a few 0.1 without: QFlex 3.0, of a whole system: its tutorial at MICRO 2025",
+)
+
+# Small pages lie one array after the other, an odd number of pages apart. Arrays a multiple of 2 MiB apart may meet
+# in one entry of QEMU's own table of translations or not, run by run, which is a factor of two for either side.
+ARRAY_KIB = 4 * 1041
+
+
+@dataclass(frozen=True)
+class Team:
+    cpus: list[int]
+    kib: int = ARRAY_KIB
+
+    def __str__(self) -> str:
+        return f"{','.join(map(str, self.cpus))}:{self.kib}"
+
+
+@dataclass
+class Measured:
+    accesses: float
+    taken: float    # seconds
+    busiest: float  # seconds of a processor, of QEMU's busiest thread: one CPU that is kept busy
+    all: float      # of all its threads, idle CPUs' and devices' too
+
+
+@dataclass
+class Run:
+    boot: float      # seconds until the command ran
+    boot_cpu: float  # of QEMU's, by then
+    measured: list[dict[int, Measured]]  # so many times, by team
+    data_mib: float  # anonymous, of QEMU; the guest's own memory is not in it
+    code_mib: float  # translated
+
+
+def cpu_seconds(pid: int) -> Counter[str]:
+    """Of each thread."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return Counter({thread.name: int((thread / "schedstat").read_text(encoding="ascii").split()[0]) / 1e9
+                    for thread in threads})
+
+
+def anonymous_mib(pid: int) -> tuple[float, float]:
+    """Of data, and of code that was translated."""
+    kib, executable = [0, 0], False
+    for line in Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        if not words[0].endswith(":"):
+            executable = "x" in words[1]
+        elif words[0] == "Anonymous:":
+            kib[executable] += int(words[1])
+    return kib[False] / 1024, kib[True] / 1024
+
+
+@contextmanager
+def lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]:
+    command = inside.command(machine, *argv, timeout=LIMIT, timed=timed)
+    with subprocess.Popen(command, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        yield run
+        _, errors = run.communicate()
+    if run.returncode:
+        raise RuntimeError(f"{machine}: status {run.returncode}: {errors}")
+
+
+def event(run: subprocess.Popen) -> dict:
+    line = run.stdout.readline()
+    if not line:
+        raise RuntimeError(f"the lab ended early: {run.stderr.read()}")
+    return json.loads(line)
+
+
+def measure(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
+    """With the number of the team."""
+    event(run)
+    begin, cpu = time.monotonic(), cpu_seconds(qemu)
+    end = event(run)
+    used = cpu_seconds(qemu) - cpu
+    return end["team"], Measured(end["accesses"], time.monotonic() - begin, max(used.values()), used.total())
+
+
+def triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
+    start = time.monotonic()
+    words = ["python3", "experiments/bench/lab/programs/memory_loop.py", str(seconds), str(times), *map(str, teams)]
+    with lab(machine, timed, *words) as run:
+        event(run)
+        qemu, boot = qemu_of(run), time.monotonic() - start
+        boot_cpu = cpu_seconds(qemu).total()
+        measured = [dict(measure(run, qemu) for _ in teams) for _ in range(times)]
+        return Run(boot, boot_cpu, measured, *anonymous_mib(qemu))
+
+
+def rates(runs: list[Run], of: str, team: int = 0) -> list[float]:
+    """Million accesses a second of what is named."""
+    parts = [turn[team] for run in runs for turn in run.measured]
+    return [part.accesses / getattr(part, of) / 1e6 for part in parts]
+
+
+def one_cpu(out: Outcome):
+    pairs = [(triads(SMALL, False, [Team([0])], 1), triads(SMALL, True, [Team([0])], 0.15)) for _ in range(ROUNDS)]
+    functional, timed = (list(runs) for runs in zip(*pairs, strict=True))
+    out.say("memory operations of a triad on one CPU, million a second of its thread's processor time;")
+    out.say(f"median and range of {ROUNDS * TIMES}:")
+    for name, runs in (("functional", functional), ("timed", timed)):
+        own, whole = rates(runs, "busiest"), rates(runs, "all")
+        out.say(f"  {name:10} {median(own):6.1f}  ({min(own):.1f} to {max(own):.1f})   "
+                f"of all of QEMU's threads {median(whole):6.1f}")
+    out.at_least("speed: one CPU, timed beside functional",
+                 median(rates(timed, "busiest")) / median(rates(functional, "busiest")), 0.40)
+    boots = [run.boot for run in timed]
+    out.say(f"boot of {SMALL} until its command runs: {min(boots):.1f} to {max(boots):.1f} s, "
+            f"{min(run.boot_cpu for run in timed):.1f} s of processors")
+    out.at_most(f"boot of {SMALL}, slowest of {ROUNDS}", max(boots), 40, "{:.1f} s")
+
+
+def eight_cpus(out: Outcome):
+    """
+    Two have arrays four times as large: what all sweep fits the host's own caches on both sides, or on neither. They
+    take turns in one machine, first by turns, since another boot finds another host: each turn has a ratio of its own.
+    """
+    teams = {"two": Team([0, 4], 4 * ARRAY_KIB + 4), "eight": Team(list(range(8)))}
+    runs = [triads(EIGHT, True, list(teams.values()), 0.1, times=2 * TIMES) for _ in range(ROUNDS)]
+    two, eight = (rates(runs, "taken", team) for team in range(len(teams)))
+    parts = [a / b for a, b in zip(eight, two, strict=True)]
+    out.say(f"all CPUs together, million a second of time, median and range of {len(parts)} turns:")
+    for name, found in (("two", two), ("eight", eight)):
+        out.say(f"  {name:9} {median(found):6.1f}  ({min(found):.1f} to {max(found):.1f})")
+    out.say(f"eight, of what two made in the same turn: {min(parts):.0%} to {max(parts):.0%}")
+    out.at_least("speed: eight CPUs, of what two make, median", median(parts), 0.75)
+
+
+@dataclass
+class Ran:
+    host: float              # seconds of a processor, of QEMU's busiest thread
+    taken: float             # seconds
+    own: float               # of the machine's own time
+    instructions: int | None
+
+
+def programs(timed: bool) -> dict[str, list[Ran]]:
+    """Of each program so many runs, in one machine, after one that is not counted."""
+    found: dict[str, list[Ran]] = {name: [] for name in PROGRAMS}
+    words = ["python3", "experiments/bench/lab/programs/in_turn.py", str(TIMES + 1), json.dumps(PROGRAMS)]
+    with lab(SMALL, timed, *words) as run:
+        event(run)
+        qemu = qemu_of(run)
+        for _ in range((TIMES + 1) * len(PROGRAMS)):
+            event(run)
+            begin, cpu = time.monotonic(), cpu_seconds(qemu)
+            end = event(run)
+            used = max((cpu_seconds(qemu) - cpu).values())
+            found[end["program"]].append(Ran(used, time.monotonic() - begin, end["seconds"], end.get("instructions")))
+    return {name: ran[1:] for name, ran in found.items()}
+
+
+def rate(out: Outcome):
+    """In the units of other simulators' papers."""
+    functional, timed = programs(False), programs(True)
+    out.say(f"programs on one CPU of {SMALL}, median of {TIMES}: seconds of its thread's processor time; million")
+    out.say("simulated instructions a second, and seconds for a second that is simulated, of the timed one:")
+    out.say("  program           functional   timed   part    MIPS   s for a second")
+    for name in functional:
+        plain, ran = (median(run.host for run in runs[name]) for runs in (functional, timed))
+        mips = median(run.instructions / run.taken / 1e6 for run in timed[name])
+        slower = median(run.taken / run.own for run in timed[name])
+        out.data[name] = {"functional_s": plain, "timed_s": ran, "mips": mips, "host_s_per_simulated_s": slower}
+        out.say(f"  {name:16} {plain:11.2f} {ran:7.2f} {plain / ran:6.0%} {mips:7.1f} {slower:9.1f}")
+    out.say("published, in MIPS, each on another host, with another processor's model:")
+    for line in PUBLISHED:
+        out.say(f"  {line}")
+
+
+def memory(out: Outcome):
+    functional, timed = (triads(LARGEST, timed, [Team([0, 47])], 0.05, times=1) for timed in (False, True))
+    out.say(f"QEMU's own memory for {LARGEST}, without the guest's, in MiB:")
+    for name, run in (("functional", functional), ("timed", timed)):
+        out.say(f"  {name:10} data {run.data_mib:.0f}, translated code {run.code_mib:.0f}")
+    more = timed.data_mib + timed.code_mib - functional.data_mib - functional.code_mib
+    out.at_most(f"memory of the plugin: {LARGEST}", more, 200, "{:.0f} MiB")
+
+
+def speed() -> Outcome:
+    out = Outcome()
+    one_cpu(out)
+    eight_cpus(out)
+    rate(out)
+    memory(out)
+    return out

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make bench-migrate: boots the lab and prints the table.
+
+    python -m experiments.bench.migration [--kernel SERIES] [--mib N] [--repeats N] timed|functional ..
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from experiments.bench.migration import table
+from experiments.bounds import verdicts
+from experiments.lab.command import build_words
+
+ROOT = Path(__file__).resolve().parents[3]
+OBSERVE = "experiments/bench/migration/observe.py"
+MACHINE = "demo-2s"
+TIME_LIMIT = 5400
+LABELS = {
+    "timed": "lab-timed: times are those of the described machine",
+    "functional": "lab-functional: ratios and counts of one boot; its times are the host's, not performance",
+}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="experiments.bench.migration", description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", default="6.12")
+    parser.add_argument("--mib", type=int, default=256)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("clocks", nargs="+", choices=LABELS)
+    return parser.parse_args()
+
+
+def run(clock: str, options: argparse.Namespace) -> list[dict]:
+    argv = build_words(MACHINE, ["python3", OBSERVE, options.mib, options.repeats, options.seed], functional=clock == "functional",
+                       kernel=options.kernel, seconds=TIME_LIMIT)
+    said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if said.returncode:
+        sys.exit(f"bench-migrate: the machine with kernel {options.kernel} ended with status {said.returncode}")
+    return [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
+
+
+def report(clock: str, options: argparse.Namespace, observations: list[dict]):
+    found = table.rows(observations)
+    print(f"\n{LABELS[clock]}\n{MACHINE}, kernel {options.kernel}, {options.mib} MiB of 4 KiB pages, "
+          f"median of {options.repeats}, order shuffled with seed {options.seed}")
+    for state in ("asleep", "running"):
+        print(f"\ntarget {state}")
+        print("\n".join(table.lines(found, state, with_times=clock == "timed")))
+    print()
+    print("\n".join(verdicts(table.asked(found, with_times=clock == "timed").checks)))
+
+
+def main():
+    options = arguments()
+    print(f"{os.cpu_count()} processors of the host, load {os.getloadavg()[0]:.1f}", flush=True)
+    for clock in options.clocks:
+        report(clock, options, run(clock, options))
+
+
+if __name__ == "__main__":
+    main()

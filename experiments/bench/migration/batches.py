@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make bench-batches: what a batch of move_pages(2) costs the first page of it, in one table.
+
+    python -m experiments.bench.migration.batches [--kernel SERIES] [--repeats N]
+
+The question is one of the tiering calls of 2026. What was predicted is in predicted(), written before the first run.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+from experiments.bounds import Outcome, verdicts
+from experiments.lab.command import build_words
+
+ROOT = Path(__file__).resolve().parents[3]
+OBSERVE = "experiments/bench/migration/observe_batches.py"
+MACHINE = "demo-2s"
+TIME_LIMIT = 1700  # s
+MODULE = 0
+PAGE = 4096
+NEAR = 1.05  # a batch is as good as the best that takes so many times its time
+LIKE = {"ns": 1e-3, "first_call_ns": 1e-3, "first_page_gap_ns": 1e-3, "gap_ns": 1e-3}  # medians in us
+
+Cells = dict[tuple[str, int], dict[str, float]]
+
+
+def cells(observations: list[dict]) -> Cells:
+    """Medians by kind of page and batch; us, and GB/s of all that moved."""
+    groups = defaultdict(list)
+    for one in observations:
+        groups[one["kind"], one["batch"]].append(one)
+    found = {}
+    for key, seen in sorted(groups.items()):
+        row = {name: median(one[name] for one in seen) * scale for name, scale in LIKE.items()}
+        row["us_page"] = row["ns"] / (seen[0]["pages"] / (512 if key[0] == "huge" else 1))
+        row["gb_s"] = seen[0]["pages"] * PAGE / row["ns"] / 1e3
+        row["moved"] = min(one["moved"] / one["pages"] for one in seen)
+        row["whole"] = all(one["whole"] for one in seen)
+        found[key] = row
+    return found
+
+
+def lines(found: Cells, kind: str) -> list[str]:
+    head = f"{'pages a call':>12}  {'us/page':>8}  {'GB/s':>6}  {'first call us':>13}  {'first page us':>13}  {'any page us':>11}  moved  whole"
+    rows = sorted(((batch, row) for (of, batch), row in found.items() if of == kind), key=lambda one: one[0] or 1 << 20)
+    return [head, *(line(batch, row) for batch, row in rows)]
+
+
+def line(batch: int, row: dict[str, float]) -> str:
+    if not row["moved"]:
+        return f"{batch or 'module':>12}  moves none of these by this kernel without splitting them"
+    return (f"{batch or 'module':>12}  {row['us_page']:8.2f}  {row['gb_s']:6.2f}  {row['first_call_ns']:13.1f}  "
+            f"{row['first_page_gap_ns']:13.1f}  {row['gap_ns']:11.1f}  {row['moved']:5.0%}  {'yes' if row['whole'] else 'NO'}")
+
+
+def of_calls(found: Cells, kind: str, name: str) -> dict[int, float]:
+    return {batch: row[name] for (of, batch), row in found.items() if of == kind and batch != MODULE}
+
+
+def knee(found: Cells, kind: str) -> int:
+    """The smallest batch whose time is near the best one's."""
+    times = of_calls(found, kind, "us_page")
+    return min(batch for batch, us in times.items() if us <= NEAR * min(times.values()))
+
+
+def predicted(found: Cells) -> Outcome:
+    """Each from what the kernel does: a call has costs of its own (a system call, a look-up of the task, a flush of the
+    CPUs' pagevecs), pages of a batch are unmapped together, and copied one after the other before the first is mapped again."""
+    outcome, small, huge = Outcome(), of_calls(found, "small", "us_page"), of_calls(found, "huge", "us_page")
+    waits = of_calls(found, "small", "first_page_gap_ns")
+    outcome.between("small pages, the smallest batch within 5 % of the best time", knee(found, "small"), 16, 128, "{:.0f} pages")
+    outcome.at_least("small pages, time of a page by 1 beside that by the best batch", small[1] / min(small.values()), 2, "{:.2f} times")
+    outcome.at_least("small pages, the first page's wait in batches of 512 beside 32", waits[512] / waits[32], 4, "{:.2f} times")
+    outcome.at_most("huge pages, time of a page by 1 beside that by the best batch", huge[1] / min(huge.values()), NEAR, "{:.2f} times")
+    able = [row for row in found.values() if row["moved"]]  # the module may be unable to move huge pages whole
+    outcome.at_least("every page moved and whole", min(row["moved"] if row["whole"] else 0 for row in able), 1, "{:.0%}")
+    return outcome
+
+
+def run(kernel: str, repeats: int, seed: int) -> list[dict]:
+    argv = build_words(MACHINE, ["python3", OBSERVE, repeats, seed], kernel=kernel, seconds=TIME_LIMIT)
+    said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if said.returncode:
+        sys.exit(f"bench-batches: the machine with kernel {kernel} ended with status {said.returncode}")
+    return [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="experiments.bench.migration.batches", description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", default="6.12")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    found = cells(run(options.kernel, options.repeats, options.seed))
+    print(f"lab-timed: times are those of the described machine\n{MACHINE}, kernel {options.kernel}, median of {options.repeats}, "
+          f"order shuffled with seed {options.seed}\nA thread writes to the first page all the while, another to all pages: "
+          "their longest waits.")
+    for kind in ("small", "huge"):
+        print(f"\n{'4 KiB' if kind == 'small' else '2 MiB'} pages\n" + "\n".join(lines(found, kind)))
+    print("\nPredicted before the first run:\n" + "\n".join(verdicts(predicted(found).checks)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The observations as a table, and its claims. No I/O."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+
+from experiments.bounds import Outcome
+
+BUDGET_US = 20000  # max_stall_us where none is given
+PAGE = 4096
+MODULE, CALLS, ENGINE, PROCESS = "module", "move_pages(2)", "syscall engine", "migrate_pages(2)"
+COLUMNS = ("", "us/page", "spread", "x move_pages", "x migrate_pages", "TLB/page", "pause ms",
+           "gap ms", "idle gap ms", "target runs", "lost ms/GiB", "moved", "whole")
+# In plain QEMU these would be times of the host's.
+TIMES = ("us/page", "pause ms", "gap ms", "idle gap ms", "target runs", "lost ms/GiB")
+
+
+@dataclass
+class Row:
+    """One method in one state of the target, over the repeats. Times are ns."""
+    variant: str
+    state: str
+    page_ns: float      # median
+    spread: float       # slowest / fastest - 1
+    tlb: float          # interrupts a page, median
+    pause_ns: float     # the longest, as the module says
+    gap_ns: float       # the longest that a thread of the target saw
+    idle_gap_ns: float  # the longest before anything moved
+    progress: float     # writes a second while pages move, through those before, median; 0 if the target sleeps
+    lost_ns: float      # of the target's work, for a GiB moved, median
+    moved: float        # share of the pages
+    whole: bool
+
+
+def page_ns(observation: dict) -> float:
+    return observation["ns"] / max(observation["moved"], 1)
+
+
+def progress(observation: dict) -> float:
+    """The target's writes while its pages moved / its writes before in as long a time."""
+    if not observation["baseline_writes"]:
+        return 0
+    before = observation["baseline_writes"] / observation["baseline_writes_ns"]
+    return observation["writes"] / observation["writes_ns"] / before
+
+
+def lost_ns(observation: dict) -> float:
+    """The time that the target would have needed, undisturbed, for the writes that it did not get to; by GiB."""
+    lost = (1 - progress(observation)) * observation["writes_ns"]
+    return lost * (1 << 30) / (max(observation["moved"], 1) * PAGE)
+
+
+def row(variant: str, state: str, seen: list[dict]) -> Row:
+    times = [page_ns(one) for one in seen]
+    return Row(variant, state, median(times), max(times) / min(times) - 1,
+               median(one["shootdowns"] / max(one["moved"], 1) for one in seen),
+               max(one["longest_pause_us"] for one in seen) * 1000,
+               max(one["gap_ns"] for one in seen), max(one["baseline_gap_ns"] for one in seen),
+               median(progress(one) for one in seen), median(lost_ns(one) for one in seen),
+               min(one["moved"] / one["pages"] for one in seen), all(one["whole"] for one in seen))
+
+
+def rows(observations: list[dict]) -> dict[tuple[str, str], Row]:
+    """By variant and state, in the order in which they are first in the list of methods."""
+    groups = defaultdict(list)
+    for one in observations:
+        groups[one["variant"], one["state"]].append(one)
+    return {key: row(*key, seen) for key, seen in sorted(groups.items())}
+
+
+def times_as_fast(found: dict, state: str, variant: str, other: str) -> float:
+    return found[other, state].page_ns / found[variant, state].page_ns
+
+
+def cells(found: dict, r: Row) -> dict[str, str]:
+    running = r.state == "running"
+    return {
+        "": r.variant,
+        "us/page": f"{r.page_ns / 1000:.2f}",
+        "spread": f"{r.spread:.0%}",
+        "x move_pages": f"{times_as_fast(found, r.state, r.variant, CALLS):.2f}",
+        "x migrate_pages": f"{times_as_fast(found, r.state, r.variant, PROCESS):.2f}",
+        "TLB/page": f"{r.tlb:.4f}",
+        "pause ms": f"{r.pause_ns / 1e6:.1f}" if running and r.pause_ns else "-",
+        "gap ms": f"{r.gap_ns / 1e6:.1f}" if running else "-",
+        "idle gap ms": f"{r.idle_gap_ns / 1e6:.1f}" if running else "-",
+        "target runs": f"{r.progress:.0%}" if running else "-",
+        "lost ms/GiB": f"{r.lost_ns / 1e6:.0f}" if running else "-",
+        "moved": f"{r.moved:.2%}",
+        "whole": "yes" if r.whole else "NO",
+    }
+
+
+def lines(found: dict, state: str, with_times: bool) -> list[str]:
+    """The methods in one state, the fastest first."""
+    columns = [name for name in COLUMNS if with_times or name not in TIMES]
+    here = sorted((r for r in found.values() if r.state == state), key=lambda r: r.page_ns)
+    table = [dict(zip(columns, columns)), *(cells(found, r) for r in here)]
+    width = {name: max(len(line[name]) for line in table) for name in columns}
+    return ["  ".join(line[name].ljust(width[name]) if not name else line[name].rjust(width[name])
+                      for name in columns) for line in table]
+
+
+def slower_calls(found: dict, state: str) -> float:
+    """How many times as fast the module is as the faster of the two ways to use move_pages(2)."""
+    return min(times_as_fast(found, state, MODULE, other) for other in (CALLS, ENGINE))
+
+
+def asked(found: dict, with_times: bool) -> Outcome:
+    module = found[MODULE, "running"]
+    best = min(slower_calls(found, "running"), times_as_fast(found, "running", MODULE, PROCESS))
+    outcome, times = Outcome(), "{:.2f} times as fast"
+    outcome.at_least("asleep, module beside move_pages(2)", slower_calls(found, "asleep"), 2.5, times)
+    outcome.at_least("asleep, module beside migrate_pages(2)", times_as_fast(found, "asleep", MODULE, PROCESS), 1.8,
+                     times)
+    outcome.at_least("running, module beside the better of the two", best, 1.2, times)
+    if with_times:
+        allowed = BUDGET_US * 1000 + module.page_ns + module.idle_gap_ns
+        outcome.at_most("running, a thread's longest wait (budget, one page, what it waits without a move)",
+                        module.gap_ns / 1e6, allowed / 1e6, "{:.2f} ms")
+    outcome.at_least("every page moved and whole", min(r.moved if r.whole else 0 for r in found.values()), 1, "{:.2%}")
+    return outcome

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""MACHINES.toml: what it may have, and what is said of what it may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.commands.campaign import machines
+from experiments.errors import UsageError
+
+
+def read(folder: Path, text: str) -> list[machines.Machine]:
+    (folder / "m.toml").write_text(text, encoding="utf-8")
+    return machines.read(folder / "m.toml")
+
+
+def test_each_kind_of_machine_has_its_scheduler(tmp_path: Path) -> None:
+    here, there, given = read(tmp_path, '[here]\n["box 1"]\nhost = "box1"\nssh = ["-p", "2222"]\nlab = "demo-2s"\n'
+                                        '[given]\nslurm = ["--partition=numa"]\n')
+    assert (here.scheduler, here.access, here.program) == ("local", [], "numaplace")
+    assert (there.name, there.scheduler, there.lab) == ("box 1", "ssh", "demo-2s")
+    assert there.access[:3] == ["#host=box1", "-p", "2222"]
+    assert (given.scheduler, given.access) == ("squeue", ["--no-requeue", "--partition=numa"])
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "names no machine"),
+    ("[a", "m.toml: "),
+    ('a = "box"', "'a' is no machine"),
+    ('["a/b"]', "'a/b' is no machine"),
+    ('["a@b"]', "'a@b' is no machine"),
+    ('["."]', "'.' is no machine"),
+    ('[a]\nhots = "b"', "[a] has 'hots': it takes host, "),
+    ("[a]\nhost = 1", "[a] host is not a text"),
+    ('[a]\nssh = "-p 22"', "[a] ssh is not a list of texts"),
+    ('[a]\nhost = ""', "[a] host is empty"),
+    ('[a]\nhost = "b"\nssh = ["-i", "my key"]', "[a] 'my key' has characters that a shell changes"),
+    ('[a]\nhost = "$(id)"', "[a] '$(id)' has characters"),
+    ('[a]\nhost = "b"\nslurm = ["-N1"]', "[a] has host and slurm"),
+    ('[a]\nssh = ["-v"]', "[a] has ssh and no host"),
+])
+def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, text)
+    assert said in str(error.value) and str(tmp_path / "m.toml") in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="m.toml: No such file or directory"):
+        machines.read(tmp_path / "m.toml")

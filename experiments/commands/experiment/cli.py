@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace experiment: list, run, tune, try, demo, check-machine, mechanisms, report, compare, export, pack, unpack, judge-again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...analysis.command_options import (
+    COMPARE_HELP,
+    JUDGE_HELP,
+    PACK_HELP,
+    UNPACK_HELP,
+    add_compare_options,
+    add_export_options,
+    add_judge_options,
+    add_pack_options,
+    add_unpack_options,
+)
+from ...errors import CannotError, ExperimentError, Interrupted, UsageError
+from ...host import host_nodes
+from ...host.host_nodes import in_lab
+from ...runner.boots import shares
+from ...runner.options import RunOptions
+from ...runner.progress import Narrator
+from ...runner.records import results
+from ...runner.repeats import precision
+from ...runner.run import Request, on_machine, planned, run
+from ...runner.suite import designs, estimate, schedule
+from ...runner.suite import suite as suites
+from ...units import duration, percent
+from . import run_all
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="numaplace experiment", description="Suites of experiments.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    one = commands.add_parser("list", help="the suites, what they answer and how long they take")
+    one.add_argument("--json", action="store_true")
+    one.add_argument("--time", action="store_true", help="how long each takes on this machine and in the lab")
+    one.add_argument("--decides", action="store_true",
+                     help="which of the papers' statements a run in the lab can decide, whatever it measures")
+    one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
+    add_run_options(one)
+    one = commands.add_parser("tune", help="searches the parameters of mechanisms, as many trials for each",
+                              description="Runs a suite on another input than it is scored with, in rounds of candidates, and writes the "
+                                          "best parameters of each mechanism to DIR/tuned.toml, for 'run --tuned'. Rounds in DIR that are of "
+                                          "the same search are not run again.")
+    add_tune_options(one)
+    one = commands.add_parser("try", help="a workload of your own: checks its file, runs it once",
+                              description="Says what the file's program lacks here, runs it once where the kernel puts it, and "
+                                          "prints its metric, its check, its processes and their memory.")
+    one.add_argument("file", metavar="FILE", type=Path, help="with kind = \"command\"")
+    one.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
+    one.add_argument("--timed", action="store_true", help="in the lab with simulated time: slower")
+    one = commands.add_parser("demo", help="workloads of each kind under four placements, the report",
+                              description="Runs the suite policy-matrix into results/demo: on this machine if it has two "
+                                          "nodes, else in the lab.")
+    one.add_argument("--quick", action="store_true", help="the suite's small levels")
+    one = commands.add_parser("check-machine", help="what this machine lacks for a long run; changes nothing")
+    one.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where results will go")
+    one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
+    one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
+    one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
+    one = commands.add_parser("compare", help=COMPARE_HELP)
+    add_compare_options(one)
+    one = commands.add_parser("export", help="a run's numbers and figures for other programs")
+    add_export_options(one)
+    one = commands.add_parser("mechanisms", help="the kernel's own and others' ways to place, and what each lacks here")
+    one.add_argument("files", metavar="FILE.py", nargs="*", help="mechanisms of your own, instead of all")
+    one.add_argument("--json", action="store_true")
+    add_pack_options(commands.add_parser("pack", help=PACK_HELP))
+    add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
+    add_judge_options(commands.add_parser("judge-again", help=JUDGE_HELP))
+    return top
+
+
+def add_run_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
+    one.add_argument("--all", action="store_true", help="every suite, and a report of all")
+    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
+    one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
+                     help="in the lab, on this machine of it, or the suite's own")
+    one.add_argument("--timed", action="store_true", help="in the lab with simulated time: the default")
+    one.add_argument("--functional", action="store_true", help="in the lab without: times mean nothing")
+    one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
+    one.add_argument("--repeats", type=int, metavar="N")
+    one.add_argument("--seed", type=int, metavar="N")
+    one.add_argument("--repeat-until-ci", metavar="PERCENT", type=percent,
+                     help="goes on until every mean's 95 %% interval is no wider, each way")
+    one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
+    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
+    one.add_argument("--placements", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
+                     help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
+    one.add_argument("--tuned", metavar="FILE", type=Path,
+                     help="of 'tune': adds its levels, and the same mechanisms at their defaults")
+    one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
+                     help="a parameter, as in triad.size=512M")
+    one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
+    one.add_argument("--quick", action="store_true", help="the suite's small levels")
+    one.add_argument("--boots", type=int, metavar="N",
+                     help="shares the repeats out over N boots, of the lab or, which then asks for each reboot, of this machine, each with every combination, or of a multiple of the repeats "
+                          "with some workloads (one a repeat, or what the suite says)")
+    one.add_argument("--jobs", type=int, metavar="N",
+                     help="in the lab: so many of the boots side by side (one a processor; of --boots 1)")
+    one.add_argument("--share", type=int, nargs=2, metavar=("BOOT", "BOOTS"), help=argparse.SUPPRESS)  # what the host tells the guest
+    one.add_argument("--budget", metavar="TIME", type=estimate.budget,
+                     help="as many repeats as fit, as in 8h or 1h30min; none begins later")
+    one.add_argument("--no-calibrate", action="store_true",
+                     help="does not measure this machine first where a policy needs a contention model")
+    one.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
+    one.add_argument("--force", action="store_true", help="throws away the results in DIR")
+
+
+def add_tune_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
+    one.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split, required=True, help="mechanisms that have parameters")
+    one.add_argument("--trials", type=int, default=20, metavar="N", help="of each mechanism, the first with its defaults (20)")
+    one.add_argument("--seed", type=int, metavar="N", help="of the training input and the search; default: the suite's and 1000")
+    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/tune-SUITE")
+    one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
+                     help="in the lab, on this machine of it, or the suite's own")
+    one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
+    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
+    one.add_argument("--quick", action="store_true", help="the suite's small levels")
+    one.add_argument("--budget", metavar="TIME", type=estimate.budget, help="as in 8h or 1h30min; no round begins later")
+
+
+def split(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
+
+
+def split_policies(text: str) -> list[str]:
+    """Commas stand between policies and between a policy's options: OPTION=VALUE belongs to the policy before it."""
+    found: list[str] = []
+    for word in split(text):
+        if found and ":" in found[-1] and "=" in word.partition(":")[0].partition("#")[0]:
+            found[-1] += f",{word}"
+        else:
+            found.append(word)
+    return found
+
+
+def read_options(words: list[str]) -> RunOptions:
+    """Reads the words of `experiment run`."""
+    return RunOptions.read(parser().parse_args(words))
+
+
+def request_of(args: RunOptions) -> Request:
+    """What is asked for, on no machine yet."""
+    if not args.suite:
+        raise UsageError("which suite? 'list' shows them; --all runs every one")
+    suite = suites.load(args.suite)
+    if args.quick:
+        suite = suites.with_levels(suite, suite.quick)
+    elif args.lab is None and not in_lab():
+        suite = suites.with_levels(suite, suite.real)
+    suite = suites.with_levels(suite, suite.on.get(lab_machine(args, suite), {}))
+    now = None if suite.design else args.workloads  # a design makes its workloads on the machine
+    suite = suites.change(suites.choose(suite, now, args.policies), args.set)
+    suite = suites.repeated(suite, args.repeats, args.seed)
+    if args.tuned:
+        suite = add_tuned(args, suite)
+    suite = replace(suite, calibrate=False) if args.no_calibrate else suite
+    for name in ("kernel", "functional", "timed"):
+        if getattr(args, name) and args.lab is None:
+            raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
+    if args.jobs is not None and args.lab is None:
+        raise UsageError("--jobs is the lab's: give --lab MACHINE too")
+    boots, jobs = boots_of(args, suite)
+    if boots != 1 and args.repeat_until_ci is not None:
+        raise UsageError("--boots and --repeat-until-ci: give one of them, as the repeats of a boot are fixed before it")
+    if args.functional and args.timed:
+        raise UsageError("--functional and --timed: give one of them")
+    if args.resume and args.force:
+        raise UsageError("--resume keeps the results and --force throws them away: give one of them")
+    until = args.repeat_until_ci
+    rule = None if until is None else partial(precision.next_block, percent=until, most=args.max_repeats)
+    return Request(suite, args.out or Path("results") / suite.name, args.engine,
+                   args.resume, args.force, tuple(args.workloads or ()) if suite.design else (), rule, until,
+                   args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
+
+
+def boots_of(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
+    """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
+    known before how many there will be. A functional machine uses several processors itself."""
+    own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
+    boots = shares.fitting(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
+    usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
+    jobs = usual if args.jobs is None else args.jobs
+    if not 1 <= jobs <= max(1, boots):
+        raise UsageError(f"--jobs {jobs}: the run has {boots} boot{'s' * (boots > 1)}: give more --boots")
+    return boots, jobs
+
+
+def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
+    from ..tune import tuned
+    most = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
+    found = tuned.beside(suite.policies, args.tuned, lab_machine(args, suite) or host_nodes.machine_name(),
+                         range(suite.seed, suite.seed + most))
+    return suites.choose(suite, None, found)
+
+
+def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
+    """Of the lab, that it will run or runs on; none on a real machine."""
+    return (args.lab or suite.machines[0]) if args.lab is not None else in_lab()
+
+
+def command_list(args: argparse.Namespace) -> int:
+    if args.time:
+        return list_times(args.json)
+    if args.decides:
+        from ...analysis.papers import advance
+        print("\n".join(advance.every()))
+        return 0
+    found = [describe(suites.load(name)) for name in suites.names()]
+    if args.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    for suite in found:
+        print(f"{suite['name']}: {suite['question']}\n"
+              f"  answers to  {suite['paper']}\n"
+              f"  in the lab  {', '.join(suite['machines'])}\n"
+              f"  workloads   {shortened(suite['workloads'])}\n"
+              f"  policies    {', '.join(suite['policies'])}\n"
+              f"  takes       {suite['takes']}: {suite['observations']} observations, "
+              f"{suite['repeats']} repeats and the warm-ups; --quick: {suite['quick_observations']}")
+    return 0
+
+
+def list_times(as_json: bool) -> int:
+    """Of the whole suites: on this machine where it has the nodes, and on each machine of the lab."""
+    rows = []
+    for name in suites.names():
+        suite = suites.load(name)
+        for lab in (None, *suite.machines):
+            rows.append({"suite": name, "on": lab or "here"} | time_of(suite, lab))
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    for row in rows:
+        takes = row["by"] if row["seconds"] is None else f"{duration(row['seconds']):>8} ({row['by']})"
+        print(f"{row['suite']:16} {row['on']:20} {row['observations'] or '-':>6}  {takes}")
+    return 0
+
+
+def time_of(suite: suites.Suite, lab: str | None) -> dict[str, object]:
+    suite = suites.with_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
+    try:
+        request = on_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
+    except ExperimentError as error:
+        return {"observations": 0, "seconds": None, "by": str(error)}
+    found = estimate.estimate_run(request.suite, lab)
+    return {"observations": found.observations, "seconds": found.seconds, "by": found.source}
+
+
+def describe(suite: suites.Suite) -> dict[str, object]:
+    """With the workloads that it has on its own machine of the lab."""
+    nodes = host_nodes.of_lab(suite.machines[0])
+    whole, quick = (designs.expand(s, nodes) for s in (suite, suites.with_levels(suite, suite.quick)))
+    return {"name": suite.name, "question": suite.question, "paper": suite.paper,
+            "machines": list(suite.machines), "takes": suite.takes,
+            "observations": len(schedule.make(whole)), "quick_observations": len(schedule.make(quick)),
+            "workloads": [w.name for w in whole.workloads],
+            "policies": list(suite.policies), "repeats": suite.repeats}
+
+
+def shortened(names: list[str], most: int = 8) -> str:
+    return ", ".join(names) if len(names) <= most else (
+        f"{', '.join(names[:2])} .. {names[-1]}, {len(names)} in all")
+
+
+def in_guest(args: RunOptions, request: Request) -> RunOptions:
+    """The same run, as the guest is to be told: by what its host has planned, with tuned levels and not their file."""
+    return RunOptions(args.suite, repeats=request.suite.repeats, seed=args.seed, repeat_until_ci=args.repeat_until_ci,
+                      max_repeats=args.max_repeats, workloads=args.workloads,
+                      policies=list(request.suite.policies) if args.policies or args.tuned else None, set=args.set, engine=args.engine,
+                      quick=args.quick, no_calibrate=args.no_calibrate, resume=args.resume)
+
+
+def command_mechanisms(args: argparse.Namespace) -> int:
+    from ...mechanisms import listing
+    for file in args.files:
+        if not file.endswith(".py"):
+            raise UsageError(f"mechanisms {file}: is no file NAME.py")
+    found = listing.rows(host_nodes.nodes(), args.files)
+    print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.text, found)))
+    return 0
+
+
+def run_suite(args: RunOptions) -> int:
+    """Runs one suite, on this machine or in the lab. Returns the exit status."""
+    request = request_of(args)
+    if args.lab is not None:
+        from ...runner import run_in_lab
+        name = lab_machine(args, request.suite)
+        request = planned(on_machine(request, host_nodes.of_lab(name)), name)
+        if not args.functional:
+            print("".join(decided(request.suite, name)), end="", flush=True)
+        guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
+        return run_in_lab.run(request, name, guest, in_guest(args, request).words(), functional=args.functional)
+    run_here(request)
+    return 0
+
+
+def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda record: None) -> None:
+    """look: at each observation, once it is told; what it raises ends the run."""
+    narrator = Narrator()
+
+    def tell(number: int, total: int, record: dict[str, Any]) -> None:
+        narrator.tell(number, total, record)
+        look(record)
+
+    bad = run(request, tell)
+    if bad:
+        raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
+                              "check; they are never averaged")
+
+
+def decided(suite: suites.Suite, machine: str) -> list[str]:
+    """Which of the papers' statements the run can decide, before it begins."""
+    try:
+        from ...analysis.papers import advance
+    except ImportError:
+        return []
+    checks = advance.decides(suite, machine)
+    return [f"{advance.head(suite, machine, checks)}; numaplace experiment list --decides names them\n"] if checks else []
+
+
+def command_run_and_tell(args: argparse.Namespace) -> int:
+    """What was measured is told also where something was not."""
+    if args.all:
+        return command_run_all(args)
+    given = RunOptions.read(args)
+    if not args.suite or in_lab():
+        return run_suite(given)
+    out = args.out or Path("results") / suites.load(args.suite).name
+    before = results.written(out)
+    try:
+        return run_suite(given)
+    finally:
+        if results.written(out) != before:
+            tell_results(out)
+
+
+def tell_results(out: Path) -> None:
+    try:
+        from ...analysis.pages import placement_table
+        from ...analysis.runs.results import ResultsError, read
+    except ImportError as error:
+        print(f"the table of the results needs {error.name}: run 'make setup'")
+        return
+    with suppress(ResultsError):  # nothing but warm-ups
+        placement_table.show(read(out))
+
+
+def command_tune(args: argparse.Namespace) -> int:
+    from ..tune import command as tune
+    seed = tune.training_seed(suites.load(args.suite), args.seed)
+    asked = tune.options_of(args, seed)
+    request = request_of(asked)
+    machine = lab_machine(asked, request.suite)
+    request = on_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
+    return tune.carry_out(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
+
+
+def command_run_all(args: argparse.Namespace) -> int:
+    """All of it, then one report of what there is."""
+    args.out = args.out or Path("results") / "all"
+    failed = run_all.run(args)
+    if any(args.out.glob(f"*/{results.NAME}")):
+        args.command, args.directory, args.pdf = "report", str(args.out), False
+        failed += ["the report could not be written"] if command_analysis(args) else []
+    if failed:
+        raise ExperimentError("; ".join(failed))
+    return 0
+
+
+def command_demo(args: argparse.Namespace) -> int:
+    from . import demo
+    return demo.main(args.quick, main)
+
+
+def command_try(args: argparse.Namespace) -> int:
+    from . import try_workload
+    if args.timed and args.lab is None:
+        raise UsageError("--timed is the lab's: give --lab MACHINE too")
+    return try_workload.run(args.file, args.lab, args.timed)
+
+
+def command_check(args: argparse.Namespace) -> int:
+    from ...runner import check_machine
+    return check_machine.run(args.out)
+
+
+def command_analysis(args: argparse.Namespace) -> int:
+    """pandas and matplotlib are slow to load: only the commands that need them do."""
+    try:
+        from ...analysis import __main__ as analysis
+    except ImportError as error:
+        raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
+    return analysis.carry_out(args)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    args = parser().parse_args(arguments)
+    commands = {"list": command_list, "run": command_run_and_tell, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
+                "mechanisms": command_mechanisms,
+                "report": command_analysis, "compare": command_analysis, "export": command_analysis,
+                "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}
+    try:
+        return commands[args.command](args)
+    except ExperimentError as error:
+        print(f"numaplace experiment: {error}", file=sys.stderr)
+        return error.status
+    except Interrupted as stop:
+        how = "the same command" if args.command == "tune" else "--resume"
+        print(f"numaplace experiment: stopped; {stop.left}; {how} goes on from here", file=sys.stderr)
+        return 128 + stop.number

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace experiment demo: every workload of a suite under four placements, then the table and the report.
+
+On a machine with two nodes it runs on the machine itself, else in the lab.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from ...host import host_nodes
+from ...paths import HERE
+from ...runner import check_machine
+from ...runner.options import RunOptions
+from ...runner.records import results
+
+SUITE = "policy-matrix"
+# n-mass as its paper has it, which gives locality up and moves no page, and with pages that follow their task.
+POLICIES = ("none", "maximum-local:pages=follow", "n-mass:pages=follow", "n-mass:pages=stay")
+MACHINE = "demo-2s"
+OUT = Path("results") / "demo"
+MODULE = Path("/sys/module/numaplace")
+
+
+def say(text: str) -> None:
+    print(f"demo: {text}", flush=True)
+
+
+def may_load_module() -> bool:
+    """Asks at the terminal; the default is no."""
+    if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    answer = input("demo: load numaplace.ko into this machine's kernel until the demo ends? [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def load_module() -> bool:
+    """Of a tree, the one that it builds; of an installation, the one that dkms has built."""
+    if HERE.installed:
+        return subprocess.run(["modprobe", "numaplace"]).returncode == 0
+    path = HERE.modules / os.uname().release / "numaplace.ko"
+    made = subprocess.run(["make", "-s", "-C", HERE.sources, "module"]).returncode == 0
+    return made and subprocess.run(["insmod", path]).returncode == 0
+
+
+@contextmanager
+def module() -> Iterator[None]:
+    """The module, when it is wanted; afterwards the kernel is as before."""
+    if MODULE.exists() or not may_load_module():
+        say("the module is loaded" if MODULE.exists() else
+            "without the module: pages and tasks are moved by system calls")
+        yield
+        return
+    if not load_module():
+        for finding in check_machine.signatures(check_machine.Machine()):
+            say(f"{finding.what}: {finding.remedy}")
+        say("the module could not be loaded: pages and tasks are moved by system calls")
+        yield
+        return
+    try:
+        yield
+    finally:
+        subprocess.run(["rmmod", "numaplace"])
+
+
+def run(quick: bool, experiment: Callable[[list[str]], int]) -> int:
+    usable = [node for node in host_nodes.nodes() if node.usable]
+    options = RunOptions(SUITE, policies=POLICIES, out=OUT, force=True, quick=quick)
+    if len(usable) >= 2:
+        say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
+        with module():
+            return experiment(options.words())
+    say(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
+    return experiment(replace(options, lab=MACHINE).words())
+
+
+def show() -> None:
+    from ...analysis.pages import report, summary
+
+    summary.write(OUT)
+    page = report.write(OUT)
+    print(f"\nThe report, with a figure for every workload: {page.resolve()}")
+
+
+def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
+    """`experiment` carries out the words of a command."""
+    begin = time.monotonic()
+    status = run(quick, experiment)
+    if results.reached(OUT):
+        say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
+        show()
+    return status

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace experiment try FILE: a workload of one's own, run once as it is, and what was seen of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import CannotError, ExperimentError
+from ...host import host_nodes, packages
+from ...host.guard import Guard
+from ...host.interrupts import stop_signals
+from ...host.tool import MAKE_TOOLS, Numaplace
+from ...lab.command import build_words
+from ...paths import HERE
+from ...runner.suite import relative, schedule
+from ...runner.suite import suite as suites
+from ...runner.suite.command import Command, Metric, of_file
+from ...runner.workloads.command import Command as Running
+
+SUITE = """
+name = "try"
+question = "Does this workload do what its file says?"
+paper = "none"
+machines = ["demo-2s"]
+takes = "as long as the workload"
+repeats = 1
+warmups = 0
+seed = 1
+nodes = 1
+responses = []
+[factors]
+placement = ["none"]
+[[workload]]
+file = {file}
+"""
+
+
+def run(path: Path, lab: str | None, timed: bool) -> int:
+    command = of_file(path)
+    print(f"{command.name}: {command.about}", flush=True)
+    lines = packages.missing(command)
+    for line in lines[:-1]:
+        print(f"missing: {line}")
+    packages.check(command)
+    return in_lab(path, lab, timed) if lab else here(path, command)
+
+
+def in_lab(path: Path, machine: str, timed: bool) -> int:
+    """The same command there, with its output here."""
+    program = HERE.programs / "numaplace-experiment"
+    if not program.exists():
+        raise CannotError(f"{program} is missing: {MAKE_TOOLS}")
+    words = build_words(machine, [program, "try", path.resolve()], functional=not timed)
+    return subprocess.run(words, stdin=subprocess.DEVNULL).returncode
+
+
+def here(path: Path, command: Command) -> int:
+    numaplace = Numaplace()
+    nodes = host_nodes.usable(1, "try")
+    suite = relative.resolve(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
+    trial = schedule.Trial(suite.workloads[0], "none", 0, 0, False)
+    with stop_signals(), Guard() as guard:
+        running = Running(trial, suite, nodes, guard.scratch)
+        platform = numaplace.ps([os.getpid()])["platform"]
+        try:
+            return tell(running, command, numaplace, platform)
+        except (OSError, ValueError) as error:
+            raise ExperimentError(f"workload {command.name}: {error}") from None
+        finally:
+            running.stop()
+
+
+def tell(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
+    """Everything that is known is told at once: what comes later may fail."""
+    said("machine", f"{host_nodes.machine_name()}, {platform}" + (", whose times mean nothing" if platform == "lab-functional" else ""))
+    running.start()
+    said("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")
+    tell_tasks("at start", running, numaplace)
+    measured = running.measure()
+    for wanted, found in zip(command.metrics, measured.metrics):
+        said("metric", f"{found['name']} = {found['value']:g} {found['unit']}, {better(wanted)}")
+    tell_tasks("at end", running, numaplace)
+    verdict = running.verify()
+    said("check", verdict if command.check else f"{verdict}: the file has none but the exit status")
+    if verdict != "ok":
+        print(f"numaplace experiment: workload {command.name}: {verdict}", file=sys.stderr)
+    return 0 if verdict == "ok" else 1
+
+
+def tell_tasks(when: str, running: Running, numaplace: Numaplace) -> None:
+    for task, seen in zip(running.read_tasks(numaplace), list(running.tasks), strict=True):
+        said(when, f"{seen.role}: pid {task['pid']} ({task['comm']}), {memory(task['pages'])}")
+
+
+def memory(pages: Mapping[str, Any]) -> str:
+    size = os.sysconf("SC_PAGE_SIZE")
+    return ", ".join(f"node {node} {count * size / (1 << 20):.1f} MiB" for node, count in pages.items()) or "no memory of its own"
+
+
+def better(wanted: Metric) -> str:
+    return f"{'higher' if wanted.higher else 'lower'} is better"
+
+
+def said(what: str, text: str) -> None:
+    print(f"{what:9} {text}", flush=True)

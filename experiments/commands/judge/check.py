@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make check-judge: how often numaplace judge finds a fault of 5 % in one workload alone, and how often what is not there.
+
+A block is a boot of each pool: kernel A, the same kernel as B, and as B with numaplace_slow.ko. Each boot is kept under the digest
+of what it depends on. A judgement draws blocks of the pools, none twice, and is made by the same function as that of numaplace
+judge. One with the fault in a workload alone is composed: of that workload's observations with the module and of the others'
+without it, as the workloads of a boot run one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from ... import pieces
+from ...errors import ExperimentError, Interrupted
+from ...paths import HERE
+from ...pieces import WITHOUT_TESTS, Kept
+from ...runner import run_in_lab
+from ...runner.boots import shares
+from ...runner.records import results
+from ...runner.suite import suite as suites
+from ...units import duration, seconds
+from . import cli, side, verdict
+
+SERIES, PERCENT = "6.12", 5
+SLOW = Path("build/judge") / SERIES / "numaplace_slow.ko"
+POOLS = {"a": "", "b": "", "slow": f"insmod {SLOW} percent={PERCENT}"}  # the set-up of each
+FOLDER = Path("results/check-judge")
+BLOCKS, JUDGEMENTS = 24, 20
+BOOTS = (cli.BOOTS, 2 * cli.BOOTS)   # of each kernel in a judgement; the second where the first misses
+CLAIMED = ("fault", "huge-fault", "fork", "move")  # by Documentation/how-to/judge.md, with BOOTS[0]
+LEAST = 0.9  # of the judgements of each
+UNFINISHED = 2
+INPUTS = ("KERNELS", f"experiments/suites/{cli.SUITE}.toml", "experiments/commands/judge/slow", "experiments/workloads/mm",
+          ":(glob)experiments/workloads/*.[ch]", "experiments/runner/workloads", "experiments/lab/plugin", "experiments/lab/guest")
+Records = list[dict[str, Any]]
+Pools = dict[str, dict[int, Records]]  # of each pool the blocks, each with the records of its boot
+Drawn = tuple[int, bool]               # a block, and whether its boot of pool a is kernel A's, or that of pool b
+
+
+@dataclass(frozen=True)
+class Boot:
+    pool: str
+    block: int  # also the seed of its order
+
+    @property
+    def name(self) -> str:
+        return f"{self.pool}-{self.block:02}"
+
+    @cached_property
+    def digest(self) -> str:
+        return pieces.digest(HERE.code, [*INPUTS, *WITHOUT_TESTS], (SERIES, POOLS[self.pool], cli.MACHINE, self.block))
+
+    def done(self, kept: Kept) -> bool:
+        return kept.read().get(self.name, {}).get("inputs") == self.digest
+
+    def make(self, top: Path, kept: Kept) -> None:
+        """Marked observations end a run with an error; they are counted beside the table of a judgement."""
+        out, begin = top / self.name, time.monotonic()
+        shutil.rmtree(out, ignore_errors=True)
+        args = cli.parser().parse_args(["--kernel", SERIES, "--kernel", SERIES, "--boots", "1", "--seed", str(self.block)])
+        request, arguments = cli.planned(args, out)
+        guest = side.find("b", SERIES, POOLS[self.pool], out).guest
+        guest = replace(guest, kernel=(*guest.kernel, "--no-snapshot"))  # as in a judgement: each boot chooses its pages anew
+        try:
+            with redirect_stdout(sys.stderr):
+                run_in_lab.run(request, args.machine, guest, arguments, functional=False)
+        except ExperimentError:
+            if shares.share_out(request.suite, 1)[0].left(results.read(out)):
+                raise
+        kept.write({"piece": self.name, "inputs": self.digest, "seconds": round(time.monotonic() - begin)})
+
+
+def boots(blocks: int) -> list[Boot]:
+    """In the order in which they are made: every second block is turned round, as that of a judgement."""
+    return [Boot(pool, block) for block in range(1, blocks + 1) for pool in (list(POOLS) if block % 2 else reversed(POOLS))]
+
+
+def make(top: Path, blocks: int, limit: float) -> Pools:
+    """The whole blocks that there are. limit: in seconds, after which no boot begins."""
+    top.mkdir(parents=True, exist_ok=True)
+    kept, until = Kept(top / "boots.jsonl"), time.monotonic() + limit
+    for boot in boots(blocks):
+        if not boot.done(kept) and time.monotonic() < until:
+            print(f"check-judge: {boot.name} of {blocks} blocks", file=sys.stderr, flush=True)
+            boot.make(top, kept)
+    whole = [block for block in range(1, blocks + 1) if all(Boot(pool, block).done(kept) for pool in POOLS)]
+    return {pool: {block: results.read(top / Boot(pool, block).name) for block in whole} for pool in POOLS}
+
+
+def judged(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
+    """As if the blocks, of which each is a boot, had been made one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        sides = [Path(folder) / letter for letter in "ab"]
+        for out, found in zip(sides, (a, b), strict=True):
+            out.mkdir()
+            results.rewrite(out, [record | {"repeat": k, "boot_id": f"block-{k}"} for k, block in enumerate(found) for record in block])
+        defaults = cli.parser().parse_args([])
+        return verdict.compare_kernels(*sides, suites.load(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
+
+
+def judgement(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:
+    a = [pools["ba"[straight]][block] for block, straight in drawn]
+    b = [[record for record in pools["ab"[straight]][block] if record["workload"] != planted]
+         + [record for record in pools["slow"][block] if record["workload"] == planted] for block, straight in drawn]
+    return judged(a, b)
+
+
+def draws(pools: Pools, size: int) -> list[list[Drawn]]:
+    """Of each judgement, in the order in which they were made. Which of the two boots without the module is of kernel A is drawn
+    too: else what the pools differ by at random would be in all judgements alike."""
+    found = []
+    for number in range(JUDGEMENTS):
+        drawn = random.Random(number)
+        found.append([(block, drawn.random() < 0.5) for block in sorted(drawn.sample(sorted(pools["a"]), size))])
+    return found
+
+
+def found_in(pools: Pools, size: int, workload: str) -> tuple[int, str]:
+    """In how many judgements the fault in this workload alone is found, and the line that says so."""
+    rows = [row for drawn in draws(pools, size) for row in judgement(pools, drawn, workload).rows if row["workload"] == workload]
+    found = sum(row["verdict"] == verdict.SLOWER for row in rows)
+    smallest = statistics.median(row["found_from"] for row in rows)
+    return found, (f"  {size:2} boots  {workload:10}  slower found in {_rate(found)}; smallest change found 9 of 10 times: "
+                   f"{100 * smallest:.1f} %")
+
+
+def false_in(pools: Pools, size: int) -> str:
+    """A kernel beside itself is neither slower nor faster."""
+    found = [judgement(pools, drawn, None) for drawn in draws(pools, size)]
+    return (f"  {size:2} boots  a kernel beside itself: a difference found in "
+            f"{_rate(sum(bool(one.having(verdict.SLOWER) or one.having(verdict.FASTER)) for one in found))}")
+
+
+def _rate(found: int) -> str:
+    low, high = stats.binomtest(found, JUDGEMENTS).proportion_ci(method="wilson")
+    return f"{found} of {JUDGEMENTS} (Wilson {100 * low:.0f} to {100 * high:.0f} %)"
+
+
+def summary(pools: Pools, names: Sequence[str]) -> tuple[str, bool]:
+    """The second: whether each workload that is claimed is found as often as LEAST, with as many boots as a user gets."""
+    blocks, right = len(pools["a"]), True
+    lines = [f"{PERCENT} % slower in one workload alone; {JUDGEMENTS} judgements each, drawn from {blocks} blocks, so that they share boots",
+             f"composed of boots with the fault in all {len(names)} workloads, that workload's row, and of boots without, the others'"]
+    for name in names:
+        found, line = found_in(pools, BOOTS[0], name)
+        missed = found < LEAST * JUDGEMENTS
+        lines += [line + (" MISSED" if missed and name in CLAIMED else "")]
+        lines += [found_in(pools, BOOTS[1], name)[1]] if missed and blocks >= BOOTS[1] else []
+        right = right and not (missed and name in CLAIMED)
+    return "\n".join([*lines, false_in(pools, BOOTS[0])]), right
+
+
+def carry_out(top: Path, blocks: int, limit: float) -> int:
+    pools = make(top, blocks, limit)
+    there = len(pools["a"])
+    if there < blocks:
+        records = Kept(top / "boots.jsonl").read().values()
+        each = statistics.fmean(record["seconds"] for record in records) if records else None
+        left = f", {duration(each * len(POOLS) * (blocks - there))} to go" if each else ""
+        print(f"check-judge: {there} of {blocks} blocks are there{left}: the same command goes on", file=sys.stderr)
+        return UNFINISHED
+    text, right = summary(pools, [workload.name for workload in suites.load(cli.SUITE).workloads])
+    print(text)
+    return 0 if right else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m experiments.commands.judge.check", description=__doc__)
+    parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N", help=f"of three boots ({BLOCKS}), {BOOTS[0]} or more")
+    parser.add_argument("--time", type=seconds, default=1500.0, metavar="TIME", help="no boot begins later (1500s)")
+    parser.add_argument("--out", type=Path, default=FOLDER, metavar="DIR")
+    args = parser.parse_args()
+    if args.blocks < BOOTS[0]:
+        parser.error(f"--blocks {args.blocks}: a judgement has {BOOTS[0]} blocks: give as many or more")
+    try:
+        return carry_out(args.out, args.blocks, args.time)
+    except ExperimentError as error:
+        print(f"check-judge: {error}", file=sys.stderr)
+        return error.status
+    except Interrupted as stop:
+        print("check-judge: stopped; the same command goes on", file=sys.stderr)
+        return 128 + stop.number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

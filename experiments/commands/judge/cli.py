@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace judge: boots two kernels in turn, runs a suite in each, and says what the second makes slower or faster."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import CannotError, ExperimentError, Interrupted, UsageError
+from ...host import host_nodes
+from ...lab.kernels import known_series
+from ...runner.boots import shares
+from ...runner.options import RunOptions
+from ...runner.run import Request, on_machine
+from ...units import percent
+from ..experiment import cli as runner
+from . import blocks, side
+
+SUITE, MACHINE, BOOTS = "kernel-mm", "2x2", 8
+REGRESSED = 4  # as `experiment compare --fail-if` has it
+NOT_EXCLUDED = 5
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="numaplace judge", usage="numaplace judge --kernel A --kernel B [OPTION..] [SUITE]",
+        description="Boots two kernels in turn in the lab, runs a suite in each boot, and says in a table that can be mailed what "
+                    "kernel B makes slower or faster than kernel A. Exit status: 0 no regression was found, 4 one was, 5 none was and "
+                    "one is not excluded, 1 it could not be measured, 2 wrong usage, 3 this computer cannot.")
+    top.add_argument("suite", metavar="SUITE", nargs="?", default=SUITE, help=f"of numaplace experiment list, or NAME.toml ({SUITE})")
+    top.add_argument("--kernel", action="append", default=[], metavar="SERIES|IMAGE[,DIR]",
+                     help=f"{', '.join(known_series())}, or a bzImage of your own with its lib/modules/RELEASE; A, then B")
+    for letter in "ab":
+        top.add_argument(f"--setup-{letter}", default="", metavar="CMD",
+                         help=f"in kernel {letter.upper()}, as root, before the suite: a command of the shell's")
+    top.add_argument("--machine", default=MACHINE, metavar="NAME", help=f"of the lab ({MACHINE})")
+    top.add_argument("--boots", type=int, default=BOOTS, metavar="N", help=f"of each kernel, a block is one of each ({BOOTS})")
+    top.add_argument("--repeats", type=int, metavar="N", help="of the suite, shared out over the boots; one a boot")
+    top.add_argument("--workloads", metavar="NAME,..", type=runner.split, help="or patterns, as in '*-remote'")
+    top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies, help="or mechanisms; as in 'none,numa-balancing,tiering'")
+    top.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE", help="a parameter, as of numaplace experiment run")
+    top.add_argument("--quick", action="store_true", help="the suite's small levels")
+    top.add_argument("--seed", type=int, metavar="N", help="of the order in a boot")
+    top.add_argument("--smallest", type=percent, default=1.0, metavar="PERCENT", help="no change that is smaller is told (1)")
+    top.add_argument("--exclude", type=percent, default=5.0, metavar="PERCENT",
+                     help="a row that may be so much slower, by its interval, is not excluded (5)")
+    top.add_argument("--out", type=Path, default=Path("results/judge"), metavar="DIR", help="default: results/judge")
+    top.add_argument("--resume", action="store_true", help="goes on where it was stopped")
+    top.add_argument("--force", action="store_true", help="throws away the results in DIR")
+    top.add_argument("--json", action="store_true", help="the answer in JSON")
+    return top
+
+
+def run_options(args: argparse.Namespace, out: Path) -> RunOptions:
+    """The run of one kernel."""
+    return RunOptions(args.suite, lab=args.machine, out=out, boots=args.boots, repeats=args.repeats or args.boots, workloads=args.workloads,
+                      policies=args.placements, seed=args.seed, set=args.set, quick=args.quick, resume=args.resume, force=args.force)
+
+
+def planned(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
+    """The run of one kernel, and what its guest is told."""
+    options = run_options(args, out)
+    request = on_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
+    shares.share_out(request.suite, request.boots)
+    return request, runner.in_guest(replace(options, resume=False), request).words()  # it is told to resume when there is something
+
+
+def measure(args: argparse.Namespace, sides: list[side.Side]) -> Request:
+    runs = [planned(args, one.out) for one in sides]
+    for one in sides:
+        one.keep(args.resume, args.force)
+    request = runs[0][0]
+    print(f"{request.suite.name}: {blocks.observations(request)} observations in {2 * request.boots} boots", file=sys.stderr, flush=True)
+    blocks.run(request, args.machine, sides, [arguments for _, arguments in runs])
+    return request
+
+
+def head(request: Request, machine: str, sides: list[side.Side]) -> dict[str, Any]:
+    suite = request.suite
+    return {"a": sides[0].described(), "b": sides[1].described(), "machine": machine, "suite": suite.name,
+            "boots": request.boots, "repeats": suite.repeats, "seed": suite.seed}
+
+
+def shown(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    kernels = [(f"kernel {letter.upper()}", facts[letter]["release"] + (f"; {facts[letter]['setup']}" if facts[letter]["setup"] else ""))
+               for letter in "ab"]
+    return [*kernels, ("machine", f"{facts['machine']}, simulated by numaplace lab"), ("suite", facts["suite"]),
+            ("boots", f"{facts['boots']} of each kernel in turn, {facts['repeats']} repeats, seed {facts['seed']}")]
+
+
+def carry_out(argv: list[str]) -> int:
+    args = parser().parse_args(argv)
+    if len(args.kernel) != 2:
+        raise UsageError(f"--kernel is given {len(args.kernel)} times: give it twice, kernel A and then kernel B")
+    if args.boots < 2:
+        raise UsageError(f"--boots {args.boots}: a mean of fewer than two boots has no interval: give 2 or more")
+    if args.resume and args.force:
+        raise UsageError("--resume keeps the results and --force throws them away: give one of them")
+    sides = [side.find(letter, spec, setup, args.out / letter)
+             for letter, spec, setup in zip("ab", args.kernel, (args.setup_a, args.setup_b))]
+    request = measure(args, sides)
+    try:
+        from ...analysis.runs.results import ResultsError
+        from . import verdict
+    except ImportError as error:
+        raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
+    try:
+        found = verdict.compare_kernels(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100, args.exclude / 100)
+    except ResultsError as error:
+        raise ExperimentError(str(error)) from None
+    facts = head(request, args.machine, sides)
+    print(json.dumps(facts | found.as_dict(), indent=1) if args.json else verdict.mail(shown(facts), found))
+    return REGRESSED if found.regressed else os.EX_OK if found.excluded else NOT_EXCLUDED
+
+
+def main() -> int:
+    try:
+        return carry_out(sys.argv[1:])
+    except ExperimentError as error:
+        print(f"numaplace judge: {error}", file=sys.stderr)
+        return error.status
+    except Interrupted as stop:
+        print("numaplace judge: stopped; --resume goes on from here", file=sys.stderr)
+        return 128 + stop.number

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One of the two that are compared: a kernel, what is done in it before the suite, and its folder of results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import CannotError, ExperimentError, UsageError
+from ...lab import kernels
+from ...lab.errors import LabError
+from ...lab.own_kernel import find_own
+from ...runner.records import manifest, results
+from ...runner.run_in_lab import Guest
+
+NAME = "side.json"
+STATUS = {2: UsageError, 3: CannotError}
+
+
+@dataclass(frozen=True)
+class Side:
+    letter: str  # "a" or "b"
+    spec: str    # as given: SERIES or IMAGE[,MODULES]
+    setup: str
+    out: Path
+    kernel: kernels.Kernel
+
+    @property
+    def guest(self) -> Guest:
+        if self.kernel.series == self.spec:
+            return Guest(("--kernel", self.spec), self.setup)
+        image, modules = split(self.spec)
+        return Guest(("--kernel-image", image, *(("--modules", modules) if modules else ())), self.setup)
+
+    def described(self) -> dict[str, Any]:
+        """What its results are of: a kernel that is built anew is another one, also under the same name."""
+        return {"kernel": self.spec, "release": self.kernel.release, "setup": self.setup,
+                "sha256": hashlib.sha256(self.kernel.image.read_bytes()).hexdigest()}
+
+    def keep(self, resume: bool, force: bool) -> None:
+        """Beside its results, which are of nothing else."""
+        path = self.out / NAME
+        if resume and results.count(self.out) and path.exists() and json.loads(path.read_text()) != self.described():
+            raise UsageError(f"--resume: {path} is of another kernel or set-up: take another --out, or start anew with --force")
+        if results.count(self.out) and not resume and not force:
+            raise UsageError(f"{self.out} holds results already: go on with --resume, throw them away with --force, or choose "
+                             "another --out")
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            for name in (results.NAME, manifest.NAME) if force else ():
+                (self.out / name).unlink(missing_ok=True)
+            path.write_text(json.dumps(self.described(), indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ExperimentError(f"{self.out}: {error.strerror}: choose another folder with --out") from None
+
+
+def split(spec: str) -> tuple[Path, Path | None]:
+    image, _, modules = spec.partition(",")
+    return Path(image), Path(modules) if modules else None
+
+
+def find(letter: str, spec: str, setup: str, out: Path) -> Side:
+    """Of a series, or of an image of one's own, for which the modules are built then."""
+    try:
+        if "/" in spec or "," in spec or Path(spec).is_file():
+            return Side(letter, spec, setup, out, find_own(*split(spec)))
+        return Side(letter, spec, setup, out, kernels.find(spec))
+    except LabError as error:
+        raise STATUS.get(error.status, ExperimentError)(f"--kernel {spec}: {error}") from None

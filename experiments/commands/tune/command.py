@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""numaplace experiment tune."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from ...errors import UsageError
+from ...runner.options import RunOptions
+from ...runner.suite.suite import Suite
+from ...units import duration
+from . import tuned
+from .rounds import BASELINE, Rounds
+from .search import Search, check_package, parameters_of
+
+AWAY = 1000  # from the suite's seed: more than repeats that a run has
+
+
+def training_seed(suite: Suite, given: int | None) -> int:
+    """Repeats have inputs of their own: the suite's seed and those after it."""
+    seed = suite.seed + AWAY if given is None else given
+    if seed in range(suite.seed, suite.seed + suite.repeats):
+        raise UsageError(f"--seed {seed}: suite {suite.name} is scored with seeds {suite.seed} to "
+                         f"{suite.seed + suite.repeats - 1}: tune with another one")
+    return seed
+
+
+def options_of(args: argparse.Namespace, seed: int) -> RunOptions:
+    """The options of each round's run, without its levels and folder."""
+    return RunOptions(args.suite, repeats=1, seed=seed, quick=args.quick, lab=args.lab, kernel=args.kernel, workloads=args.workloads)
+
+
+def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[RunOptions], int]) -> int:
+    """`suite` is that of the training input, on its machine; `run` makes a run."""
+    check_package()
+    names = list(dict.fromkeys(args.policies))
+    for name in names:
+        parameters_of(name)
+    if args.trials < 2:
+        raise UsageError(f"--trials {args.trials}: at least 2, as the first is that of the defaults")
+    out = args.out or Path("results") / f"tune-{suite.name}"
+    options = options_of(args, seed)
+
+    def measure(folder: Path, levels: list[str], begun: bool) -> None:
+        print(f"{folder.name}: {len(levels) - 1} candidates and {BASELINE}, {len(suite.workloads)} workloads", flush=True)
+        run(replace(options, policies=levels, out=folder, resume=begun))
+
+    searches = [Search(name, seed) for name in names]
+    head = {"machine": machine, "suite": suite.name, "seed": seed}
+    until = None if args.budget is None else time.monotonic() + args.budget
+    begin = time.monotonic()
+    Rounds(suite, out, measure).all(searches, args.trials, until, lambda: tuned.write(out, head, searches))
+    print("\n".join(map(told, searches)))
+    made = len(searches[0].tried)
+    fewer = f" of {args.trials}, for the budget" if made < args.trials else ""
+    print(f"{made} trials each{fewer}, in {duration(time.monotonic() - begin)}; rank what was found with "
+          f"numaplace experiment run {args.suite} --tuned {out / tuned.NAME}")
+    return 0
+
+
+def told(search: Search) -> str:
+    """The largest of many single observations is no measurement of what it is of."""
+    return f"{search.name}: on the training input defaults {text(search.default)}, found {text(search.best.score)}: {search.best.level}"
+
+
+def text(score: float | None) -> str:
+    return "not measured cleanly" if score is None else f"{score:.3f}"

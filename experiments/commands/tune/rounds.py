@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A search, round by round: each is one run of the suite with `none` and some candidates of every mechanism."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...errors import ExperimentError, UsageError
+from ...runner.boots import shares
+from ...runner.records import manifest, results
+from ...runner.suite.suite import Suite
+from .search import Search
+
+BASELINE = "none"
+AT_ONCE = 4  # candidates of a mechanism in a round: a boot for each would take longer, more would learn less
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """`suite` is that of the training input, on its machine, with one repeat."""
+
+    suite: Suite
+    out: Path
+    measure: Callable[[Path, list[str], bool], None]  # levels into a folder; whether its run has begun
+
+    def all(self, searches: Sequence[Search], trials: int, until: float | None, done: Callable[[], None]) -> None:
+        """Every mechanism has as many trials, also where the time was over. `done` is called after each round."""
+        for number in range(-(-trials // AT_ONCE)):
+            if number and until is not None and time.monotonic() >= until:
+                return
+            count = min(AT_ONCE, trials - number * AT_ONCE)
+            asked = [level for search in searches for level in search.ask(count)]
+            found = self.one(self.out / f"round-{number}", list(dict.fromkeys([BASELINE, *asked])))
+            if not number and not found:
+                raise ExperimentError(f"{self.out}/round-0: no candidate was measured cleanly beside {BASELINE} under every workload: "
+                                      f"'numaplace experiment report {self.out}/round-0' shows why")
+            for search in searches:
+                search.tell(found)
+            done()
+
+    def one(self, folder: Path, levels: list[str]) -> dict[str, float]:
+        """Scores by level. What is there is not run again."""
+        suite, begun = replace(self.suite, policies=tuple(levels)), (folder / results.NAME).exists()
+        if results.count(folder):
+            check_same(folder, suite)
+        if left(folder, suite):
+            try:
+                self.measure(folder, levels, begun)
+            except ExperimentError:
+                if left(folder, suite):
+                    raise
+                # An observation that failed its check is a candidate without a score.
+        return scores(folder, len(suite.workloads))
+
+
+def left(folder: Path, suite: Suite) -> bool:
+    return shares.share_out(suite, 1)[0].left(results.read(folder))
+
+
+def check_same(folder: Path, suite: Suite) -> None:
+    """That the round has the candidates that the optimiser asks for now, on the same input."""
+    try:
+        then = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{folder / manifest.NAME} cannot be read ({error}): remove {folder}") from None
+    now = {"seed": suite.seed, "suite_text": suite.text, "workloads": [w.name for w in suite.workloads], "policies": list(suite.policies)}
+    for key, value in now.items():
+        found = then.get(key)
+        if (list(found) if isinstance(found, dict) else found) != value:
+            raise UsageError(f"{folder} is of another search: its {key.replace('_', ' ')} differs; take the options that it began "
+                             "with, or another --out")
+
+
+def scores(folder: Path, workloads: int) -> dict[str, float]:
+    """Geometric means over all workloads of the speed-ups against none."""
+    from ...analysis.policies.speedup import totals
+    from ...analysis.runs.results import read
+    return {total.policy: total.ratio.value for total in totals(read(folder))
+            if total.ratio is not None and total.workloads == workloads}

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The search for one mechanism's parameters: which levels are tried next, and what came of those before.
+
+The same seed and the same scores give the same levels: that is how a search goes on from the rounds that are there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+
+from ...errors import CannotError, UsageError
+from ...mechanisms import registry
+from ...mechanisms.mechanism import Parameter
+from ...paths import HERE
+
+PACKAGE = "optuna==5.0.0"
+WIDE = 100  # times the low end: from there on orders of magnitude are drawn alike
+
+
+@dataclass(frozen=True)
+class Tried:
+    level: str
+    score: float | None  # None: not measured cleanly
+
+
+def check_package() -> None:
+    if importlib.util.find_spec("optuna") is None:
+        raise CannotError(f"{sys.executable} has no package optuna, which searches: "
+                          + HERE.remedy("run 'make setup-check'", f"{sys.executable} -m pip install {PACKAGE}"))
+
+
+def parameters_of(name: str) -> dict[str, Parameter]:
+    """Of the mechanism that is to be tuned."""
+    mechanism = registry.of_level(name)
+    if mechanism is None:
+        raise UsageError(f"--placements {name}: is no mechanism: 'numaplace experiment mechanisms' lists them")
+    if ":" in name or "#" in name:
+        raise UsageError(f"--placements {name}: give the mechanism's name alone: the search sets its parameters")
+    if not mechanism.parameters:
+        raise UsageError(f"--placements {name}: has no parameters, so that there is nothing to tune: leave it out")
+    return mechanism.parameters
+
+
+class Search:
+    """Trial 0 is the mechanism at its defaults, the others are the optimiser's."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        import optuna  # takes a second to load
+        self.name, self.parameters, self.tried = name, parameters_of(name), []
+        self._optuna = optuna
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        self._asked: list[tuple[str, object]] = []
+
+    def ask(self, count: int) -> list[str]:
+        """Levels that differ or not: the optimiser may ask for one again."""
+        first = [(self.name, self._trial_of_defaults())] if not self.tried else []
+        asked = [self._study.ask(fixed_distributions=self._ranges()) for _ in range(count - len(first))]
+        self._asked = first + [(self._level(trial.params), trial) for trial in asked]
+        return [level for level, _ in self._asked]
+
+    def tell(self, scores: dict[str, float]) -> None:
+        """Of the levels that were asked for, by level; those without clean observations are not there."""
+        failed = self._optuna.trial.TrialState.FAIL
+        for level, trial in self._asked:
+            score = scores.get(level)
+            self.tried.append(Tried(level, score))
+            if trial is not None:
+                self._study.tell(trial, score, state=None if score is not None else failed)
+        self._asked = []
+
+    @property
+    def default(self) -> float | None:
+        return self.tried[0].score
+
+    @property
+    def best(self) -> Tried:
+        """The defaults where nothing is better."""
+        return max(self.tried, key=lambda one: -1 if one.score is None else one.score)
+
+    def _trial_of_defaults(self) -> object | None:
+        """None where the kernel has them: the optimiser then cannot learn from them."""
+        values = {name: parameter.default for name, parameter in self.parameters.items()}
+        if None in values.values():
+            return None
+        self._study.enqueue_trial(values)
+        return self._study.ask(fixed_distributions=self._ranges())
+
+    def _ranges(self) -> dict[str, object]:
+        return {name: self._optuna.distributions.IntDistribution(p.low, p.high, log=0 < p.low <= p.high / WIDE)
+                for name, p in self.parameters.items()}
+
+    def _level(self, values: dict[str, int]) -> str:
+        return f"{self.name}:{','.join(f'{name}={values[name]}' for name in self.parameters)}"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tuned.toml: what a search found, and the levels that it adds to a run."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...errors import ExperimentError, UsageError
+from .search import Search
+
+NAME = "tuned.toml"
+
+
+def write(out: Path, head: dict[str, str | int], searches: Sequence[Search]) -> None:
+    """Scores are geometric means of speed-ups against `none`, on the training input."""
+    lines = [f"{key} = {json.dumps(value)}" for key, value in (head | {"trials": len(searches[0].tried)}).items()]
+    for search in searches:
+        best = search.best
+        lines += ["", "[[mechanism]]", f"name = {json.dumps(search.name)}", f"level = {json.dumps(best.level)}"]
+        lines += [f"{key} = {score:.6g}" for key, score in (("default", search.default), ("best", best.score)) if score is not None]
+    try:
+        (out / NAME).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ExperimentError(f"{out / NAME}: {error.strerror}: choose another folder with --out") from None
+
+
+def beside(policies: Sequence[str], file: Path, machine: str, seeds: range) -> list[str]:
+    """The run's levels with each tuned one, and its mechanism at its defaults. `seeds`: of the run's inputs."""
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        trained, on = int(found["seed"]), str(found["machine"])
+        levels = [(str(one["name"]), str(one["level"])) for one in found["mechanism"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        why = f"has no {error}" if isinstance(error, KeyError) else getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"--tuned {file}: {why}: give the {NAME} of 'numaplace experiment tune'") from None
+    if on != machine:
+        raise UsageError(f"--tuned {file}: was tuned on {on} and this run is on {machine}: tune on {machine} too")
+    if trained in seeds:
+        raise UsageError(f"--tuned {file}: was tuned with seed {trained}, which is one of this run's "
+                         f"({seeds[0]} to {seeds[-1]}): give another --seed")
+    return list(dict.fromkeys([*policies, *(level for both in levels for level in both)]))

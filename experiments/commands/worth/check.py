@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make check-worth: numaplace worth of programs on machines of the lab, beside what each placement gives in a longer run.
+
+A program's runs are kept under the digest of what they depend on, and its answer in KEPT, which is committed. worth and the
+longer run, which is of worth's own suite, are of different boots and seeds. A program matters where its placements differ by more
+than LEAST in the longer run; programs are drawn until ENOUGH matter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+
+from ... import pieces
+from ...analysis.policies.decision import Decision
+from ...analysis.policies.speedup import BASELINE, Speeds, compared
+from ...analysis.runs.results import higher_is_better, read
+from ...host import host_nodes
+from ...lab.command import build_words
+from ...paths import HERE
+from ...runner.options import RunOptions
+from ...units import seconds
+from . import trial_suite, verdict
+from .check_programs import MACHINES, SEED, Program, drawn
+
+TOP = Path(__file__).resolve().parents[3]
+PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
+REPEATS, TRUTH_SEED = 12, 1001
+BUDGET = 400  # of the host's seconds
+LEAST = 0.02  # of the best rate: what may be lost, and by how much placements differ that matter
+ENOUGH = 10  # programs that matter
+HALVES = ("worth", "truth")
+UNFINISHED = 2  # measure.py writes no file then
+KEPT = TOP / "Documentation/measured/worth.jsonl"
+INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/commands/worth/stop.py",
+          "experiments/mechanisms/start_bind.py", "experiments/mechanisms/start_interleave.py", "policies", ":(exclude)*/tests/*")
+JUDGES = ("experiments/commands/worth/verdict.py", "experiments/analysis/policies/speedup.py", "experiments/analysis/policies/placed.py",
+          "experiments/analysis/stats/intervals.py", "experiments/analysis/machines", ":(exclude)*/tests/*")
+
+
+@dataclass(frozen=True)
+class Row:
+    piece: str    # the program's name
+    inputs: str
+    command: str
+    machine: str
+    sentence: str
+    named: str
+    right: bool
+    matters: bool
+    best: str
+    loss: float
+    held: bool | None  # whether the named option's interval holds what the longer run gives it; None: none is named
+    rates: dict[str, float]
+
+
+def digest(program: Program) -> str:
+    return digest_of((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, trial_suite.TEXT), *INPUTS,
+                     f"experiments/lab/machines/{program.machine}.toml")
+
+
+def digest_of(values: object, *paths: str) -> str:
+    return hashlib.sha256(f"{values!r} {pieces.digest(TOP, paths)}".encode()).hexdigest()[:pieces.DIGITS]
+
+
+def inputs(program: Program) -> str:
+    """Of its runs and of what is said of them."""
+    return digest_of((digest(program), LEAST), *JUDGES)
+
+
+def kept(path: Path, programs: Iterable[Program]) -> dict[str, Row]:
+    rows = pieces.Kept(path).read()
+    return {p.name: Row(**rows[p.name]) for p in programs if p.name in rows and rows[p.name]["inputs"] == inputs(p)}
+
+
+def folder(out: Path, program: Program) -> Path:
+    return out / program.machine / f"{program.name}-{digest(program)}"
+
+
+def done(out: Path, program: Program, half: str) -> bool:
+    return (folder(out, program) / half / "done").exists()
+
+
+def words(out: Path, program: Program, half: str, room: float) -> list[str | Path | int]:
+    """The longer run goes on where it was ended after room seconds."""
+    at = folder(out, program)
+    if half == "worth":
+        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--force",
+                "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
+    longer = RunOptions(str(at / "worth" / "worth.toml"), out=at / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
+    return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.words()], seconds=room)
+
+
+def measure(out: Path, program: Program, until: float) -> None:
+    """What is done when the time is over stays."""
+    for half in HALVES:
+        room = until - time.monotonic()
+        if done(out, program, half):
+            continue
+        if room < (BUDGET if half == "worth" else 60):
+            return
+        (folder(out, program) / half).mkdir(parents=True, exist_ok=True)
+        command = list(map(str, words(out, program, half, room)))
+        if subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode:
+            return
+        (folder(out, program) / half / "done").touch()
+
+
+def rates(run: Path) -> dict[str, float]:
+    """Of each placement, more is better. Also of a run that a policy came too late for: who takes the policy has it."""
+    results = read(run)
+    [workload] = results.workloads
+    name, unit = next(m for m in results.performance_metrics(workload) if higher_is_better(m[1]) is not None)
+    values = {p: [v for o in results.measured if o.policy == p and (v := o.value(name)) is not None] for p in results.policies}
+    return {p: fmean(v) if higher_is_better(unit) else 1 / fmean(v) for p, v in values.items() if v}
+
+
+def row(out: Path, program: Program) -> Row:
+    at = folder(out, program)
+    found, true = verdict.read_verdict(at / "worth" / "run"), rates(at / "truth" / "run")
+    named = found.best.policy if found.best else "none"
+    best = max(true, key=lambda policy: true[policy])
+    loss, matters = 1 - true[named] / true[best], min(true.values()) < (1 - LEAST) * true[best]
+    held = holds(found.best, at / "truth" / "run") if found.best else None
+    right = loss <= LEAST if matters else held if found.best else found.decided
+    return Row(program.name, inputs(program), shlex.join(program.words), program.machine, found.sentence(), named, bool(right), matters, best,
+               loss, held, true)
+
+
+def holds(told: Decision, run: Path) -> bool:
+    """Whether the interval by the runs and the longer run's 95 % interval have a gain in common: both are of one machine."""
+    speeds = Speeds(read(run))
+    true, _ = compared(speeds, speeds.workloads[0], told.policy, BASELINE)
+    runs = told.by_runs
+    return true.low is not None and true.low <= runs.high and runs.low <= true.high
+
+
+def table(rows: list[Row]) -> str:
+    lines = []
+    for one in sorted(rows, key=lambda one: not one.matters):
+        beside = f"loss {100 * one.loss:4.1f} %  best {one.best}" if one.matters else "nothing differs"
+        held = "" if one.held is None else "  interval holds" if one.held else "  interval DOES NOT HOLD"
+        lines += [f"{one.piece:10} {one.machine:18} {'right' if one.right else 'WRONG'}  {beside}{held}", f"           {one.command}",
+                  f"           {one.sentence}"]
+    matter, others = ([one for one in rows if one.matters == which] for which in (True, False))
+    told = [one.held for one in rows if one.held is not None]
+    return "\n".join([*lines, "", f"{sum(one.right for one in matter)} of the {len(matter)} that matter right, and "
+                      f"{sum(one.right for one in others)} of {len(others)} where nothing differs; {sum(told)} of {len(told)} intervals of "
+                      f"named options hold; options: none, {PLACEMENTS.replace(',', ', ')}"])
+
+
+def enough(rows: Iterable[Row]) -> bool:
+    return sum(one.matters for one in rows) >= ENOUGH
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make check-worth", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("results/worth-check"), metavar="DIR")
+    parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="answers that are not made again while their inputs are the same")
+    parser.add_argument("--time", type=seconds, default=1500.0, metavar="TIME", help="for all that is left (1500s)")
+    parser.add_argument("--machine", choices=MACHINES, action="append", help="only this one's programs")
+    parser.add_argument("--program", metavar="NAME", action="append", help="only this one, such as random-3")
+    args = parser.parse_args()
+    out, until = args.out.resolve(), time.monotonic() + args.time
+    programs = drawn(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
+    known = kept(args.kept, programs)
+    for one in programs:
+        if one.machine not in (args.machine or MACHINES) or one.name not in (args.program or [one.name]) or one.name in known:
+            continue
+        if one.drawn and enough(known.values()):
+            continue
+        measure(out, one, until)
+        if all(done(out, one, half) for half in HALVES):
+            known[one.name] = row(out, one)
+            pieces.Kept(args.kept).write(asdict(known[one.name]))
+    rows = [known[p.name] for p in programs if p.name in known]
+    print(table(rows))
+    missing = [p.name for p in programs if p.name not in known and not (p.drawn and enough(rows))]
+    if missing:
+        print(f"check-worth: {len(missing)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)
+        return UNFINISHED
+    return 0 if all(one.right for one in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

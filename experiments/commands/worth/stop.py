@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""When a run is long enough: it goes on while an option is undecided, with the program as it is and the options that are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import ExperimentError
+from ...host import state
+from ...runner.records import results
+from ...runner.repeats import precision
+from ...runner.repeats.looks import BOOTS, LOOKS
+from ...runner.suite.schedule import Trial, is_clean
+from ...runner.suite.suite import Suite
+
+MOST = LOOKS[-1]
+SPENT = "the budget is spent"
+OF_BOOT = 4  # blocks, in the lab
+
+
+class Stop:
+    """A run's rule, and afterwards what has ended the run."""
+
+    def __init__(self, folder: Path) -> None:
+        """folder: of the run."""
+        self.folder, self.ended = folder, SPENT
+        self.levels: list[str] | None = None  # of further blocks, from the first look on
+
+    def next_block(self, suite: Suite, records: list[dict[str, Any]]) -> list[Trial]:
+        made = blocks(records)
+        if made >= LOOKS[0] and (made in LOOKS or self.levels is None):
+            self.levels = undecided(self.folder)
+            if not self.levels:
+                self.ended = f"decided after {made} blocks"
+                return []
+        if made >= MOST:
+            self.ended = f"{made} blocks are the most"
+            return []
+        return block(suite, records, self.levels or suite.policies)
+
+
+class Boot:
+    """The rule of one boot of several: so many blocks of these levels."""
+
+    def __init__(self, most: int, levels: Sequence[str]) -> None:
+        self.most, self.levels, self.boot = most, levels, state.boot_id()
+
+    def next_block(self, suite: Suite, records: list[dict[str, Any]]) -> list[Trial]:
+        made = {record["repeat"] for record in records if record["boot_id"] == self.boot}
+        return block(suite, records, self.levels) if len(made) < self.most else []
+
+
+def after_boots(folder: Path) -> list[str] | None:
+    """What a further boot is to have: None is everything, an empty list ends the run."""
+    records = results.read(folder)
+    if len({record["boot_id"] for record in records}) < BOOTS:
+        return None
+    return undecided(folder) if blocks(records) < MOST else []
+
+
+def decided_by(folder: Path) -> str:
+    """What has ended a run of several boots whose budget is not spent."""
+    records = results.read(folder)
+    number = len({record["boot_id"] for record in records})
+    return f"{blocks(records)} blocks are the most" if blocks(records) >= MOST else f"decided after {blocks(records)} blocks in {number} boots"
+
+
+def undecided(folder: Path) -> list[str]:
+    """What further blocks are to have, the program as it is among them; nothing where they would decide nothing."""
+    from . import verdict  # which imports scipy: not inside the lab, where it takes long
+    try:
+        found = verdict.read_verdict(folder).undecided
+    except ExperimentError:  # no option can be judged: the answer says why
+        return []
+    return [verdict.BASELINE, *(one.policy for one in found)] if found else []
+
+
+def block(suite: Suite, records: list[dict[str, Any]], levels: Sequence[str]) -> list[Trial]:
+    """One observation of each level that has ever come out clean or was not tried too often, in random order."""
+    workload, = suite.workloads
+    tried = {level: [is_clean(record) for record in records if record["policy"] == level] for level in levels}
+    order, repeat = precision.next_order(records), blocks(records)
+    chosen = [level for level in levels if any(tried[level]) or len(tried[level]) < precision.GIVE_UP]
+    random.Random(f"{suite.seed}/{repeat}").shuffle(chosen)
+    return [Trial(workload, level, repeat, order + k, False) for k, level in enumerate(chosen)]
+
+
+def blocks(records: list[dict[str, Any]]) -> int:
+    return 1 + max((record["repeat"] for record in records), default=-1)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is measured: a program that is started, or processes that run already."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import CannotError, ExperimentError, UsageError
+from ...host.host_nodes import Node
+from ...host.tool import last_line
+from ...mechanisms import registry
+from ...paths import HERE
+from ...runner.suite.command import of_file
+from . import trial_suite
+
+NEEDED = 0.2  # s of a program's run: of a shorter one most observations under a policy come too late
+
+
+@dataclass(frozen=True)
+class Target:
+    workload: str         # lines of the suite's [[workload]]
+    metric: str
+    levels: list[str]     # placements, without others asked for
+
+
+def find_target(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+    """Finds what is to be measured, by the words: processes that run, a command or a workload's file. UsageError: none."""
+    if runs(args):
+        return _running(args, nodes)
+    if not args.words:
+        raise UsageError("what is to be measured? Give -- CMD, a workload's file, PID.., --cgroup or --unit")
+    if args.url:
+        raise UsageError("--url is of processes that run: give PID.., --cgroup or --unit")
+    return _started(args, nodes)
+
+
+def runs(args: argparse.Namespace) -> bool:
+    return bool(args.cgroup or args.unit or args.words and all(word.isdigit() for word in args.words))
+
+
+def check_length(levels: Sequence[str], record: dict[str, Any]) -> None:
+    """Ends a run at its first observation if its program has ended before it could be looked at, where a placement is made while it runs."""
+    late = next((level for level in levels if level != "none" and not ((found := registry.of_level(level)) and found.starts)), None)
+    unseen = not record["tasks"] if not record["marks"] else any("before it could be" in mark for mark in record["marks"])
+    if late and unseen and record["order"] == 0 and record["check"] in ("ok", "not reached"):
+        seconds = record["steps"].get("start", 0) + record["steps"].get("ps_before", 0)
+        raise TooShortError(f"the program ends within {seconds:.2g} s, and an observation under {late} needs {NEEDED} s of it: give it more work, "
+                            "or only start-.. placements with --placements")
+
+
+class TooShortError(ExperimentError):
+    """Of a program: nothing can be said of it."""
+
+
+def _metric(args: argparse.Namespace) -> dict[str, str]:
+    if args.metric and args.json_metric:
+        raise UsageError("--metric and --json-metric: give one of them")
+    if not args.metric and not args.json_metric:
+        if args.lower:
+            raise UsageError("--lower is of a metric: give --metric PATTERN too")
+        return {}
+    how = {"pattern": args.metric} if args.metric else {"json": args.json_metric}
+    return {"name": "metric", "unit": "s" if args.lower else "1/s", "direction": "lower" if args.lower else "higher"} | how
+
+
+def _started(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+    if len(args.words) == 1 and args.words[0].endswith(".toml"):
+        if args.metric or args.json_metric:
+            raise UsageError(f"{args.words[0]} says its metric itself: leave --metric out")
+        file = Path(args.words[0]).resolve()
+    else:
+        file = args.out.resolve() / "program.toml"
+        file.write_text(trial_suite.workload(args.words, _metric(args), args.after, Path.cwd()), encoding="utf-8")
+    return Target(f"file = {json.dumps(str(file))}", of_file(file).metrics[0].name, trial_suite.placements(nodes))
+
+
+def _running(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+    if args.json_metric or args.lower:
+        raise UsageError("of processes that run the rate is a count at --url, found by --metric: leave the other options out")
+    if bool(args.url) != bool(args.metric):
+        raise UsageError("--url and --metric belong together: the page, and the pattern of a count on it")
+    pids = [int(word) for word in args.words] or _members(args)
+    table = trial_suite.running(pids, args.window, args.settle, args.url or "", args.metric or "")
+    return Target(table, "rate" if args.url else "instructions", trial_suite.of_running(nodes))
+
+
+def _members(args: argparse.Namespace) -> list[int]:
+    group = args.cgroup or _of_unit(args.unit)
+    done = subprocess.run([HERE.programs / "numaplace", "ps", "--sample", "0", "--json", "--cgroup", group], capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise ExperimentError(last_line(done.stderr).removeprefix("numaplace: "))
+    found = [task["pid"] for task in json.loads(done.stdout)["tasks"]]
+    if not found:
+        raise UsageError(f"cgroup {group} has no process: name another")
+    return found
+
+
+def _of_unit(unit: str) -> str:
+    try:
+        group = subprocess.run(["systemctl", "show", "--property", "ControlGroup", "--value", unit], capture_output=True, text=True,
+                               stdin=subprocess.DEVNULL, check=False).stdout.strip()
+    except FileNotFoundError:
+        raise CannotError("systemctl is not installed: give --cgroup PATH in the place of --unit") from None
+    if not group:
+        raise UsageError(f"unit {unit} does not run: start it, or name another")
+    return group

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the runs of a program say: each option's gain with its interval, and one sentence.
+
+The intervals are simultaneous, over the options and over the looks that a run takes before it ends (Bonferroni): the option
+that is named is chosen by its gain, and the run ends by what it has seen, and its interval is to hold all the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...analysis.policies.decision import Decision
+from ...analysis.policies.speedup import BASELINE, decide
+from ...analysis.runs.results import Results, read
+from ...errors import ExperimentError
+from ...runner.repeats import looks
+from ...runner.repeats.precision import LEAST as ENOUGH
+
+LEAST = 0.01  # a gain that is smaller is not worth a change, however certain it is
+NAMED = 0.1  # of a program's memory or accesses: a mapping is not named where less of them is remote
+ELSEWHERE = ", but not on every machine that the model may stand for"
+MARKED = 0.1  # share of an option's runs; those that are left are then no fair sample of it
+
+
+@dataclass(frozen=True)
+class Verdict:
+    options: list[Decision]  # the best first
+    best: Decision | None    # None: nothing is worth it, or it is not decided
+    runs: int               # of the program as it is
+    remote: float | None    # share of its memory's pages on other nodes than its own, as it is
+    unknown: dict[str, str] = field(default_factory=dict)  # options that cannot be judged, and why
+    most: str = ""          # the mapping that most of the remote memory is in, where one has more than half
+    accesses: float | None = None  # share of the accesses to memory that are to other nodes', where the machine counts them
+    ended: str = ""         # what has ended the run
+
+    def sentence(self) -> str:
+        lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
+        worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
+        within = "" if any(found.boots for found in self.options) else " within this boot"
+        return f"{self.answer()}{within}{worst}{self.where()}"
+
+    def where(self) -> str:
+        share = self.remote if self.accesses is None else self.accesses
+        if share is None:
+            return ""
+        what = "its memory is on other nodes than its own" if self.accesses is None else "accesses are remote"
+        most = f", most remote memory is in {self.most}" if self.most and share >= NAMED else ""
+        return f"; {percent(share)} of {what}{most}"
+
+    def answer(self) -> str:
+        if self.best:
+            return f"{name(self.best.policy)} {gain(self.best)}"
+        if self.open:
+            few = "" if self.open.enough else f"; {few_of(self.open)}"
+            return f"not decided: {name(self.open.policy)} {gain(self.open)}{self.elsewhere(self.open)}{few}"
+        return f"not decided: {', '.join(map(name, self.unknown))} not known" if self.unknown else "nothing is worth it"
+
+    @property
+    def open(self) -> Decision | None:
+        """Where none is the best, the option that may gain most of those that may be worth it; None where none may."""
+        able = [found for found in self.options if may_be_worth_it(found) or self.elsewhere(found)]
+        return max(able, key=lambda one: one.by_runs.high or math.inf, default=None) if self.best is None else None
+
+    @property
+    def undecided(self) -> list[Decision]:
+        """Of which more blocks may make the best, or another best; not where the model alone leaves it open."""
+        return [found for found in self.options if may_be_worth_it(found)
+                and (self.best is None or not found.enough or found.by_runs.high is None or found.by_runs.high > self.best.value)]
+
+    @property
+    def decided(self) -> bool:
+        return self.best is not None or not (self.open or self.unknown)
+
+    def elsewhere(self, found: Decision) -> str:
+        return ELSEWHERE if is_worth_it(found) and not found.significant else ""
+
+    def as_dict(self) -> dict[str, object]:
+        return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
+                "decided": self.decided, "runs": self.runs, "ended": self.ended,
+                "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
+                "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
+                             "blocks": found.observations, "boots": found.boots or 1, "word": found.word, "undecided": may_be_worth_it(found),
+                             "on_every_machine": not self.elsewhere(found)} for found in self.options]}
+
+
+def read_verdict(folder: Path) -> Verdict:
+    """Reads the run in a folder and decides on each option. An option whose runs do not count has a reason."""
+    results = read(folder)
+    unknown = not_known(results)
+    found = {policy: one for (_, policy), one in decide(results).items() if policy not in unknown and one.blocks > 1}
+    if not found:
+        why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
+        raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
+    unknown |= {policy: "measured too seldom beside the program as it is" for policy in results.policies
+                if policy not in found and policy != BASELINE and policy not in unknown}
+    local = mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
+    return judged(list(found.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local, unknown,
+                  most_remote(results), mean_as_it_is(results, "remote_share"))
+
+
+def judged(found: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
+           accesses: float | None = None) -> Verdict:
+    """The best holds on all machines that the lab's may be."""
+    ordered = sorted(found, key=lambda one: -one.value)
+    best = next((one for one in ordered if is_worth_it(one) and one.significant), None)
+    return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
+
+
+def is_worth_it(found: Decision) -> bool:
+    """By the runs it gains something for certain, and what was measured is worth a change."""
+    low = found.by_runs.low
+    return found.rejected and not found.by_chance and low is not None and low > 1 and found.value >= 1 + LEAST
+
+
+def may_be_worth_it(found: Decision) -> bool:
+    high = found.by_runs.high
+    return not is_worth_it(found) and (not found.enough or found.by_chance or high is None or high > 1 + LEAST)
+
+
+def not_known(results: Results) -> dict[str, str]:
+    """Of a program that ends before a policy has placed it, the runs that are clean are those that needed no move."""
+    found = {}
+    for policy in results.policies:
+        runs = [o for o in results.measured if o.policy == policy]
+        marked = [o.marks[-1] for o in runs if o.marks]
+        if policy != BASELINE and len(marked) > MARKED * len(runs):
+            found[policy] = f"{len(marked)} of {len(runs)} runs do not count ({marked[-1]})"
+    return found
+
+
+def mean_as_it_is(results: Results, metric: str) -> float | None:
+    """None where some runs lack it: those that have it are no fair sample, as what is counted depends on how long they take."""
+    values = [o.value(metric) for o in results.clean if o.policy == BASELINE]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def most_remote(results: Results) -> str:
+    """The mapping with more than half of what is on other nodes than its task's, and its size: 'the file x (3.0 GiB)'.
+
+    None where that is little of the program's memory.
+    """
+    remote: dict[str, int] = defaultdict(int)
+    size: dict[str, int] = defaultdict(int)
+    for o in results.measured:
+        home = {task["role"]: task["node_before"] for task in o.tasks}
+        for role, maps in (o.raw.get("mappings") or {}).items():
+            for mapping, nodes in maps.items():
+                size[mapping] += sum(nodes.values())
+                remote[mapping] += sum(kib for node, kib in nodes.items() if home.get(role) not in (None, int(node)))
+    worst = max(remote, key=remote.__getitem__, default="")
+    if not worst or 2 * remote[worst] <= sum(remote.values()) or remote[worst] < NAMED * sum(size.values()):
+        return ""
+    return f"{f'the file {worst}' if worst.startswith('/') else worst} ({text_of(size[worst])})"
+
+
+def text_of(kib: int) -> str:
+    return f"{kib / (1 << 20):.1f} GiB" if kib >= 1 << 20 else f"{kib / 1024:.0f} MiB"
+
+
+def name(policy: str) -> str:
+    return re.sub(r"^start-|^exec:.*/(?=bind\.py)", "", policy).replace("bind.py", "bind")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def gain(found: Decision) -> str:
+    value, *ends = (None if end is None else round(100 * (end - 1)) for end in (found.value, found.low, found.high))
+    return f"{value:+d} %" + ("" if None in ends else f" [{ends[0]}, {ends[1]}]")
+
+
+def few_of(found: Decision) -> str:
+    return f"fewer than {ENOUGH} blocks" if found.observations < ENOUGH else f"fewer than {looks.BOOTS} boots"
+
+
+def table(verdict: Verdict) -> str:
+    """An option is undecided that may be worth it."""
+    known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) else verdict.elsewhere(found)}"
+             for found in verdict.options}
+    rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
+    return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()),
+                      "; ".join(filter(None, [f"{verdict.runs} runs of the program as it is", verdict.ended]))])

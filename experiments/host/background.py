@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A program of any kind in the background: its output goes to files, and what it forks ends with it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CannotError, ExperimentError
+from .process import start
+from .tool import last_line
+
+END_LIMIT = 15  # s, for a program to end when it is asked to
+PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    started: str  # since boot, so that a number that is used again is another process
+    comm: str
+
+    @property
+    def alive(self) -> bool:
+        found = _stat(self.pid)
+        return found is not None and found[2] == self.started and found[3] != "Z"
+
+
+def _stat(pid: int) -> tuple[int, str, str, str] | None:
+    """Parent, name, start and state; None where it has ended."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    head, _, tail = text.rpartition(")")
+    fields = tail.split()
+    return int(fields[1]), head.partition("(")[2], fields[19], fields[0]
+
+
+def tree(pid: int) -> list[Process]:
+    """A process and all below it, parents first; none where it has ended."""
+    every = {int(name): found for name in os.listdir(PROC) if name.isdigit() and (found := _stat(int(name)))}
+    ordered = [pid] if pid in every else []
+    for parent in ordered:
+        ordered += sorted(own for own, found in every.items() if found[0] == parent)
+    return [Process(own, every[own][2], every[own][1]) for own in ordered if every[own][3] != "Z"]
+
+
+def lookup(user: str) -> pwd.struct_passwd | None:
+    """The user that programs run as; None for the runner's own."""
+    if not user or os.geteuid():
+        return None
+    try:
+        return pwd.getpwnam(user)
+    except KeyError:
+        raise CannotError(f"user {user} does not exist: install the package that makes it, or change 'user'") from None
+
+
+class Background:
+    """Started on every CPU that the runner may use."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path, user: str = "",
+                 before_exec: Callable[[], None] = lambda: None) -> None:
+        self.words, self.out, self.err = words, output.with_suffix(".out"), output.with_suffix(".err")
+        as_user = lookup(user)
+        who = {"user": as_user.pw_uid, "group": as_user.pw_gid, "extra_groups": []} if as_user else {}
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.started = time.monotonic()
+            try:
+                self.process = start(list(words), signal.SIGKILL, before_exec, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                     env=os.environ | environment, cwd=folder, start_new_session=True, **who)
+            except OSError as error:
+                relative = "/" in words[0] and not words[0].startswith("/")
+                where = f"it starts in {folder}: {{folder}} in it is its file's folder" if relative else "correct the command or install it"
+                raise CannotError(f"{words[0]} cannot be started: {error.strerror}; {where}") from None
+        self.pid = self.process.pid
+        self.below: dict[tuple[int, str], Process] = {}
+        self.ended = 0.0
+        self.waiter = threading.Thread(target=self._wait, daemon=True)
+        self.waiter.start()
+
+    def _wait(self) -> None:
+        self.process.wait()
+        self.ended = time.monotonic()
+
+    def processes(self) -> list[Process]:
+        found = tree(self.pid) if self.alive else []
+        self.below |= {(process.pid, process.started): process for process in found}
+        return found
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def wait(self, limit: float) -> bool:
+        """Whether it has ended within that many seconds."""
+        self.waiter.join(max(limit, 0))
+        return not self.waiter.is_alive()
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.started
+
+    @property
+    def stdout(self) -> str:
+        return self.out.read_text(errors="replace")
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.err.read_text(errors="replace")
+
+    def why(self) -> str:
+        """How it ended, and the last line that it said."""
+        said = last_line(self.err.read_text(errors="replace")) or last_line(self.stdout)
+        return f"{self.words[0]} ended with status {self.process.poll()}" + (f": {said}" if said else "")
+
+    def finish(self, limit: float) -> None:
+        """Its end, which must come in time and with status 0."""
+        if not self.wait(limit):
+            raise ExperimentError(f"{self.words[0]}: not finished after {limit:g} s")
+        if self.process.returncode:
+            raise ExperimentError(self.why())
+
+    def stop(self) -> None:
+        """It may end in its own way; then what is left of it and below it is killed."""
+        self.processes()
+        if self.alive:
+            self.process.terminate()
+            if not self.wait(END_LIMIT):
+                self.processes()
+        for process in self.below.values():
+            if process.alive:
+                try:
+                    os.kill(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass  # between the two
+        self.waiter.join()

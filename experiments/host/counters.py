@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counters beside a measurement: 'numaplace counters' on some CPUs while it lasts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from typing import Any
+
+from ..paths import HERE
+from .host_nodes import format_list
+from .process import start
+
+POLL = 0.001  # s
+LIMIT = 60  # s, for its first object, and for the last interval to be printed
+COUNTS = ("llc_references", "llc_misses", "local_dram", "remote_dram", "remote_cache")
+
+
+class Counting:
+    """Context manager; afterwards rows has a row an interval, none where nothing can be counted."""
+
+    def __init__(self, cpus: tuple[int, ...], interval: float) -> None:
+        self.cpus, self.interval = cpus, interval
+        self.rows: list[dict[str, Any]] = []
+
+    def __enter__(self) -> "Counting":
+        self.out = tempfile.TemporaryFile("w+")
+        self.process = start(
+            [HERE.programs / "numaplace", "counters", "--json", "--interval", f"{round(self.interval * 1000)}ms",
+             "-C", format_list(self.cpus)], signal.SIGKILL, stdin=subprocess.DEVNULL, stdout=self.out,
+            stderr=subprocess.DEVNULL)
+        self._wait_for_first()
+        return self
+
+    def _wait_for_first(self) -> None:
+        """Waits for the object without rows, which says that counting has begun: a measurement may be shorter than the tool's start."""
+        deadline = time.monotonic() + LIMIT
+        while self.process.poll() is None and not os.fstat(self.out.fileno()).st_size and time.monotonic() < deadline:
+            time.sleep(POLL)
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(LIMIT)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.out.seek(0)
+        self.rows = [row for line in self.out for row in json.loads(line)["rows"] if row["what"] == "all"]
+        self.out.close()
+
+    def series(self) -> dict[str, Any] | None:
+        """IPC and accesses of each interval; a gap is None."""
+        if not self.rows:
+            return None
+        return {"interval_s": self.interval, "source": source(self.rows[0])} | {
+            name: [row[name]["value"] for row in self.rows] for name in ("ipc", "local_dram", "remote_dram")}
+
+    def totals(self) -> dict[str, float]:
+        """Of the whole time; what was not counted in every interval is not there."""
+        found = {}
+        for name in COUNTS:
+            values = [row[name]["value"] for row in self.rows]
+            if values and None not in values:
+                found[name] = sum(values)
+        return found
+
+
+def source(row: dict[str, Any]) -> str:
+    """Names what counted the row, such as lab; several joined by +, none where nothing was counted."""
+    return "+".join(dict.fromkeys(cell["source"] for cell in row.values() if isinstance(cell, dict) and "source" in cell)) or "none"

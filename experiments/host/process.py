@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A process of a workload: it dies with the runner and talks JSON lines."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import CannotError, ExperimentError, Interrupted
+from .interrupts import NUMBERS, held
+from .tool import last_line
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with(parent: int, number: signal.Signals) -> None:
+    """For a child before exec: gets the signal when its parent ends, in whichever way."""
+    LIBC.prctl(PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:  # which ended before the line above
+        os._exit(127)
+
+
+def start(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
+          **options: Any) -> subprocess.Popen[bytes]:
+    """A child that gets the signal when the runner ends, or is interrupted while it starts the child."""
+    runner, child = os.getpid(), None
+
+    def in_child() -> None:
+        for ignored in NUMBERS:  # from the first of them on by the runner, and what a program ignores it keeps at exec
+            signal.signal(ignored, signal.SIG_DFL)
+        die_with(runner, number)
+        before_exec()
+
+    try:
+        with held():
+            child = subprocess.Popen(arguments, preexec_fn=in_child, **options)
+    except Interrupted:
+        if child:
+            child.send_signal(number)
+            child.wait()
+        raise
+    return child
+
+
+def set_cpus(pid: int, cpus: Iterable[int]) -> None:
+    """All threads of a process."""
+    wanted = set(cpus)
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            os.sched_setaffinity(int(thread), wanted)
+        except ProcessLookupError:
+            pass  # it ended between the listing and now
+
+
+class Program:
+    def __init__(self, arguments: list[str | Path], cpus: Iterable[int],
+                 environment: Mapping[str, str], memory: int | None = None,
+                 before_exec: Callable[[], None] = lambda: None) -> None:
+        """Started on these CPUs, so that what the loader touches is on their node; with a node's
+        number as memory, all that it ever allocates is to be there."""
+        self.name = Path(arguments[0]).name
+        self.errors = tempfile.TemporaryFile()
+        self.pending = b""
+        wanted = set(cpus)
+
+        if memory is not None:
+            arguments = ["numactl", f"--preferred={memory}", *arguments]
+
+        def in_child() -> None:
+            os.sched_setaffinity(0, wanted)
+            before_exec()
+
+        try:
+            # A session of its own: Ctrl-C reaches the runner alone, which restores and then stops it.
+            self.process = start(
+                arguments, signal.SIGKILL, in_child, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=self.errors, env=os.environ | environment, start_new_session=True,
+                bufsize=0)
+        except FileNotFoundError:
+            raise CannotError(f"{arguments[0]} is missing: run 'make setup tools'") from None
+        self.pid = self.process.pid
+
+    def why(self) -> str:
+        """The last thing it said on stderr, or how it ended."""
+        self.errors.seek(0)
+        said = last_line(self.errors.read().decode(errors="replace"))
+        return said or f"{self.name}: ended with status {self.process.poll()}"
+
+    def send(self, line: str) -> None:
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+        except BrokenPipeError:
+            self.process.wait()
+            raise ExperimentError(self.why()) from None
+
+    def receive(self, event: str, limit: float) -> dict[str, Any]:
+        """The next line, which must be this event; waits at most that many seconds for it."""
+        line = self._line(time.monotonic() + limit, event)
+        try:
+            answer = json.loads(line)
+            said = answer["event"]
+        except (ValueError, KeyError, TypeError):
+            said = line.decode(errors="replace")
+        if said != event:
+            raise ExperimentError(f"{self.name}: said {said!r} instead of {event!r}")
+        return answer
+
+    def _line(self, deadline: float, event: str) -> bytes:
+        out = self.process.stdout.fileno()
+        while b"\n" not in self.pending:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([out], [], [], left)[0]:
+                raise ExperimentError(f"{self.name} (pid {self.pid}): no {event!r} in time")
+            data = os.read(out, 65536)
+            if not data:
+                self.process.wait()
+                raise ExperimentError(self.why())
+            self.pending += data
+        line, _, self.pending = self.pending.partition(b"\n")
+        return line
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def stop(self) -> None:
+        if self.alive:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.errors):
+            stream.close()

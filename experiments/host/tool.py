@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Calls of the numaplace command: the experiments use its command line only."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import CannotError, ExperimentError, UsageError
+from ..paths import HERE
+
+DERIVED = "derived from distances"  # the model of a plan: bandwidths that no firmware says are assumed
+LIMIT = 300  # s, for one call
+MAKE_TOOLS = HERE.remedy("run 'make tools'", "install numaplace again")
+
+
+def policy_of(level: str) -> str:
+    """'none#2' is the policy none once more: a level of its own, for A/A runs."""
+    return level.partition("#")[0]
+
+
+class Numaplace:
+    """The tasks wait while they are looked at, so that nothing is sampled unless they work meanwhile."""
+
+    def __init__(self, program: Path = HERE.programs / "numaplace", engine: str = "auto") -> None:
+        self.program, self.engine = program, engine
+        self.model: Path | None = None  # machine file that plans are made with; None: what the tool finds
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run([self.program, *arguments], capture_output=True, text=True,
+                                  timeout=LIMIT, stdin=subprocess.DEVNULL)
+        except FileNotFoundError:
+            raise CannotError(f"{self.program} is missing: {MAKE_TOOLS}") from None
+        except subprocess.TimeoutExpired:
+            raise ExperimentError(f"numaplace {' '.join(arguments)}: no answer for {LIMIT} s") from None
+
+    def _json(self, *arguments: str) -> Any:
+        done = self._run(*arguments)
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError:
+            answer = {"error": last_line(done.stderr).removeprefix("numaplace: ") or "no answer"}
+        if done.returncode and "decisions" not in answer:
+            kind = {2: UsageError, 3: CannotError}.get(done.returncode, ExperimentError)
+            raise kind(f"numaplace {arguments[0]}: {answer.get('error', 'failed')}")
+        return answer
+
+    def counters_once(self) -> str | None:
+        """None when something can be counted here, else why not."""
+        done = self._run("counters", "--json", "-n", "1", "--interval", "100ms")
+        return (last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
+
+    def topology(self) -> dict[str, Any]:
+        return self._json("topology", "--json")
+
+    def check_policies(self, policies: Sequence[str]) -> None:
+        """'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
+        if policies:  # without any it lists them
+            self._json("policies", "--json", *map(policy_of, policies))
+
+    def needing(self, policies: Sequence[str], what: str) -> list[str]:
+        """Those of the policies that say of themselves that they need it."""
+        if not policies:
+            return []
+        told = self._json("policies", "--json", *map(policy_of, policies))["policies"]
+        return [policy for policy, about in zip(policies, told, strict=True) if what in about["needs"]]
+
+    def model_origin(self) -> str:
+        """Of the contention model that a plan has here."""
+        plan = self._json("plan", "--policy", "none", "--sample", "0", *self._with_model(), "--json", str(os.getpid()))
+        return plan["model"]
+
+    def _with_model(self) -> list[str]:
+        return ["--model", str(self.model)] if self.model else []
+
+    def ps(self, pids: list[int], sample: float = 0) -> dict[str, Any]:
+        """sample: seconds that the tasks are counted."""
+        return self._json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
+
+    def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
+        """sample: seconds that the tasks are watched and counted."""
+        options = [word for text in assume for word in ("--assume", text)]
+        # The runner itself has chosen the CPUs that programs start on. A policy is measured, whatever its prediction.
+        return self._json("apply", "--override", "--least-gain", "0", "--policy", policy_of(policy), "--engine", self.engine, *options,
+                          *self._with_model(), "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
+
+    def measure_penalty(self, pid: int, phase: float) -> tuple[float, float | None]:
+        """Of a working task, and its misses per 1000 instructions; it runs away from its memory for two phases of so many seconds."""
+        found, = self._json("measure-penalty", "--flip", str(pid), "--sample", f"{round(phase * 1000)}ms", "--json")["tasks"]
+        return found["penalty"], found["mpki"]
+
+    def restore(self, pids: list[int], pages: bool = False) -> str | None:
+        """With the pages where they were before, if asked. None, or why it did not work."""
+        done = self._run("restore", *["--pages"] * pages, *map(str, pids))
+        return last_line(done.stderr) or f"status {done.returncode}" if done.returncode else None
+
+
+def last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cores and caches: what levels relative to the machine are parts of, and the order in which CPUs are taken."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+
+SPREADS = ("l3", "cores", "compact")
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """The last level counts as L3, whatever its number."""
+
+    id: int
+    core: int  # its first CPU
+    l3: int    # the first CPU that shares the last-level cache
+    l2_bytes: int = 0
+    l3_bytes: int = 0
+
+
+def parse_list(text: str) -> tuple[int, ...]:
+    """'0-2,5' as numbers."""
+    numbers: list[int] = []
+    for part in text.strip().split(","):
+        if part:
+            first, _, last = part.partition("-")
+            numbers.extend(range(int(first), int(last or first) + 1))
+    return tuple(numbers)
+
+
+def of_host(cpus: Iterable[int], root: Path) -> tuple[Cpu, ...]:
+    """From sysfs' folder of CPUs."""
+    return tuple(_cpu(number, root / f"cpu{number}") for number in cpus)
+
+
+def _cpu(number: int, folder: Path) -> Cpu:
+    """A kernel may say nothing of a core or of caches: then the CPU is alone and the size is not known."""
+    siblings = _read(folder / "topology/thread_siblings_list") or str(number)
+    caches = {}
+    for index in folder.glob("cache/index*"):
+        if _read(index / "type") in ("Data", "Unified"):
+            caches[int(_read(index / "level"))] = index
+    last = caches.get(max(caches, default=0))
+    shared = (_read(last / "shared_cpu_list") if last else "") or str(number)
+    return Cpu(number, min(parse_list(siblings)), min(parse_list(shared)),
+               _size(caches.get(2)), _size(last))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _size(cache: Path | None) -> int:
+    found = re.fullmatch(r"(\d+)([KM]?)", _read(cache / "size") if cache else "")
+    return int(found[1]) << {"": 0, "K": 10, "M": 20}[found[2]] if found else 0
+
+
+def of_lab(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]:
+    """Of a node of a lab machine: its caches are those of the machine file, not those that QEMU tells of."""
+    sizes = {cache["level"]: cache["size"] for cache in caches}
+    last = max(caches, key=lambda cache: cache["level"], default=None)
+    share = last["shared_by_cpus"] if last else 1
+    return tuple(Cpu(cpu, cpu, cpus[k - k % share], sizes.get(2, 0), last["size"] if last else 0)
+                 for k, cpu in enumerate(cpus))
+
+
+def ordered(cpus: Iterable[Cpu], spread: str) -> tuple[int, ...]:
+    """The order in which the threads of a node take its CPUs.
+
+    l3: a CPU of each core, the last-level caches in turn; cores: one cache after the other; compact: the siblings of
+    a core beside each other too. A sibling comes after all cores but in compact.
+    """
+    if spread not in SPREADS:
+        raise UsageError(f"spread '{spread}': is not one of {', '.join(SPREADS)}")
+    cpus = sorted(cpus, key=lambda cpu: (cpu.l3, cpu.core, cpu.id))
+    if spread == "compact":
+        return tuple(cpu.id for cpu in cpus)
+    in_core: dict[int, int] = defaultdict(int)  # siblings so far
+    in_l3: dict[tuple[int, int], int] = defaultdict(int)  # cores so far
+    places = {}
+    for cpu in cpus:
+        rank = in_core[cpu.core]
+        in_core[cpu.core] += 1
+        turn = in_l3[cpu.l3, rank]
+        in_l3[cpu.l3, rank] += 1
+        places[cpu.id] = (rank, turn if spread == "l3" else 0, cpu.l3, cpu.core, cpu.id)
+    return tuple(sorted(places, key=places.__getitem__))

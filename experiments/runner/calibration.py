@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The contention model that a run's policies plan with: where no machine file has one, it is measured, once a boot.
+
+The measured file stands where numaplace keeps its state: /run/numaplace for root, $XDG_RUNTIME_DIR/numaplace for
+others. It ends with the boot there, as what it says may: firmware settings, memory and the lab's machine change between
+boots. In a lab machine the folder is the guest's own, so that no other machine finds the file. The manifest has its
+text, which outlives the boot: a resumed run plans with the model of its first part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..calibrate import in_lab
+from ..errors import CannotError, ExperimentError
+from ..host import host_nodes
+from ..host.process import start
+from ..host.tool import DERIVED, Numaplace, last_line
+
+if TYPE_CHECKING:
+    from .suite.knowledge import Knowledge
+    from .suite.suite import Suite
+
+NEED = "contention model"  # as `numaplace policies` says it
+INSTALLED = Path("/etc/numaplace/machine.toml")
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+LOG = "calibrate.log"
+SWITCHED_OFF = "calibration was switched off"
+NO_TIMES = "times mean nothing in a functional lab machine, so it cannot be calibrated"
+
+
+def of_run(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: dict[str, Any] | None,
+           scratch: Path) -> dict[str, Any] | None:
+    """Which model the plans use, for the manifest; None where no policy of the suite needs one. numaplace plans with it
+    from then on. `begun`: `model` in the manifest of the run to resume; None for a new run."""
+    needing = numaplace.needing(suite.policies, NEED)
+    if not needing or sum(node.usable for node in host_nodes.nodes()) < 2:
+        return None
+    origin = numaplace.model_origin()
+    if origin != DERIVED:
+        return _record(origin, Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED))
+    if begun and begun["calibrated"]:
+        numaplace.model = scratch / "model.toml"
+        numaplace.model.write_text(begun["text"], encoding="utf-8")
+        return begun
+    why = SWITCHED_OFF if not suite.calibrate else NO_TIMES if platform == "lab-functional" else None
+    if why or begun:  # a run without calibration is resumed without
+        return _record(origin) | {"why": begun["why"] if begun else why}
+    numaplace.model = _of_this_boot(suite, numaplace, platform, needing, out)
+    return _record(numaplace.model_origin(), numaplace.model) | {"calibrated": True}
+
+
+@contextmanager
+def links_wrong(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterator[None]:
+    """Plans are made meanwhile with links that are wrong by what the level says."""
+    if not known.links:
+        yield
+        return
+    right = numaplace.model
+    file = right or Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CannotError(f"#links: the machine file {file}: {error.strerror}: make one with 'numaplace calibrate-machine'") from None
+    numaplace.model = scratch / "links-wrong.toml"
+    numaplace.model.write_text(known.model(text), encoding="utf-8")
+    try:
+        yield
+    finally:
+        numaplace.model = right
+
+
+def _record(origin: str, file: Path | None = None) -> dict[str, Any]:
+    text = file.read_text(encoding="utf-8") if file and file.exists() else None
+    return {"origin": origin, "calibrated": False, "why": None, "file": str(file) if text else None,
+            "sha256": hashlib.sha256(text.encode()).hexdigest() if text else None, "text": text}
+
+
+def _of_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
+    machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.machine_name())
+    path = _folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
+    if path.exists():
+        print(f"{suite.name}: plans with {path}, calibrated earlier in this boot", flush=True)
+        return path
+    print(f"{suite.name}: first calibrates this machine, once a boot, for {', '.join(needing)}: takes some minutes",
+          flush=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    try:
+        _calibrate(numaplace.program, partial, platform, needing, out / LOG)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    print(f"{suite.name}: plans with {path}, calibrated now", flush=True)
+    return path
+
+
+def _folder() -> Path:
+    base = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR")
+    if not base:
+        raise CannotError("no folder for the calibration of this boot: XDG_RUNTIME_DIR is not set; set it to a private "
+                          "folder, or run as root")
+    folder = Path(base) / "numaplace"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise ExperimentError(f"folder {folder} cannot be made: {error.strerror}") from None
+    return folder
+
+
+def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log: Path) -> None:
+    options, tries = (in_lab.OPTIONS, in_lab.TRIES) if platform == "lab-timed" else ((), 1)
+    command: list[str | Path] = [program, "calibrate-machine", file, *options]
+    with open(log, "wb") as told:
+        for _ in range(tries):
+            status = _status(command, told)
+            if status != 1:  # a measurement that failed may succeed
+                break
+    if status:
+        kind = CannotError if status == 3 else ExperimentError
+        raise kind(f"{last_line(log.read_text(errors='replace')) or 'numaplace calibrate-machine said nothing'}: "
+                   f"this machine is not calibrated, and {', '.join(needing)} would plan with assumed bandwidths; stop "
+                   "what else runs and try again, name a machine file by NUMAPLACE_MACHINE_FILE, or take --no-calibrate "
+                   f"(all of it: {log})")
+
+
+def _status(command: list[str | Path], told: Any) -> int:
+    child = start(command, signal.SIGINT, stdin=subprocess.DEVNULL, stdout=told, stderr=told)
+    try:
+        return child.wait()
+    finally:
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT)
+            child.wait()
