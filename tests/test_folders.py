@@ -27,8 +27,8 @@ FOLDERS = {
     "policies": ["model", "predict", "plan", "search", "."],
 }
 
-# Folders of experiments/ that others build on, with those that each may import. Their tests may import more.
-IMPORTS = {"lab": set(), "model_fit": {"lab"}}
+# Of experiments/, from the bottom up, when they run. The modules beside them are for all; tests may import more.
+ROOMS = ["lab", "host", "model_fit", "calibrate", "mechanisms", "workloads", "runner", "analysis", "machines", "commands", "bench"]
 
 
 def folder_of(file: Path, top: Path) -> str:
@@ -160,22 +160,28 @@ def package_imports(top: Path) -> dict[str, set[str]]:
 
 
 def foreign_imports(top: Path, folder: str) -> list[str]:
-    """Imports of other folders of `top` than IMPORTS allows; the modules beside the folders are for all."""
+    """Imports of folders of `top` that stand above this one, or that have no place."""
     found = []
     for file in sorted((top / folder).rglob("*.py")):
         inside = file.relative_to(top)
         if "tests" in inside.parts:
             continue
-        names = {name.split(".")[1] for name in imported(file, [top.name, *inside.parent.parts])
+        names = {name.split(".")[1] for name in imported(file, [top.name, *inside.parent.parts], types=False)
                  if name.startswith(f"{top.name}.")}
-        found += [f"{inside} imports {name}" for name in sorted(names - {folder} - IMPORTS[folder])
+        found += [f"{inside} imports {name}" for name in sorted(names - set(ROOMS[:ROOMS.index(folder) + 1]))
                   if (top / name).is_dir()]
     return found
 
 
-@pytest.mark.parametrize("folder", IMPORTS)
-def test_a_folder_of_experiments_imports_what_it_may(folder: str) -> None:
+@pytest.mark.parametrize("folder", ROOMS)
+def test_a_folder_of_experiments_imports_what_stands_below_it(folder: str) -> None:
     assert foreign_imports(ROOT / "experiments", folder) == []
+
+
+def test_every_folder_of_experiments_has_its_place() -> None:
+    packages = {file.relative_to(ROOT / "experiments").parts[0] for file in (ROOT / "experiments").glob("*/**/*.py")
+                if "tests" not in file.parts}
+    assert packages - {"examples"} == set(ROOMS)
 
 
 @pytest.mark.parametrize("line", ["import experiments.model_fit.luo", "from experiments.model_fit import luo",
@@ -188,7 +194,7 @@ def test_an_import_that_makes_a_circle_is_found(line: str, tmp_path: Path) -> No
     for name in ("places.py", "lab/errors.py", "lab/tests/test_a.py"):
         (top / name).touch()
     for name in ("lab/a.py", "lab/tests/test_b.py"):
-        (top / name).write_text(f"from . import errors\nfrom experiments.places import HERE\n{line}\n")
+        (top / name).write_text(f"from . import errors\nfrom experiments.paths import HERE\n{line}\n")
     (top / "model_fit/b.py").write_text("from experiments.lab import errors\n")
     assert foreign_imports(top, "lab") == ["lab/a.py imports model_fit"]
     assert foreign_imports(top, "model_fit") == []
