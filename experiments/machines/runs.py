@@ -44,7 +44,7 @@ def collect(folders: list[Path], machine_file: Path | None) -> Record:
     found = {"format": FORMAT, "kind": "measured", "numaplace": version(HERE.sources), "machine": _machine(manifests, clean),
              "measured": {name: value for name, value in measured.items() if value},
              "missing": {name: NOT_GIVEN for name in (CALIBRATION, LATENCY, *TABLES) if name not in given}}
-    return found | ({"model": machine.find(str(machine_file)).model_text.splitlines()} if machine_file else {})
+    return found | ({"model": _model(machine_file)} if machine_file else {})
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -61,6 +61,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _shape(found: dict[str, Any]) -> list[Any]:
     """Returns what differs between machines: the processor, and nodes with their CPUs and distances."""
     return [found["cpu"]["model"], [[node["id"], node["cpus"], node["distances"]] for node in found["topology"]]]
+
+
+def _model(file: Path) -> list[str]:
+    """Returns the lines of the contention model that calibrate-machine fitted, without the computer's name."""
+    return re.sub(r"^machine name=\S+", "machine name=measured", machine.find(str(file)).model_text).splitlines()
 
 
 def _clean(folder: Path) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ def test_the_figures_are_those_of_the_runs(tmp_path: Path) -> None:
     assert {(row["access"], row["threads"]): row["bandwidth_mb_s"] for row in measured["numa_stream"]}["unstrided", 8] == 24000
     assert measured["contention"][2] == {"node": 0, "other": 1, "local": 1, "remote": 1, "local_mb_s": 4800, "local_mb_s_half": 20,
                                          "remote_mb_s": 2500, "remote_mb_s_half": 20}
-    assert found["model"][0].startswith("machine name=box ") and "dram_bytes_per_s=12800000000" in found["model"][1]
+    assert found["model"][0].startswith("machine name=measured ") and "dram_bytes_per_s=12800000000" in found["model"][1]
     assert found["machine"] == {
         "cpu_model": "Intel(R) Xeon(R) Gold 6430", "kernel": "6.12", "numa_balancing": 1, "virtual": False, "load_most": 0.5,
         "nodes": [{"id": k, "cpus": 4, "memory_mib": 1024} for k in (0, 1)], "distances": [[10, 21], [21, 10]]}
