@@ -10,7 +10,7 @@ from experiments.workloads.mem.bench_kernels import Ratio
 @pytest.mark.parametrize("pairs, low, high", [(7, 1, 7), (15, 4, 12), (25, 8, 18)])
 def test_a_ratio_s_interval_are_the_ranks_of_the_median(pairs: int, low: int, high: int) -> None:
     """Ranks of the 95 % interval, as tables of the sign test print them."""
-    found = Ratio.of([2.0 * k for k in range(pairs, 0, -1)], [2.0] * pairs)
+    found = Ratio.divide([2.0 * k for k in range(pairs, 0, -1)], [2.0] * pairs)
     assert (found.middle, found.low, found.high) == ((pairs + 1) / 2, low, high)
 
 
