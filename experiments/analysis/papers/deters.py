@@ -126,8 +126,9 @@ def _analyses(frames: dict[str, pd.DataFrame], every_cell: dict[str, pd.DataFram
 
 def _row(label: str, term: Term, pooled: bool) -> tuple[Cell, ...]:
     f, p = (None, None) if pooled else (term.f, term.p)
-    return (Cell(label), Cell("error" if term.name == "Residual" else term.name), _share(term), Cell(text_format.number(term.sum_sq), term.sum_sq),
-            Cell(f"{term.df:g}", term.df), Cell(text_format.number(f), f), Cell(text_format.p_value(p), p))
+    return (Cell(label), Cell("error" if term.name == "Residual" else term.name), _share(term),
+            Cell(text_format.number(term.sum_sq), term.sum_sq), Cell(f"{term.df:g}", term.df),
+            Cell(text_format.number(f), f), Cell(text_format.p_value(p), p))
 
 
 def _share(term: Any) -> Cell:

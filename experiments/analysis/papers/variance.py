@@ -103,9 +103,11 @@ def anova(model: Model) -> list[Term]:
     def name(text: str) -> str:
         return " × ".join(part.split("'")[1] if "'" in part else part for part in text.split(":"))
 
-    table = anova_lm(model.fit, typ=2)
-    return [Term(name(text), float(row["sum_sq"]), float(row["df"]), *(None if math.isnan(row[k]) else float(row[k]) for k in ("F", "PR(>F)")),
-                 float(row["sum_sq"] / model.fit.centered_tss)) for text, row in table.iterrows()]
+    def number(value: float) -> float | None:
+        return None if math.isnan(value) else float(value)
+
+    return [Term(name(text), float(row["sum_sq"]), float(row["df"]), number(row["F"]), number(row["PR(>F)"]),
+                 float(row["sum_sq"] / model.fit.centered_tss)) for text, row in anova_lm(model.fit, typ=2).iterrows()]
 
 
 def relative(model: Model, factor: str, level: str, base: str, confidence: float) -> Ratio | None:

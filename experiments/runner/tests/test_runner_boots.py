@@ -164,7 +164,7 @@ def test_more_boots_than_repeats_share_the_workloads_of_one() -> None:
 BOOTED = """
 import sys
 from pathlib import Path
-from experiments.runner import cli
+from experiments.commands.experiment import cli
 from experiments.runner.boots import at_once, shares
 from experiments.host import state
 state.BOOT = Path(sys.argv[1])
