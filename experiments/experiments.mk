@@ -124,7 +124,9 @@ RUN ?= results/demo
 
 .PHONY: report-image
 report-image: setup-check	## Documentation/images/report.png, from the results of make demo or of RUN=FOLDER
-	$(PY) -m experiments.analysis.exports.page_picture $(RUN) Documentation/images/report.png
+	$(PY) -m experiments.analysis report $(RUN) >/dev/null
+	chromium --headless=new --no-sandbox --hide-scrollbars --window-size=1100,1500 --virtual-time-budget=5000 \
+		--screenshot=Documentation/images/report.png $(RUN)/report.html
 
 .PHONY: campaign-image
 campaign-image:			## Documentation/images/campaign.png, the report of the campaign of make check-fleet, which it runs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment report DIR | compare A B.. | export DIR | pack RUN FILE | unpack FILE | judge-again BUNDLE"""
+"""numaplace experiment report DIR | compare A B.. | pack RUN FILE | unpack FILE | judge-again BUNDLE"""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from .command_options import (
     PACK_HELP,
     UNPACK_HELP,
     add_compare_options,
-    add_export_options,
     add_judge_options,
     add_pack_options,
     add_unpack_options,
@@ -22,7 +21,7 @@ from .runs.results import ResultsError
 
 
 def report(args: argparse.Namespace) -> None:
-    from .pages import memory_figures, pdf, placement_table, report, report_all, summary, text_table
+    from .pages import memory_figures, placement_table, report, report_all, summary, text_table
     from .runs.results import read
 
     runs = report_all.runs(args.directory)
@@ -41,8 +40,6 @@ def report(args: argparse.Namespace) -> None:
             print(memory_figures.as_text(section), end="\n\n")
         if chapters:
             text_table.show_papers(results, chapters)
-    if args.pdf:
-        written.append(pdf.write(page))
     print(*written, sep="\n")
 
 
@@ -63,25 +60,6 @@ def compare(args: argparse.Namespace) -> int:
     for line in gate.undecided(found, args.fail_if) + crossed:
         print(f"numaplace experiment compare: {line}", file=sys.stderr)
     return gate.STATUS if crossed else 0
-
-
-def export(args: argparse.Namespace) -> None:
-    from .exports import drawings, pyperf, tables
-    from .runs.results import read
-
-    if args.bundle:
-        from .bundles import bundle
-        bundle.write(args.directory, args.bundle)
-        print(args.bundle)
-    if not (args.csv or args.parquet or args.pyperf or args.figures):
-        return
-    results = read(args.directory)
-    for write, path in ((tables.csv, args.csv), (tables.parquet, args.parquet), (pyperf.write, args.pyperf)):
-        if path:
-            write(results, path)
-            print(path)
-    if args.figures:
-        print(*drawings.write(results.directory, args.figures), sep="\n")
 
 
 def pack(args: argparse.Namespace) -> None:
@@ -119,11 +97,8 @@ def parser() -> argparse.ArgumentParser:
         "report", help="writes summary.json, report.html and figures/, and shows the table"
     )
     one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
-    one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
     two = commands.add_parser("compare", help=COMPARE_HELP)
     add_compare_options(two)
-    three = commands.add_parser("export", help="a run's numbers and figures for other programs")
-    add_export_options(three)
     add_pack_options(commands.add_parser("pack", help=PACK_HELP))
     add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
     add_judge_options(commands.add_parser("judge-again", help=JUDGE_HELP))
@@ -132,12 +107,8 @@ def parser() -> argparse.ArgumentParser:
 
 def carry_out(args: argparse.Namespace) -> int:
     """Returns the exit status."""
-    if args.command == "export" and not (args.csv or args.parquet or args.pyperf or args.figures or args.bundle):
-        print("numaplace experiment export: nothing was asked for: give --csv, --parquet or --pyperf FILE, "
-              "--figures png|pdf, or --bundle FILE.tar.gz", file=sys.stderr)
-        return 2
     try:
-        commands = {"report": report, "compare": compare, "export": export, "pack": pack, "unpack": unpack,
+        commands = {"report": report, "compare": compare, "pack": pack, "unpack": unpack,
                     "judge-again": judge_again}
         return commands[args.command](args) or 0
     except ResultsError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options of experiment compare, export, pack, unpack and judge-again; loads nothing large, because the runner's command line has them too."""
+"""The options of experiment compare, pack, unpack and judge-again; loads nothing large, because the runner's command line has them too."""
 
 from __future__ import annotations
 
@@ -29,16 +29,6 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
 
 
-def add_export_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("directory", metavar="RUN", help="folder of a run; for --bundle also a folder of runs")
-    one.add_argument("--csv", type=Path, metavar="FILE", help="every value of every observation, one a row")
-    one.add_argument("--parquet", type=Path, metavar="FILE", help="the same, for pandas, DuckDB, R")
-    one.add_argument("--pyperf", type=Path, metavar="FILE", help="JSON that pyperf reads")
-    one.add_argument("--figures", choices=["png", "pdf"], help="each figure, in RUN/figures, drawn by Chromium")
-    one.add_argument("--bundle", type=Path, metavar="FILE.tar.gz",
-                     help="records, the papers' statements and the code that judges them, for judge-again")
-
-
 def add_pack_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("directory", metavar="RUN", help="folder of a run, or a folder of runs")
     one.add_argument("bundle", type=Path, metavar="FILE.tar.gz")
@@ -47,12 +37,12 @@ def add_pack_options(one: argparse.ArgumentParser) -> None:
 
 
 def add_unpack_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("bundle", type=Path, metavar="FILE", help="that 'pack' or 'export --bundle' wrote")
+    one.add_argument("bundle", type=Path, metavar="FILE", help="that 'pack' wrote")
     one.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="default: FILE without .tar.gz, here")
     one.add_argument("--allowed", type=Path, metavar="SIGNERS",
                      help="refuses what is not signed by a key of this file, which is as ssh-keygen's ALLOWED SIGNERS")
 
 
 def add_judge_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("bundle", type=Path, metavar="BUNDLE", help="that 'pack' or 'export --bundle' wrote")
+    one.add_argument("bundle", type=Path, metavar="BUNDLE", help="that 'pack' wrote")
     one.add_argument("--out", type=Path, metavar="DIR", help="unpacks it there, and keeps it")

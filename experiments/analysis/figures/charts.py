@@ -163,7 +163,7 @@ def bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str
             for x, p in zip(at, curve.points, strict=True):
                 tips.append(tip(curve, p, groups[int(p.x)], x))
                 if p.low is not None and p.high is not None:
-                    axes.plot([x, x], [p.low, p.high], "-", color=theme.colour("mean"),
+                    axes.plot([x, x], [p.low, p.high], "-", color=theme.colour("ink"),
                               linewidth=1.1)
         dress(axes, "", y)
         values = [p.y for c in curves for p in c.points]

@@ -245,7 +245,7 @@ def row_label(policy: str) -> str:
 
 def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
     """Circles, diamond and line; a line that leaves the axis ends in an arrow head."""
-    dark, line = theme.colour("mean"), y - 0.12
+    dark, line = theme.colour("ink"), y - 0.12
     axes.plot(found, [y + DOTS] * len(found), "o", markersize=4.5, markerfacecolor="none",
               markeredgewidth=1.1, markeredgecolor=theme.colour("node0"), clip_on=False, zorder=3)
     if interval.low is not None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Colours for light and dark, and the way from a matplotlib figure to a small SVG in them.
 
-matplotlib writes fixed colours. Every colour here has a stand-in that no real figure uses; `inline`
-replaces the stand-ins by CSS variables, so that one SVG serves both themes, screen and paper.
+matplotlib writes the light colours; `inline` replaces them by CSS variables, so that one SVG serves both themes, screen
+and paper.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _COLOURS = {
     "muted": ("#5b6570", "#a3adb8"),
     "line": ("#d5dae0", "#39424c"),
     "surface": ("#ffffff", "#15191e"),
-    "mean": ("#1c2127", "#e7eaee"),
     "node0": ("#0072b2", "#4aa3df"),
     "node1": ("#e69f00", "#f0b429"),
     "node2": ("#009e73", "#2fbf95"),
@@ -33,20 +32,10 @@ _COLOURS = {
     "node5": ("#7b68b5", "#a595dd"),
     "node6": ("#8a8d00", "#b9bc2f"),
     "node7": ("#6f7780", "#98a1aa"),
-    "on_node0": ("#ffffff", "#10151a"),
-    "on_node1": ("#10151a", "#10151a"),
-    "on_node2": ("#10151a", "#10151a"),
-    "on_node3": ("#10151a", "#10151a"),
-    "on_node4": ("#10151a", "#10151a"),
-    "on_node5": ("#10151a", "#10151a"),
-    "on_node6": ("#10151a", "#10151a"),
-    "on_node7": ("#10151a", "#10151a"),
+    "on_node": ("#10151a", "#10151a"),  # text on a node's colour
 }
 NODES = 8
 LINES = THIN_SPACE + "\n"  # what a tip has beside printable characters
-_STAND_IN = {
-    name: f"#0badc{i:x}" if i < 16 else f"#1badc{i - 16:x}" for i, name in enumerate(_COLOURS)
-}
 _UNUSED_IDS = "figure|axes|patch|line2d|text|matplotlib|xtick|ytick|collection"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 SETTINGS = {
@@ -62,8 +51,8 @@ SETTINGS = {
 
 
 def colour(name: str) -> str:
-    """The stand-in to give to matplotlib."""
-    return _STAND_IN[name]
+    """Returns the light colour, to give to matplotlib."""
+    return _COLOURS[name][0]
 
 
 def node_colour(node: int | None) -> str:
@@ -72,7 +61,7 @@ def node_colour(node: int | None) -> str:
 
 def on_node(node: int | None) -> str:
     """The name of the colour of text on a node's colour."""
-    return "surface" if node is None else f"on_node{node % NODES}"
+    return "on_node" if node is not None and node % NODES else "surface"
 
 
 def variables(dark: bool) -> str:
@@ -123,8 +112,8 @@ def _svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str
     svg = re.sub(rf'\bid="(?:{_UNUSED_IDS})[^"]*"', "", svg)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
     svg = re.sub(r"'DejaVu Sans'[^;\"]*", "var(--font)", svg)
-    for name, stand_in in _STAND_IN.items():
-        svg = svg.replace(stand_in, f"var(--{name.replace('_', '-')})")
+    for name, (light, _) in _COLOURS.items():
+        svg = svg.replace(light, f"var(--{name.replace('_', '-')})")
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r"\n\s*", "\n", svg)
     return svg.replace("</svg>", _targets(figure, tips) + "</svg>")

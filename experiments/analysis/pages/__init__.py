@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report and the other pages, in HTML, PDF and on the terminal."""
+"""The report and the other pages, in HTML and on the terminal."""

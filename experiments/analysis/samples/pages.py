@@ -107,7 +107,7 @@ def panel(results: Results, workload: str, prefix: str) -> str | None:
 
 def _draw(rate: Axes | None, pages: Axes, course: Course) -> list[tuple[Axes, Sequence[theme.Tip]]]:
     if rate:
-        rate.plot(*zip(*course.rate, strict=True), "-", color=theme.colour("mean"), linewidth=1.1)
+        rate.plot(*zip(*course.rate, strict=True), "-", color=theme.colour("ink"), linewidth=1.1)
         dress(rate, "", "MB/s")
         rate.set_ylim(bottom=0)
     _stack(pages, course)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -13,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import papers
-from experiments.analysis.pages import compare_report, pdf, report, report_all, summary
-from experiments.analysis.runs.results import ResultsError, read
+from experiments.analysis.pages import compare_report, report, report_all, summary
+from experiments.analysis.runs.results import read
 from experiments.analysis.stats import compare
 from experiments.analysis.tests import factorial, synthetic
 from experiments.analysis.tests import test_papers_bergstrom_heard as access
@@ -222,20 +221,6 @@ def test_an_unknown_presentation_is_named(tmp_path: Path) -> None:
     found = factorial.records("contention", luo.contention("e5620"))
     page = report.write(factorial.write(tmp_path, found, ["newton-principia"]))
     assert "presents newton-principia, which this report does not know" in page.read_text()
-
-
-def test_pdf_is_printed_with_every_table_unfolded(folder: Path) -> None:
-    path = pdf.write(folder / "work-stealing" / "report.html")
-    data = path.read_bytes()
-    assert data.startswith(b"%PDF-") and not list(path.parent.glob("*.partial"))
-    pages = int(re.search(rb"/Type ?/Pages[^>]*?/Count (\d+)", data, re.S)[1])
-    assert pages >= 4
-
-
-def test_pdf_without_a_browser_says_what_to_do(folder: Path, monkeypatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(ResultsError, match="chromium is not installed"):
-        pdf.write(folder / "report.html")
 
 
 def spoilt(name: str) -> list[list[dict]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, tune, try, demo, check-machine, mechanisms, report, compare, export, pack, unpack, judge-again."""
+"""numaplace experiment: list, run, tune, try, demo, check-machine, mechanisms, report, compare, pack, unpack, judge-again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ...analysis.command_options import (
     PACK_HELP,
     UNPACK_HELP,
     add_compare_options,
-    add_export_options,
     add_judge_options,
     add_pack_options,
     add_unpack_options,
@@ -69,11 +68,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where results will go")
     one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
     one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
-    one.add_argument("--pdf", action="store_true", help="report.pdf too, printed by Chromium")
     one = commands.add_parser("compare", help=COMPARE_HELP)
     add_compare_options(one)
-    one = commands.add_parser("export", help="a run's numbers and figures for other programs")
-    add_export_options(one)
     one = commands.add_parser("mechanisms", help="the kernel's own and others' ways to place, and what each lacks here")
     one.add_argument("files", metavar="FILE.py", nargs="*", help="mechanisms of your own, instead of all")
     one.add_argument("--json", action="store_true")
@@ -377,7 +373,7 @@ def command_run_all(args: argparse.Namespace) -> int:
     args.out = args.out or Path("results") / "all"
     failed = run_all.run(args)
     if any(args.out.glob(f"*/{results.NAME}")):
-        args.command, args.directory, args.pdf = "report", str(args.out), False
+        args.command, args.directory = "report", str(args.out)
         failed += ["the report could not be written"] if command_analysis(args) else []
     if failed:
         raise ExperimentError("; ".join(failed))
@@ -414,7 +410,7 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     commands = {"list": command_list, "run": command_run_and_tell, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
                 "mechanisms": command_mechanisms,
-                "report": command_analysis, "compare": command_analysis, "export": command_analysis,
+                "report": command_analysis, "compare": command_analysis,
                 "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}
     try:
         return commands[args.command](args)

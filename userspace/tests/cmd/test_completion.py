@@ -29,7 +29,6 @@ ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace experiment unpack user": ({"userspace"}, "1"),
     "numaplace experiment unpack x.tar.gz --allowed user": ({"userspace"}, "1"),
     "numaplace experiment pack results x.tar.gz --sign user": ({"userspace"}, "1"),
-    "numaplace experiment export results --bundle user": ({"userspace"}, "1"),
     "numaplace migrate --": ({"--from", "--to", "--engine"}, "--cpunodebind"),
     "numaplace plan --policy ": ({"maximum-local", "n-mass", "none"}, "auto"),
     "numaplace trace ": ({"list", "faults", "migrations"}, "auto"),

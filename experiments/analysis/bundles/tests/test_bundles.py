@@ -31,7 +31,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bundle")
     across.luos(folder / "runs")
     (folder / "runs/e5620/lab.log").write_text("booted\n")
-    assert main(["export", str(folder / "runs"), "--bundle", str(folder / "all.tar.gz")]) == 0
+    assert main(["pack", str(folder / "runs"), str(folder / "all.tar.gz")]) == 0
     return folder / "all.tar.gz"
 
 
@@ -103,11 +103,11 @@ def test_judged_again_nothing_changes(packed: Path, tmp_path: Path, capsys: pyte
 
 
 def test_a_run_alone_is_a_bundle(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(packed.parent / "runs/ls3a"), "--bundle", str(tmp_path / "one.tar.gz")]) == 0
+    assert main(["pack", str(packed.parent / "runs/ls3a"), str(tmp_path / "one.tar.gz")]) == 0
     assert main(["judge-again", str(tmp_path / "one.tar.gz")]) == 0
     assert {one["run"] for one in json.loads(archive.unpack(tmp_path / "one.tar.gz").files["verdicts.json"])} == {"ls3a"}
-    assert main(["export", str(tmp_path), "--bundle", str(tmp_path / "none.tar.gz")]) == 1
-    assert main(["export", str(packed.parent / "runs/ls3a"), "--bundle", "/nonexistent/x.tar.gz"]) == 1
+    assert main(["pack", str(tmp_path), str(tmp_path / "none.tar.gz")]) == 1
+    assert main(["pack", str(packed.parent / "runs/ls3a"), "/nonexistent/x.tar.gz"]) == 1
     assert "run the experiment first" in capsys.readouterr().err and not (tmp_path / "none.tar.gz").exists()
 
 
