@@ -66,14 +66,7 @@ class Browser:
         message, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(message)
 
-    def open(
-        self,
-        page: Path,
-        width: int = 1200,
-        height: int = 900,
-        dark: bool = False,
-        media: str = "screen",
-    ) -> None:
+    def open(self, page: Path, width: int = 1200, height: int = 900) -> None:
         self.events.clear()
         self.call(
             "Emulation.setDeviceMetricsOverride",
@@ -81,11 +74,6 @@ class Browser:
             height=height,
             deviceScaleFactor=1,
             mobile=width < 600,
-        )
-        self.call(
-            "Emulation.setEmulatedMedia",
-            media=media,
-            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
         )
         self.call("Page.navigate", url=page.resolve().as_uri())
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):

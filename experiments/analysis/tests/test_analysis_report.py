@@ -32,13 +32,11 @@ def test_browser_reports_errors_itself(browser: Browser, tmp_path: Path) -> None
     assert "http://127.0.0.1:9/x" in browser.requests()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 390])
-def test_opens_without_problems(browser: Browser, page: Path, width: int, dark: bool) -> None:
-    browser.open(page, width=width, dark=dark)
+def test_opens_without_problems(browser: Browser, page: Path) -> None:
+    browser.open(page, width=390)
     assert browser.problems() == []
     assert [u for u in browser.requests() if not u.startswith(("file:", "data:"))] == []
-    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_every_figure_is_there_and_has_a_size(browser: Browser, page: Path) -> None:
@@ -105,45 +103,6 @@ def test_matrix_shows_what_each_policy_did(browser: Browser, page: Path) -> None
     cells = browser.evaluate("""[...document.querySelectorAll(".matrix tbody tr")].map(
         r => [...r.cells].map(c => (c.querySelector("b") ?? c).textContent.trim()))""")
     assert cells == [[name, "0.00", "1.00", "1.00"] for name in sorted(synthetic.WORKLOADS)]
-
-
-def _lightness(browser: Browser, selector: str) -> float:
-    return browser.evaluate(f"""(() => {{
-        const c = document.createElement("canvas").getContext("2d");
-        c.fillStyle = getComputedStyle(document.querySelector({selector!r})).backgroundColor;
-        c.fillRect(0, 0, 1, 1); const [r, g, b] = c.getImageData(0, 0, 1, 1).data;
-        return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255; }})()""")
-
-
-def test_dark_and_light_and_paper(browser: Browser, page: Path) -> None:
-    browser.open(page, dark=False)
-    assert _lightness(browser, "body") > 0.95
-    browser.open(page, dark=True)
-    assert _lightness(browser, "body") < 0.15
-    browser.open(page, dark=True, media="print")
-    assert _lightness(browser, "body") > 0.95
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_contrast_of_texts(browser: Browser, page: Path, dark: bool) -> None:
-    """WCAG 2.1: at least 4.5 between text and page, and text and the matrix's darkest cell."""
-    browser.open(page, dark=dark)
-    ratios = browser.evaluate("""(() => {
-      const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-      const light = (colour) => { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
-        const [r, g, b] = [...pen.getImageData(0, 0, 1, 1).data].map(v => { v /= 255;
-          return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-      const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
-        return (x + 0.05) / (y + 0.05); };
-      const page = getComputedStyle(document.body).backgroundColor;
-      return [...document.querySelectorAll("p, h1, h2, h3, th, td, dt, dd, small, li")].map(e => {
-        const cell = e.closest(".matrix td");
-        const behind = cell ? getComputedStyle(cell).backgroundColor : page;
-        return [ratio(getComputedStyle(e).color, behind), e.textContent.slice(0, 40)];
-      }).sort((a, b) => a[0] - b[0]); })()""")
-    assert len(ratios) > 100
-    assert ratios[0][0] >= 4.5, ratios[0]
 
 
 def test_tables_sort(browser: Browser, page: Path) -> None:

@@ -8,12 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from experiments.analysis.pages import memory_figures, report
 from experiments.analysis.runs.results import read
-from experiments.analysis.tests.axe import VIEWS, violations_of
-from experiments.analysis.tests.browser import Browser
 from experiments.runner.suite.suite import FOLDER
 
 
@@ -131,14 +127,6 @@ def test_the_machines_nodes_are_drawn_by_distance(tmp_path: Path) -> None:
         "CPUs of node 0: 0 10.0, 1 21.0, 4 17.0; CPUs of node 1: 0 21.0, 1 10.0, 4 28.0")
     assert ">CPUs of node 1, memory of node 4\ndistance: 28</title>" in section.drawings[0].svg
     assert 'id="topology"' in report.write(folder).read_text()
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_matrix_and_the_nodes_break_no_rule_of_axe(browser: Browser, tmp_path: Path, view: str) -> None:
-    nodes = [{"id": k, "cpus": str(k), "mem_total": 1 << 30, "distances": row} for k, row in enumerate(([10, 21], [21, 10]))]
-    page = report.write(with_topology(tmp_path / "run", nodes))
-    assert {"latency-matrix", "topology"} <= set(re.findall(r'<section id="([^"]*)"', page.read_text()))
-    assert violations_of(browser, page, view) == []
 
 
 def test_one_node_has_no_distances(tmp_path: Path) -> None:
