@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment report DIR | compare A B.. | pack RUN FILE | unpack FILE | judge-again BUNDLE"""
+"""numaplace experiment report DIR | compare A B.. | pack RUN FILE | unpack FILE"""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import sys
 
 from .command_options import (
     COMPARE_HELP,
-    JUDGE_HELP,
     PACK_HELP,
     UNPACK_HELP,
     add_compare_options,
-    add_judge_options,
     add_pack_options,
     add_unpack_options,
 )
@@ -63,31 +61,17 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def pack(args: argparse.Namespace) -> None:
-    from .bundles import bundle
+    from . import bundle
 
-    bundle.write(args.directory, args.bundle, args.sign)
+    bundle.pack(args.directory, args.bundle, args.sign)
     print(args.bundle)
 
 
 def unpack(args: argparse.Namespace) -> None:
-    from .bundles import archive, folder, signature
+    from . import bundle
 
-    out = args.folder or folder.default(args.bundle)
-    folder.check_free(out, "FOLDER")
-    packed = archive.unpack(args.bundle)
-    signer = signature.verify(args.bundle, packed, args.allowed) if args.allowed else None
-    folder.write(out, packed.members, "FOLDER")
-    told = f"signed by {signer}" if signer else "not signed" if packed.signature is None else \
-        "its signature is not verified: --allowed SIGNERS does"
-    print(f"{args.bundle}: {len(packed.hashes)} files as they were packed; {told}", out, sep="\n")
-
-
-def judge_again(args: argparse.Namespace) -> int:
-    from .bundles import again
-
-    told, changed = again.judge(args.bundle, args.out)
-    print(*told, *changed, sep="\n")
-    return 1 if changed else 0
+    folder, told = bundle.unpack(args.bundle, args.folder, args.allowed)
+    print(told, folder, sep="\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -101,15 +85,13 @@ def parser() -> argparse.ArgumentParser:
     add_compare_options(two)
     add_pack_options(commands.add_parser("pack", help=PACK_HELP))
     add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
-    add_judge_options(commands.add_parser("judge-again", help=JUDGE_HELP))
     return top
 
 
 def carry_out(args: argparse.Namespace) -> int:
     """Returns the exit status."""
     try:
-        commands = {"report": report, "compare": compare, "pack": pack, "unpack": unpack,
-                    "judge-again": judge_again}
+        commands = {"report": report, "compare": compare, "pack": pack, "unpack": unpack}
         return commands[args.command](args) or 0
     except ResultsError as error:
         print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)

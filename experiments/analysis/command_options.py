@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options of experiment compare, pack, unpack and judge-again; loads nothing large, because the runner's command line has them too."""
+"""The options of experiment compare, pack and unpack; loads nothing large, because the runner's command line has them too."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from ..units import percent
 from .stats.gate import threshold
 
-JUDGE_HELP = "judges a bundle again and compares the verdicts"
-PACK_HELP = "a run in one file, for another machine: records, logs, versions, the hash of each"
+PACK_HELP = "a run in one file, for another machine: records, logs, the SHA-256 of each"
 UNPACK_HELP = "verifies what pack wrote, then writes its files into a new folder"
 COMPARE_HELP = "runs beside the first: differences and their significance"
 
@@ -30,7 +29,7 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
 
 
 def add_pack_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("directory", metavar="RUN", help="folder of a run, or a folder of runs")
+    one.add_argument("directory", type=Path, metavar="RUN", help="folder of a run, or a folder of runs")
     one.add_argument("bundle", type=Path, metavar="FILE.tar.gz")
     one.add_argument("--sign", type=Path, metavar="KEY",
                      help="signs it by ssh-keygen: a private key, or a public one that ssh-agent has the private key of")
@@ -41,8 +40,3 @@ def add_unpack_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="default: FILE without .tar.gz, here")
     one.add_argument("--allowed", type=Path, metavar="SIGNERS",
                      help="refuses what is not signed by a key of this file, which is as ssh-keygen's ALLOWED SIGNERS")
-
-
-def add_judge_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("bundle", type=Path, metavar="BUNDLE", help="that 'pack' wrote")
-    one.add_argument("--out", type=Path, metavar="DIR", help="unpacks it there, and keeps it")

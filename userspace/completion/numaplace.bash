@@ -20,7 +20,7 @@ _numaplace()
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
-	2:machine:[^-]* | 2:machine: | 3:try:[^-]* | 3:try: | 2:campaign:[^-]* | 2:campaign: | 3:resume:* | 3:status:* | 3:judge-again:[^-]* | 3:judge-again: | 3:pack:[^-]* | 3:pack: | 3:unpack:[^-]* | 3:unpack: | *:--allowed:* | *:--sign:* | *:--plan:* | *:--save:* | *:--show:* | *:--snapshot:* | *:--options:* | *:--metrics:* | *:--events:* | *:--model:*)
+	2:machine:[^-]* | 2:machine: | 3:try:[^-]* | 3:try: | 2:campaign:[^-]* | 2:campaign: | 3:resume:* | 3:status:* | 3:pack:[^-]* | 3:pack: | 3:unpack:[^-]* | 3:unpack: | *:--allowed:* | *:--sign:* | *:--plan:* | *:--save:* | *:--show:* | *:--snapshot:* | *:--options:* | *:--metrics:* | *:--events:* | *:--model:*)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;

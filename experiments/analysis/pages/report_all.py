@@ -19,7 +19,7 @@ Part = tuple[Results, list[papers.Chapter]]
 
 
 def runs(directory: str | Path) -> list[Path]:
-    """The folders of runs in this one, those of unpacked bundles too; none where it is a run itself."""
+    """The folders of runs in this one, those that 'unpack' wrote too; none where it is a run itself."""
     directory = Path(directory)
     if (directory / "results.jsonl").exists():
         return []

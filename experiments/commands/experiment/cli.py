@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace experiment: list, run, tune, try, demo, check-machine, mechanisms, report, compare, pack, unpack, judge-again."""
+"""numaplace experiment: list, run, tune, try, demo, check-machine, mechanisms, report, compare, pack, unpack."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from typing import Any
 
 from ...analysis.command_options import (
     COMPARE_HELP,
-    JUDGE_HELP,
     PACK_HELP,
     UNPACK_HELP,
     add_compare_options,
-    add_judge_options,
     add_pack_options,
     add_unpack_options,
 )
@@ -75,7 +73,6 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true")
     add_pack_options(commands.add_parser("pack", help=PACK_HELP))
     add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
-    add_judge_options(commands.add_parser("judge-again", help=JUDGE_HELP))
     return top
 
 
@@ -411,7 +408,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = {"list": command_list, "run": command_run_and_tell, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
                 "mechanisms": command_mechanisms,
                 "report": command_analysis, "compare": command_analysis,
-                "pack": command_analysis, "unpack": command_analysis, "judge-again": command_analysis}
+                "pack": command_analysis, "unpack": command_analysis}
     try:
         return commands[args.command](args)
     except ExperimentError as error:
