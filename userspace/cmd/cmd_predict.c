@@ -29,8 +29,7 @@ enum {
 	KEY_SEED,
 	KEY_MAX_TASKS,
 	KEY_MEMORY,
-	KEY_SNAPSHOT,
-	KEY_PICTURE
+	KEY_SNAPSHOT
 };
 
 struct args {
@@ -38,7 +37,6 @@ struct args {
 	unsigned long random, seed;
 	unsigned long max_tasks; /* of a drawn set; 0: MAX_TASKS, or the CPUs where there are fewer */
 	uint64_t memory;	 /* of a node, 0: as its file says */
-	const char *picture;
 	struct np_contender *contender;
 	size_t n_contenders;
 	struct np_prediction result;
@@ -64,7 +62,6 @@ static const struct argp_option options[] = {
 	  "Take each node with memory as one of SIZE: files of the lab's machines have "
 	  "less than the machines, for their boot, and random tasks grow with it",
 	  0 },
-	{ "picture", KEY_PICTURE, "FILE", 0, "Draw the result as FILE.svg, .png or .pdf", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 },
 };
@@ -107,9 +104,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return e || a->max_tasks ? e : np_failed(ECANCELED, "--max-tasks is at least 1");
 	case KEY_MEMORY:
 		return parse_memory(arg, &a->memory);
-	case KEY_PICTURE:
-		a->picture = arg;
-		return 0;
 	case 'j':
 		np_json = true;
 		return 0;
@@ -388,19 +382,11 @@ static int check(const struct args *a)
 
 static int report(const struct args *a)
 {
-	json_t *json = np_prediction_json(&a->result);
-	struct np_err err;
-	int status = NP_EXIT_OK;
-
-	if (a->picture && np_prediction_draw(json, a->picture, &err))
-		status = np_failed(NP_EXIT_FAIL, "%s", err.text);
-	if (np_json) {
-		np_json_print(json);
-		return status;
-	}
-	json_decref(json);
-	np_prediction_print(stdout, &a->result);
-	return status;
+	if (np_json)
+		np_json_print(np_prediction_json(&a->result));
+	else
+		np_prediction_print(stdout, &a->result);
+	return NP_EXIT_OK;
 }
 
 int cmd_predict(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Results of predictions: stored, printed as a table and as JSON, drawn. */
+/* Results of predictions: stored, printed as a table and as JSON. */
 #ifndef NUMAPLACE_LIB_REPORT_H
 #define NUMAPLACE_LIB_REPORT_H
 
@@ -39,12 +39,6 @@ struct np_score *np_prediction_score(struct np_prediction *s, const struct np_ma
 
 json_t *np_prediction_json(const struct np_prediction *s);
 void np_prediction_print(FILE *out, const struct np_prediction *s);
-
-/*
- * Draws what np_prediction_json() gave, by numaplace-draw beside the program.
- * 0, or -errno with one line in err.
- */
-int np_prediction_draw(json_t *json, const char *file, struct np_err *err);
 
 void np_prediction_free(struct np_prediction *s);
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -186,25 +185,6 @@ def test_bad_input(tool: Path, words: tuple, says: str) -> None:
     assert run.returncode == 2
     assert says in run.stderr
     assert run.stderr.count("\n") == 1 and run.stdout == ""
-
-
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
-def test_picture(tool: Path, tmp_path: Path, kind: str) -> None:
-    picture = tmp_path / f"picture.{kind}"
-    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "--random", 3, "--picture", picture)
-    assert run.returncode == 0, run.stderr
-    data = picture.read_bytes()
-    if kind == "svg":
-        ElementTree.fromstring(data)
-        assert b"nothing was measured" in data
-    else:
-        assert data.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[kind])
-
-
-def test_picture_that_cannot_be_drawn(tool: Path, tmp_path: Path) -> None:
-    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "--picture", tmp_path / "picture.xyz")
-    assert run.returncode == 1
-    assert "picture.xyz was not drawn" in run.stderr
 
 
 def test_a_snapshot_that_is_none_ends_plan_and_predict_alike(tool: Path) -> None:

@@ -84,8 +84,8 @@ def test_a_wheel_takes_what_belongs_to_the_program_on_the_path(root: Path, tmp_p
 def test_missing_package_is_one_line(root: Path, tmp_path: Path) -> None:
     """A Python without the packages of the distribution: -S leaves them out."""
     code = root / "usr/lib/numaplace/python"
-    entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["numaplace-draw"]
-    done = subprocess.run(["/usr/bin/python3", "-S", "-P", "-m", "experiments.start", entry, "x.svg"], input="{}",
+    entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["numaplace-experiment"]
+    done = subprocess.run(["/usr/bin/python3", "-S", "-P", "-m", "experiments.start", entry, "report", "x"],
                           capture_output=True, text=True, check=False, env={"PYTHONPATH": str(code)}, cwd=tmp_path)
     assert done.returncode == 3 and done.stderr.count("\n") == 1 and "apt-get install python3-" in done.stderr, done
 
