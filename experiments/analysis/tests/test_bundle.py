@@ -15,7 +15,7 @@ import pytest
 from experiments.analysis import bundle
 from experiments.analysis.__main__ import main
 from experiments.analysis.tests import synthetic
-from experiments.runner import cli
+from experiments.commands.experiment import cli
 
 RECORDS = "runs/cross/results.jsonl"
 
