@@ -124,7 +124,7 @@ RUN ?= results/demo
 
 .PHONY: report-image
 report-image: setup-check	## Documentation/images/report.png, from the results of make demo or of RUN=FOLDER
-	$(PY) -m experiments.analysis report $(RUN) >/dev/null
+	$(PY) -m experiments.commands.experiment report $(RUN) >/dev/null
 	chromium --headless=new --no-sandbox --hide-scrollbars --window-size=1100,1500 --virtual-time-budget=5000 \
 		--screenshot=Documentation/images/report.png $(RUN)/report.html
 

@@ -306,7 +306,7 @@ def test_table_of_only_marked_observations(tmp_path: Path) -> None:
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "experiments.analysis", *map(str, arguments)],
+        [sys.executable, "-m", "experiments.commands.experiment", *map(str, arguments)],
         cwd=ROOT,
         capture_output=True,
         text=True,

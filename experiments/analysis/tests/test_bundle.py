@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import bundle
-from experiments.analysis.__main__ import main
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment import cli
+from experiments.commands.experiment.cli import main
 
 RECORDS = "runs/cross/results.jsonl"
 

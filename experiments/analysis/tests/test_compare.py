@@ -112,16 +112,15 @@ def test_it_refuses_runs_without_anything_in_common(tmp_path: Path) -> None:
         compare(a, b)
 
 
-def command(*arguments: object, module: str = "experiments.commands.experiment") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", module, "compare", *map(str, arguments)], cwd=ROOT,
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "experiments.commands.experiment", "compare", *map(str, arguments)], cwd=ROOT,
                           capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("module", ["experiments.commands.experiment", "experiments.analysis"])
-def test_command_json_and_table(sleep, module: str) -> None:
-    found = json.loads(command(*sleep, "--json", module=module).stdout)
+def test_command_json_and_table(sleep) -> None:
+    found = json.loads(command(*sleep, "--json").stdout)
     assert found["pairs"][0]["a"]["directory"] == str(sleep[0]) and found["crossed"] == []
-    plain = command(*sleep, module=module)
+    plain = command(*sleep)
     assert plain.returncode == 0 and "0.079" in plain.stdout and "functional" in plain.stdout
 
 

@@ -14,15 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...analysis.command_options import (
-    COMPARE_HELP,
-    PACK_HELP,
-    UNPACK_HELP,
-    add_compare_options,
-    add_pack_options,
-    add_unpack_options,
-)
-from ...errors import CannotError, ExperimentError, Interrupted, UsageError
+from ...errors import ExperimentError, Interrupted, UsageError
 from ...host import host_nodes
 from ...host.host_nodes import in_lab
 from ...runner.boots import shares
@@ -34,7 +26,7 @@ from ...runner.run import Request, on_machine, planned, run
 from ...runner.suite import designs, estimate, schedule
 from ...runner.suite import suite as suites
 from ...units import duration, percent
-from . import run_all
+from . import run_all, run_verbs
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,15 +56,10 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one = commands.add_parser("check-machine", help="what this machine lacks for a long run; changes nothing")
     one.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where results will go")
-    one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
-    one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
-    one = commands.add_parser("compare", help=COMPARE_HELP)
-    add_compare_options(one)
     one = commands.add_parser("mechanisms", help="the kernel's own and others' ways to place, and what each lacks here")
     one.add_argument("files", metavar="FILE.py", nargs="*", help="mechanisms of your own, instead of all")
     one.add_argument("--json", action="store_true")
-    add_pack_options(commands.add_parser("pack", help=PACK_HELP))
-    add_unpack_options(commands.add_parser("unpack", help=UNPACK_HELP))
+    run_verbs.add_verbs(commands)
     return top
 
 
@@ -371,7 +358,7 @@ def command_run_all(args: argparse.Namespace) -> int:
     failed = run_all.run(args)
     if any(args.out.glob(f"*/{results.NAME}")):
         args.command, args.directory = "report", str(args.out)
-        failed += ["the report could not be written"] if command_analysis(args) else []
+        failed += ["the report could not be written"] if run_verbs.carry_out(args) else []
     if failed:
         raise ExperimentError("; ".join(failed))
     return 0
@@ -394,21 +381,11 @@ def command_check(args: argparse.Namespace) -> int:
     return check_machine.run(args.out)
 
 
-def command_analysis(args: argparse.Namespace) -> int:
-    """pandas and matplotlib are slow to load: only the commands that need them do."""
-    try:
-        from ...analysis import __main__ as analysis
-    except ImportError as error:
-        raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
-    return analysis.carry_out(args)
-
-
 def main(arguments: list[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     commands = {"list": command_list, "run": command_run_and_tell, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
                 "mechanisms": command_mechanisms,
-                "report": command_analysis, "compare": command_analysis,
-                "pack": command_analysis, "unpack": command_analysis}
+                "report": run_verbs.carry_out, "compare": run_verbs.carry_out, "pack": run_verbs.carry_out, "unpack": run_verbs.carry_out}
     try:
         return commands[args.command](args)
     except ExperimentError as error:

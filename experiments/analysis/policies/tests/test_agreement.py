@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from experiments.analysis.__main__ import main
 from experiments.analysis.pages import report_all
 from experiments.analysis.policies import agreement
 from experiments.analysis.runs import results as reader
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_policies import TIMED, records
+from experiments.commands.experiment.cli import main
 
 BASE = [99.0, 100.0, 101.0, 100.5]
 TIMES = {"faster": 1.5, "slower": 0.5, "not decided": 1.0}

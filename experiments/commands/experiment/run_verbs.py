@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verbs of runs that were made: report, compare, pack, unpack. Only what one needs is loaded, as pandas and matplotlib are slow."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ...analysis.stats.gate import threshold
+from ...errors import CannotError
+from ...units import percent
+
+
+def add_verbs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds each verb and its options to the parser of `numaplace experiment`."""
+    one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
+    one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
+    add_compare_options(commands.add_parser("compare", help="runs beside the first: differences and their significance"))
+    one = commands.add_parser("pack", help="a run in one file, for another machine: records, logs, the SHA-256 of each")
+    one.add_argument("directory", type=Path, metavar="RUN", help="folder of a run, or a folder of runs")
+    one.add_argument("bundle", type=Path, metavar="FILE.tar.gz")
+    one.add_argument("--sign", type=Path, metavar="KEY",
+                     help="signs it by ssh-keygen: a private key, or a public one that ssh-agent has the private key of")
+    one = commands.add_parser("unpack", help="verifies what pack wrote, then writes its files into a new folder")
+    one.add_argument("bundle", type=Path, metavar="FILE", help="that 'pack' wrote")
+    one.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="default: FILE without .tar.gz, here")
+    one.add_argument("--allowed", type=Path, metavar="SIGNERS",
+                     help="refuses what is not signed by a key of this file, which is as ssh-keygen's ALLOWED SIGNERS")
+
+
+def add_compare_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("first", metavar="A")
+    one.add_argument("others", metavar="B", nargs="+")
+    one.add_argument("--paired", action="store_true",
+                     help="tests the differences in blocks: for runs whose repeats were made in turns")
+    one.add_argument("--smallest", type=percent, default=0.0, metavar="PERCENT",
+                     help="the smallest change that matters: none is marked whose interval lies within it")
+    one.add_argument("--fail-if", type=threshold, action="append", default=[], metavar="'METRIC < PERCENT'",
+                     help="exit status 4 where the whole interval of a metric's B / A is beyond that; "
+                          "as in 'bandwidth < -3 %%'")
+    one.add_argument("--json", action="store_true")
+    one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
+
+
+def report(args: argparse.Namespace) -> None:
+    from ...analysis.pages import memory_figures, placement_table, report, report_all, summary, text_table
+    from ...analysis.runs.results import read
+
+    runs = report_all.runs(args.directory)
+    if runs:
+        page, parts = report_all.write(args.directory, runs)
+        for results, chapters in parts:
+            text_table.show_papers(results, chapters)
+        written = [page]
+    else:
+        page, chapters = report.make(args.directory)
+        written = [summary.write(args.directory, chapters), page]
+        results = read(args.directory)
+        placement_table.show(results)
+        text_table.show_regret(results)
+        for section in memory_figures.sections(results):
+            print(memory_figures.as_text(section), end="\n\n")
+        if chapters:
+            text_table.show_papers(results, chapters)
+    print(*written, sep="\n")
+
+
+def compare(args: argparse.Namespace) -> int:
+    from ...analysis.pages import compare_report, text_table
+    from ...analysis.stats import compare, gate
+
+    found = compare.compare(args.first, *args.others, in_blocks=args.paired, smallest=args.smallest / 100)
+    crossed = found["crossed"] = gate.judge(found, args.fail_if)
+    if args.html:
+        compare_report.write(found, args.html)
+    if args.json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    else:
+        text_table.show_comparison(found)
+        if args.html:
+            print(args.html)
+    for line in gate.undecided(found, args.fail_if) + crossed:
+        print(f"numaplace experiment compare: {line}", file=sys.stderr)
+    return gate.STATUS if crossed else 0
+
+
+def pack(args: argparse.Namespace) -> None:
+    from ...analysis import bundle
+
+    bundle.pack(args.directory, args.bundle, args.sign)
+    print(args.bundle)
+
+
+def unpack(args: argparse.Namespace) -> None:
+    from ...analysis import bundle
+
+    folder, told = bundle.unpack(args.bundle, args.folder, args.allowed)
+    print(told, folder, sep="\n")
+
+
+def carry_out(args: argparse.Namespace) -> int:
+    """Carries a verb out. Returns the exit status. CannotError: a package of the analysis is not installed."""
+    try:
+        from ...analysis.runs.results import ResultsError
+    except ImportError as error:
+        raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
+    try:
+        commands = {"report": report, "compare": compare, "pack": pack, "unpack": unpack}
+        return commands[args.command](args) or 0
+    except ResultsError as error:
+        print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)
+        return error.status
