@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 
 class ExperimentError(Exception):
     """The request did not happen."""
@@ -44,3 +47,18 @@ class Interrupted(BaseException):
 
 def not_put_back(failed: list[str]) -> str:
     return f"not put back: {'; '.join(failed)}: put it back by hand"
+
+
+def exit_status(name: str, act: Callable[[], int | None], goes_on: str = "") -> int:
+    """Carries a command out. Returns its exit status, after one line on standard error where it failed or was stopped.
+
+    name: what the line begins with. goes_on: how a stopped command goes on.
+    """
+    try:
+        return act() or 0
+    except ExperimentError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return error.status
+    except Interrupted as stop:
+        print("; ".join([f"{name}: stopped", stop.left, *([goes_on] if goes_on else [])]), file=sys.stderr)
+        return 128 + stop.number

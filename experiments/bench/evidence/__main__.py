@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from experiments.errors import ExperimentError, Interrupted
+from experiments.errors import exit_status
 from experiments.units import seconds
 
 from . import page, pieces
@@ -42,14 +42,7 @@ def main() -> int:
     parser.add_argument("--time", type=seconds, default=1500, metavar="TIME", help="what runs then is cut, and goes on in the next call (1500s)")
     parser.add_argument("--page", action="store_true", help="runs nothing: the page of what is done")
     arguments = parser.parse_args()
-    try:
-        return carry_out(arguments.out, None if arguments.page else arguments.time)
-    except ExperimentError as error:
-        print(f"evidence: {error}", file=sys.stderr)
-        return error.status
-    except Interrupted as stop:
-        print("evidence: stopped; the same command goes on", file=sys.stderr)
-        return 128 + stop.number
+    return exit_status("evidence", lambda: carry_out(arguments.out, None if arguments.page else arguments.time), "the same command goes on")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from experiments.commands.campaign import engine, machines, state
 from experiments.commands.experiment import cli as runner
-from experiments.errors import ExperimentError, Interrupted, UsageError
+from experiments.errors import UsageError, exit_status
 from experiments.paths import HERE
 from experiments.runner.progress import Bar
 
@@ -136,12 +136,5 @@ def act(argv: list[str]) -> int:
 
 
 def main() -> int:
-    try:
-        return act(sys.argv[1:])
-    except ExperimentError as error:
-        print(f"numaplace campaign: {error}", file=sys.stderr)
-        return error.status
-    except Interrupted as stop:
-        print("numaplace campaign: stopped; a step on a host by ssh goes on there, and numaplace campaign resume takes "
-              "what it measures", file=sys.stderr)
-        return 128 + stop.number
+    return exit_status("numaplace campaign", lambda: act(sys.argv[1:]),
+                       "a step on a host by ssh goes on there, and numaplace campaign resume takes what it measures")

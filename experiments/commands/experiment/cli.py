@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...errors import ExperimentError, Interrupted, UsageError
+from ...errors import ExperimentError, UsageError, exit_status
 from ...host import host_nodes
 from ...host.host_nodes import in_lab
 from ...runner.boots import shares
@@ -386,12 +385,5 @@ def main(arguments: list[str] | None = None) -> int:
     commands = {"list": command_list, "run": command_run_and_tell, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
                 "mechanisms": command_mechanisms,
                 "report": run_verbs.carry_out, "compare": run_verbs.carry_out, "pack": run_verbs.carry_out, "unpack": run_verbs.carry_out}
-    try:
-        return commands[args.command](args)
-    except ExperimentError as error:
-        print(f"numaplace experiment: {error}", file=sys.stderr)
-        return error.status
-    except Interrupted as stop:
-        how = "the same command" if args.command == "tune" else "--resume"
-        print(f"numaplace experiment: stopped; {stop.left}; {how} goes on from here", file=sys.stderr)
-        return 128 + stop.number
+    how = "the same command" if args.command == "tune" else "--resume"
+    return exit_status("numaplace experiment", lambda: commands[args.command](args), f"{how} goes on from here")

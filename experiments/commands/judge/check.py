@@ -26,7 +26,7 @@ from typing import Any
 from scipy import stats
 
 from ... import pieces
-from ...errors import ExperimentError, Interrupted
+from ...errors import ExperimentError, exit_status
 from ...paths import HERE
 from ...pieces import WITHOUT_TESTS, Kept
 from ...runner import run_in_lab
@@ -187,14 +187,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.blocks < BOOTS[0]:
         parser.error(f"--blocks {args.blocks}: a judgement has {BOOTS[0]} blocks: give as many or more")
-    try:
-        return carry_out(args.out, args.blocks, args.time)
-    except ExperimentError as error:
-        print(f"check-judge: {error}", file=sys.stderr)
-        return error.status
-    except Interrupted as stop:
-        print("check-judge: stopped; the same command goes on", file=sys.stderr)
-        return 128 + stop.number
+    return exit_status("check-judge", lambda: carry_out(args.out, args.blocks, args.time), "the same command goes on")
 
 
 if __name__ == "__main__":

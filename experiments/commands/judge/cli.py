@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import CannotError, ExperimentError, Interrupted, UsageError
+from ...errors import CannotError, ExperimentError, UsageError, exit_status
 from ...host import host_nodes
 from ...lab.kernels import known_series
 from ...runner.boots import shares
@@ -119,11 +119,4 @@ def carry_out(argv: list[str]) -> int:
 
 
 def main() -> int:
-    try:
-        return carry_out(sys.argv[1:])
-    except ExperimentError as error:
-        print(f"numaplace judge: {error}", file=sys.stderr)
-        return error.status
-    except Interrupted as stop:
-        print("numaplace judge: stopped; --resume goes on from here", file=sys.stderr)
-        return 128 + stop.number
+    return exit_status("numaplace judge", lambda: carry_out(sys.argv[1:]), "--resume goes on from here")

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ...errors import CannotError, ExperimentError, Interrupted, NotPutBackError, UsageError
+from ...errors import CannotError, ExperimentError, NotPutBackError, UsageError, exit_status
 from ...host import host_nodes
 from ...host.process import start
 from ...lab.command import build_words
@@ -159,12 +159,4 @@ def carry_out(argv: list[str]) -> None:
 
 
 def main() -> int:
-    try:
-        carry_out(sys.argv[1:])
-        return os.EX_OK
-    except ExperimentError as error:
-        print(f"numaplace worth: {error}", file=sys.stderr)
-        return error.status
-    except Interrupted as stop:
-        print(f"numaplace worth: stopped; {stop.left}", file=sys.stderr)
-        return 128 + stop.number
+    return exit_status("numaplace worth", lambda: carry_out(sys.argv[1:]))
