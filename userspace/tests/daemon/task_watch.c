@@ -90,22 +90,33 @@ static void reading_pages_keeps_the_busy_cpus(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* Watches the tasks of rules, of which a new child of this process is one. */
+static struct np_watched_task *watch_a_child(struct np_task_watch *w,
+					     const struct np_task_watch_rules *rules, pid_t *pid)
+{
+	struct np_watched_task *t;
+	struct np_err err;
+
+	*pid = start_sleeper();
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(w, rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(w, &err), 0);
+	t = np_task_watch_find(w, *pid);
+	CU_ASSERT_FATAL(t && t->watched);
+	return t;
+}
+
 /*
  * Its parent was there when it was listed and is not any more, and it has been given to a task that
  * is watched.
  */
 static void the_child_of_a_parent_that_has_exited(void)
 {
-	pid_t pid = start_sleeper(), self = getpid();
+	pid_t self = getpid(), pid;
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
 	struct np_task_watch w;
-	struct np_watched_task *t;
+	struct np_watched_task *t = watch_a_child(&w, &rules, &pid);
 	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
-	t = np_task_watch_find(&w, pid);
-	CU_ASSERT_FATAL(t && t->watched);
 	t->watched = false;
 	t->ppid = INT_MAX; /* no task's */
 	w.last_pid = 0;
@@ -193,16 +204,12 @@ static void the_child_of_an_orphan(void)
 /* The pid was that of a task of somebody else when it was listed. */
 static void a_reused_pid_of_a_task_that_was_not_watched(void)
 {
-	pid_t pid = start_sleeper(), self = getpid();
+	pid_t self = getpid(), pid;
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
 	struct np_task_watch w;
-	struct np_watched_task *t;
+	struct np_watched_task *t = watch_a_child(&w, &rules, &pid);
 	struct np_err err;
 
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
-	t = np_task_watch_find(&w, pid);
-	CU_ASSERT_FATAL(t && t->watched);
 	t->watched = false;
 	t->ppid = 1;
 	t->start--;
