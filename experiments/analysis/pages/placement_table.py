@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from ..papers import luo_checks, printed_runs, reference
+from ..papers import luo, reference
 from ..policies.decision import LEGEND, Decision, text_of_blocks, text_of_least
 from ..policies.speedup import BASELINE, decide, decide_solutions, response, told
 from ..runs import text_format
@@ -93,8 +93,8 @@ def show_contention(run: Run, out: Console) -> None:
 
 def _printed(results: Results) -> dict[tuple[int, int], float]:
     """The paper's parts, where the machine is one of its two."""
-    table = next((table for name, table in (("e5620", luo_checks.E5620), ("ls3a", luo_checks.LS3A)) if name in results.machine), None)
-    return reference.luo(printed_runs.LUO[table]) if table in printed_runs.LUO else {}
+    table = next((table for table in luo.FILES.values() if table in results.machine), None)
+    return reference.luo(table) if table else {}
 
 
 def _bandwidth(run: Run, workload: str, policy: str, whole: float | None) -> str:

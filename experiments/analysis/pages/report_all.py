@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from .. import papers
-from ..papers.chapter import NO_POLICY
 from ..policies import agreement, matrix
 from ..policies.decision import Decision
 from ..runs.results import Results, ResultsError, read
@@ -42,11 +41,8 @@ def write(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]
     parts.sort(key=_place)
     if not parts:
         raise ResultsError(broken[0][1] if broken else f"{directory}: holds no run")
-    across = papers.across([results for results, _ in parts])
-    own = [check for _, chapters in parts for chapter in chapters
-           if chapter.policy == NO_POLICY for check in chapter.own_checks]
     page = report.page_of("report_all.html", title=_title(parts),
-                          broken=broken, across=across, by_kind=papers.by_kind([*own, *across]),
+                          broken=broken,
                           agreement=[_agreement(suite) for suite in agreement.suites([results for results, _ in parts])],
                           parts=[_part(results, chapters, _name(results.directory, directory)) for results, chapters in parts])
     return write_text(Path(directory) / "report.html", page), parts

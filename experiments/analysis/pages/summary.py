@@ -7,13 +7,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...runner.repeats import precision
-from ..papers import frozen
 from ..runs.results import PLATFORMS, Results, read
 from ..stats.intervals import t_interval
 
@@ -69,7 +67,7 @@ def notes(results: Results) -> list[str]:
         found.append(f"{_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in rows(results)):
         found.append("a mean of one observation has no confidence interval")
-    return [*found, *_host(results), *frozen.judged_by(results), *_boots(results), *_precision(results)]
+    return [*found, *_host(results), *_boots(results), *_precision(results)]
 
 
 def _host(results: Results) -> list[str]:
@@ -114,10 +112,7 @@ def build(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "notes": notes(results),
         "rows": rows(results),
-        "checks": [
-            {"presentation": c.name, "policy": c.policy, "this_machine": check in c.own_checks} | asdict(check)
-            for c in chapters for check in c.checks
-        ],
+        "papers": [{"presentation": c.name, "policy": c.policy} | one.as_dict() for c in chapters for one in c.compared],
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables for a terminal of regret, of comparisons and of the papers' statements."""
+"""Tables for a terminal of regret, of comparisons and of the papers' numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..papers import comparison
 from ..policies import matrix, regret_table, speedup
 from ..policies.decision import LEGEND, text_of_blocks
 from ..runs import text_format
@@ -124,18 +125,22 @@ def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = None) -> None:
-    """The statements of the papers' texts, and whether they hold here."""
+    """Prints each paper's numbers beside ours, and how far ours are off."""
     out = console(stream)
-    table = table_of(("statement", "left"), ("verdict", "left"))
     for chapter in chapters:
-        machine = f", of the {chapter.machine}" if chapter.machine else ""
-        table.add_row(name_of(f"{chapter.title}{machine}"), Text(""))
-        for kind, counts in chapter.by_kind:
-            table.add_row(Text(f"  {kind}: {counts}"), Text(""))
+        out.print(name_of(f"{chapter.title}{f', of the {chapter.machine}' if chapter.machine else ''}"))
         for missing in chapter.missing:
-            table.add_row(name_of(f"  missing: {missing}"), Text(""))
-        for check in chapter.own_checks:
-            table.add_row(name_of(f"  {check.says} ({check.where}; {check.kind})"), Text(check.verdict),
-                          end_section=check is chapter.own_checks[-1])
-    out.print(table)
+            out.print(name_of(f"missing: {missing}"))
+        if chapter.compared:
+            head, *columns = comparison.HEAD
+            table = table_of((head, "left"), *((name, "right") for name in columns))
+            for unit in dict.fromkeys(one.printed.unit for one in chapter.compared):
+                table.add_row(name_of(unit or "ratio"), *[""] * len(columns))
+                for one in chapter.compared:
+                    if one.printed.unit == unit:
+                        numbers = (Text(text_format.ungrouped(number)) for number in one.cells[1:])
+                        table.add_row(name_of(f"  {one.printed.cell}"), *numbers)
+            out.print(table)
+        for line in chapter.summary:
+            out.print(name_of(line))
     out.print(Text(results.platform_line, style="bold"))

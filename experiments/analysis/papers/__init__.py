@@ -7,12 +7,10 @@ import re
 from collections.abc import Callable
 
 from ..runs.results import Results
-from . import bergstrom, deters, frozen, heard, luo, prabhanjan
-from .across import judge as across
+from . import bergstrom, deters, heard, luo, prabhanjan
 from .chapter import NO_POLICY, Chapter
-from .checks import by_kind
 
-__all__ = ["PRESENTATIONS", "Chapter", "across", "by_kind", "chapters"]
+__all__ = ["PRESENTATIONS", "Chapter", "chapters"]
 
 PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
     "luo-contention": luo.contention,
@@ -34,10 +32,7 @@ def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], li
     """
     known = [name for name in results.presents if name in PRESENTATIONS]
     unknown = [name for name in results.presents if name not in PRESENTATIONS]
-    found = [_chapter(results, name, policy, prefix) for name in known for policy in results.policies]
-    for chapter, name in zip(found, [name for name in known for _ in results.policies]):
-        chapter.changed = frozen.changed(results.manifest, name)
-    return found, unknown
+    return [_chapter(results, name, policy, prefix) for name in known for policy in results.policies], unknown
 
 
 def _chapter(results: Results, name: str, policy: str, prefix: str) -> Chapter:

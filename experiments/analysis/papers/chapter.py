@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from markupsafe import Markup
 
-from ..machines.model_error import UNKNOWN, caution
+from experiments.lab.machine import Machine
+
+from ..machines.other_machines import machine_of
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Interval
-from .checks import CONSTRUCTION, MODEL, PREDICTED, SELF, Check, Statement, by_kind, separation, tally
-from .judge import Judge, Make
+from . import comparison
+from .comparison import Compared, Make
 
 NO_POLICY = "none"  # as the papers measured
 
@@ -50,70 +51,46 @@ class Chapter:
     machine: str = ""  # the paper's machine that ours is or is modelled after
     policy: str = NO_POLICY
     differs: tuple[str, ...] = ()  # from what the paper did
-    caution: str = ""  # what of the lab's machine was fitted, and how far its model is off
+    caution: str = ""  # what of the lab's machine was fitted
     found: str = ""   # what we found, from the numbers
     missing: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
-    checks: list[Check] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)  # statements that were others when the run was made
+    compared: list[Compared] = field(default_factory=list)
 
     def draw(self, number: str, svg: str, caption: str) -> None:
         self.drawings.append(Drawing(number, Markup(svg), caption))
 
-    def judge(self, results: Results, make: Make, printed: Results | None = None) -> None:
-        """Times of a functional run mean nothing, and the error of a machine whose file is not here is not known:
-        nothing is judged by them."""
+    def compare(self, results: Results, make: Make) -> None:
+        """Adds the numbers that `make` finds in the run to `compared`. Times of a functional run mean nothing."""
         if "lab-functional" in results.platforms:
-            self.caution = "So no statement is judged."
+            self.caution = "So no number is compared."
             return
-        judge = Judge.of(results)
-        timed = "lab-timed" in results.platforms
-        if timed and not judge.predictor:
-            self.caution = UNKNOWN
-            return
-        self.checks += judge.judge(make, printed, lambda s: self._kind(s, results, timed))
-        if judge.predictor:
-            self.caution = caution(judge.predictor.machine)
-
-    def _kind(self, s: Statement, results: Results, timed: bool) -> str:
-        """In the lab a statement about the machine that is simulated may be fitted; on any other platform or machine
-        nothing was fitted to it. What a program cannot but do, it does everywhere."""
-        if results.platforms == ["paper"]:
-            return SELF
-        if s.kind == MODEL:
-            return CONSTRUCTION if timed else PREDICTED
-        own = timed and self.machine and s.machine in ("", self.machine)
-        return s.kind if own or s.kind == CONSTRUCTION else PREDICTED
+        self.compared += comparison.compare(results, make)
+        machine = machine_of(results) if "lab-timed" in results.platforms else None
+        self.caution = _calibrated(machine) if machine else ""
 
     @property
-    def groups(self) -> list[dict[str, Any]]:
-        """Statements by the machine of which they are made, this one's first."""
-        names = list(dict.fromkeys(c.machine for c in self.checks))
-        names.sort(key=lambda name: name not in ("", self.machine))
-        groups = []
-        for name in names:
-            checks = [c for c in self.checks if c.machine == name]
-            own = name in ("", self.machine)
-            groups.append({"machine": name, "own": own, "checks": checks, "tally": tally(checks)})
-        return groups
+    def summary(self) -> list[str]:
+        """How far ours are off, one line a unit."""
+        return comparison.summary(self.compared) or ["no number of the paper is in this run"]
 
     @property
-    def own_checks(self) -> list[Check]:
-        """Those that the paper makes of this machine, or of any."""
-        return [c for c in self.checks if c.machine in ("", self.machine)]
+    def comparison(self) -> Table:
+        rows = [c.cells for c in self.compared]
+        values = [(None, c.ours.value, None, c.printed.low, c.difference, c.uniform) for c in self.compared]
+        return Table("The paper's numbers beside ours",
+                     "The difference is ours less the paper's, of a range less its nearer end. The interval is of our repeats; the "
+                     "papers print none. Where a uniform machine, whose memory is all as near, has the same number, it says nothing of NUMA.",
+                     comparison.HEAD, tuple(tuple(map(Cell, *both)) for both in zip(rows, values)))
 
-    @property
-    def by_kind(self) -> list[tuple[str, str]]:
-        return by_kind(self.own_checks)
 
-    @property
-    def tally(self) -> str:
-        return tally(self.own_checks)
-
-    @property
-    def separation(self) -> str:
-        return separation(self.own_checks)
+def _calibrated(machine: Machine) -> str:
+    if not machine.calibrated:
+        return "No number of this machine's file is calibrated."
+    what = "; ".join(f"{number} ({against})" for number, against in machine.calibrated.items())
+    return (f"Calibrated numbers of this machine's file: {what}. A small difference to what they were calibrated against says "
+            "that model and measurement fit together, not that the paper is confirmed.")
 
 
 def like(results: Results, names: dict[str, str]) -> str:

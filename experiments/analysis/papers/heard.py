@@ -3,20 +3,30 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import sqrt
+from statistics import fmean, variance
+
+from scipy.stats import chi2
+
 from ..figures import charts, heatmap
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Results
-from ..stats.intervals import ratio
-from . import heard_checks
+from ..stats.intervals import LEVEL, Ratio, ratio
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like
+from .comparison import INFINITE, Printed
 
 PAPER = ("Heard and Shafiee: Characterization of cache performance interaction on NUMA systems, "
          "University of Waterloo, 2013")
 MACHINES = "4 × six-core AMD Opteron at 2.4 GHz (L2 512 KB, L3 6 MB)"
-NAMES = {"opteron-sixcore": heard_checks.OPTERON, "six-core amd opteron": heard_checks.OPTERON}
-PICTURE = "The paper prints this figure as a picture: its statements are checked below."
+OPTERON = "six-core Opteron"
+NAMES = {"opteron-sixcore": OPTERON, "six-core amd opteron": OPTERON}
+PICTURE = "The paper prints this figure as a picture."
+OVER = {"sequential": 60.0, "uniform": 40.0}  # percent, section V.A and V.B: the slowdown is over that at some size
+DEVIATION = 0.01  # in parts of the mean, section IV.C
+PATTERNS, MEMORIES = ("sequential", "uniform", "zipf"), ("local", "remote")
 SLOWDOWN = ("Slowdown: how much longer an iteration (one access, in a Zipf walk one with its prefix) "
             "takes with remote memory, local / remote iterations − 1; the paper does not define it.")
 FIGURES = {"sequential": ("Fig. 8", "Fig. 9"), "uniform": ("Fig. 10", "Fig. 11")}
@@ -52,28 +62,36 @@ def cachetest(results: Results, slug: str) -> Chapter:
         _zipf(chapter, cells, slug)
     chapter.tables.append(_table(cells))
     chapter.found = _worst(cells)
-    _judge(chapter, results)
+    chapter.compare(results, lambda run: _printed_numbers(cells_of(run)))
     return chapter
 
 
-def _judge(chapter: Chapter, results: Results) -> None:
-    """By the paper's sizes on its machine, by the machine's own caches elsewhere, and not where those are not known."""
-    if chapter.machine:
-        return chapter.judge(results, lambda run: heard_checks.checks(cells_of(run)))
-    own = _caches(results)
-    if own is None:
-        chapter.missing.append("sizes of this machine's caches, which the statements are about")
+def _printed_numbers(cells: Cells) -> list[Printed]:
+    """The largest slowdown over the sizes of a pattern, and the deviation of the cells of a pattern and a memory together."""
+    largest = [Printed(f"{pattern}, largest slowdown", "%", over, INFINITE, _largest(cells, pattern)) for pattern, over in OVER.items()]
+    return largest + [Printed(f"{pattern}, {memory}, standard deviation", "parts of the mean", -INFINITE, DEVIATION, deviation(cells, pattern, memory))
+                      for pattern, memory in product(PATTERNS, MEMORIES)]
+
+
+def _largest(cells: Cells, pattern: str) -> Ratio | None:
+    found = [Ratio(*s) for size in cells.levels("size_kb", "iterations", pattern=pattern)
+             if (s := slowdown(cells, pattern=pattern, size_kb=size))]
+    return max(found, key=lambda s: s.value, default=None)
+
+
+def deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
+    """Root mean square over the cells of each one's deviation in parts of its mean, with its interval by chi-squared;
+    None where no cell has two observations. Each of the six has its share of the 5 %."""
+    groups: dict[tuple[object, object], list[float]] = {}
+    for o in cells.select(pattern=pattern, memory=memory):
+        if (value := o.value("iterations")) is not None:
+            groups.setdefault((o.factors.get("alpha"), o.factors["size_kb"]), []).append(value)
+    several = [(len(g) - 1, variance(g) / fmean(g) ** 2) for g in groups.values() if len(g) > 1]
+    df = sum(n for n, _ in several)
+    if not df:
         return None
-    chapter.differs += (f"Statements are judged by this machine's caches, L2 {text_format.number(own.l2)} KB and last level "
-                        f"{text_format.number(own.l3)} KB: 4, 5 and 7 MB stand for 0.72, 0.81 and 1.14 of the last level.",)
-    return chapter.judge(results, lambda run: heard_checks.checks(cells_of(run), own))
-
-
-def _caches(results: Results) -> heard_checks.Caches | None:
-    """The smallest of the machine's, as for levels relative to them."""
-    kept = results.manifest.get("caches")
-    sizes = [[n for n in kept.get(key) or [] if n] for key in ("l2_bytes", "l3_bytes")] if isinstance(kept, dict) else []
-    return heard_checks.Caches(*(min(found) / 1024 for found in sizes)) if sizes and all(sizes) else None
+    square, miss = sum(n * one for n, one in several) / df, (1 - LEVEL) / (len(PATTERNS) * len(MEMORIES))
+    return Ratio(sqrt(square), *(sqrt(square * df / chi2.ppf(p, df)) for p in (1 - miss / 2, miss / 2)))
 
 
 def slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None, float | None] | None:

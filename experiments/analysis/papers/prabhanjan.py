@@ -7,16 +7,21 @@ from ..figures import charts
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Observation, Results
-from ..stats.intervals import Interval, Ratio, ratio
-from . import prabhanjan_checks, printed_runs, reference, scatter
+from ..stats.intervals import Ratio, ratio, t_interval
+from . import reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, like, number
-from .prabhanjan_checks import TABLES, ran
+from .comparison import Printed, as_ratio
 
 PAPER = ("Prabhanjan et al.: Performance Impact of NUMA Architecture on Redis, project report, "
          "Visvesvaraya Technological University, 2018")
 MACHINES = "2 × Intel Xeon E5-2620 v4, distance 21"
-NAMES = {"e5-2620v4": prabhanjan_checks.XEON, "e5-2620 v4": prabhanjan_checks.XEON}
+XEON = "Xeon E5-2620 v4"
+NAMES = {"e5-2620v4": XEON, "e5-2620 v4": XEON}
+TABLES = {"sort": ("Table 7.1", "7.1"), "random-update": ("Table 7.2", "7.2"),
+          "lists": ("Table 7.3", "7.3"), "tokens": ("Experiment 4", "experiment 4"),
+          "keys": ("Table 7.4", "7.4"), "zsets": ("Table 7.5", "7.5")}
+FAR_ACCESSES = (0.05, 2.2)  # percent of the local DRAM accesses: chapter 7 has the busiest CPU's and that of all CPUs
 
 DIFFERS = (
     "LSET is sent the index of an element, as Redis asks; the paper passes the old value, which Redis refuses.",
@@ -63,8 +68,7 @@ def times(results: Results, slug: str) -> Chapter:
         chapter.tables.append(_table(cells, experiment))
     chapter.draw("TR/TL of all tables", _ratios(cells, chapter.tables, slug),
                  "Time with remote memory over time with local; 1 is no difference.")
-    _against(chapter, cells, slug)
-    chapter.judge(results, lambda run: prabhanjan_checks.times(Cells(run, FACTORS)), printed_runs.redis(results))
+    chapter.compare(results, lambda run: _printed_times(Cells(run, FACTORS)))
     chapter.found = _found(cells)
     return chapter
 
@@ -74,6 +78,11 @@ def _cases(cells: Cells, experiment: str) -> list[dict[str, Level]]:
     found = {tuple((f, o.factors[f]) for f in ("size", "accesses", "pipeline") if f in o.factors)
              for o in cells.select(experiment=experiment)}
     return [dict(case) for case in sorted(found, key=lambda c: _key(dict(c)))]
+
+
+def ran(row: dict[str, str]) -> dict[str, Level]:
+    """The case whose times the row has, which in Table 7.2 is not always the printed one (errata of the papers)."""
+    return {name: float(text) for name in ("size", "accesses") if (text := row[f"ran_{name}"] or row[name])}
 
 
 def _ratio(cells: Cells, **case: Level) -> Ratio | None:
@@ -110,31 +119,33 @@ def _table(cells: Cells, experiment: str) -> Table:
                  tuple(cells for _, *cells in sorted(rows, key=lambda row: row[0])))
 
 
-def _beside(cells: Cells) -> dict[str, list[tuple[dict[str, str], dict[str, Level]]]]:
-    """By experiment, the paper's rows of which ours has the case, not pipelined."""
-    found: dict[str, list[tuple[dict[str, str], dict[str, Level]]]] = {}
+def _printed_times(cells: Cells) -> list[Printed]:
+    """TR/TL of the rows that were run, and their seconds but of random updates: the paper's have the fill in them, which
+    weighs less in a ratio. Where no size of a table was run, its smallest and largest stand beside ours."""
+    found = []
     for experiment, (_, key) in TABLES.items():
-        own = {tuple(_key(case)[:2]): case for case in reversed(_cases(cells, experiment))}
-        found[experiment] = [(row, {"experiment": experiment, **own[place]})
-                             for row in reference.rows("redis-tables-7.1-7.5.csv")
-                             if row["table"] == key and (place := tuple(_key(ran(row))[:2])) in own]
-    return {experiment: pairs for experiment, pairs in found.items() if pairs}
+        rows = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
+        pairs, own = _beside(rows, _cases(cells, experiment))
+        for row, case in pairs:
+            name = _name({"experiment": experiment} | ran(row))
+            name = f"{experiment}, {name}" if own else f"{experiment}, ours {_name(case)}, paper {name}"
+            case = {"experiment": experiment, **case}
+            found.append(Printed.number(name, "TR/TL", float(row["remote_s"]) / float(row["local_s"]), _ratio(cells, **case)))
+            if own and experiment != "random-update":
+                found += [Printed.number(f"{name}, {memory}", "s", float(row[f"{memory}_s"]), cells.interval("seconds", memory=memory, **case))
+                          for memory in ("local", "remote")]
+    return found
 
 
-def _against(chapter: Chapter, cells: Cells, slug: str) -> None:
-    """TR/TL, and seconds but of random updates: the paper's have the fill in them, which weighs less in a ratio."""
-    ratios, seconds = [], []
-    for experiment, pairs in _beside(cells).items():
-        points = [scatter.pair(float(row["remote_s"]) / float(row["local_s"]), Interval(r.value, r.low, r.high, 1))
-                  for row, case in pairs if (r := _ratio(cells, **case))]
-        ratios.append(Curve(experiment, tuple(points)))
-        times = [scatter.pair(float(row[f"{memory}_s"]), found) for row, case in pairs for memory in ("local", "remote")
-                 if (found := cells.interval("seconds", memory=memory, **case))]
-        seconds += [Curve(experiment, tuple(times))] if experiment != "random-update" else []
-    for groups, key, title, unit in ((ratios, "ratios", "TR/TL", ""), (seconds, "seconds", "Seconds", "s")):
-        if any(g.points for g in groups):
-            chapter.draw(f"{title} against ours", scatter.draw(groups, f"{slug}-against-{key}", f"{title} against ours", unit),
-                         f"{title} of the sizes that both have. {scatter.CAPTION}")
+def _beside(rows: list[dict[str, str]], cases: list[dict[str, Level]]) -> tuple[list[tuple[dict[str, str], dict[str, Level]]], bool]:
+    """A table's rows with our cases, not pipelined where both were run, and whether these are of the same size."""
+    ours = {tuple(_key(case)[:2]): case for case in reversed(cases)}
+    same = [(row, ours[place]) for row in rows if (place := tuple(_key(ran(row))[:2])) in ours]
+    if same or not ours:
+        return same, True
+    rows, places = sorted(rows, key=lambda row: _key(ran(row))), sorted(ours)
+    ends = [(rows[0], ours[places[0]]), (rows[-1], ours[places[-1]])]
+    return ends if len(ours) > 1 and len(rows) > 1 else ends[1:], False
 
 
 def _key(case: dict[str, Level]) -> list[float]:
@@ -199,8 +210,23 @@ def counters(results: Results, slug: str) -> Chapter:
         cases = _cases_of(kept, experiment)
         for i, own in enumerate(cases):
             _draw_series(chapter, own, experiment, names, f"{slug}-{i}")
-        chapter.judge(results, lambda run, own=experiment: prabhanjan_checks.counters(_cases_of(_counted(run), own)[0]))
+    chapter.compare(results, lambda run: _printed_accesses(_counted(run)))
     return chapter
+
+
+def _printed_accesses(kept: list[Observation]) -> list[Printed]:
+    """Remote DRAM accesses with local memory, of the largest size of each experiment."""
+    return [Printed(f"{experiment}, remote / local DRAM accesses with local memory", "%", *FAR_ACCESSES,
+                    _far_accesses(_cases_of(kept, experiment)[0]))
+            for experiment in sorted({str(o.factors.get("experiment")) for o in kept})]
+
+
+def _far_accesses(kept: list[Observation]) -> Ratio | None:
+    """Percent of the local ones, over each observation's time."""
+    sums = [[sum(_known(o.raw["series"].get(name))) for name in ("local_dram", "remote_dram")]
+            for o in kept if o.factors.get("memory") == "local"]
+    found = [100 * remote / local for local, remote in sums if local]
+    return as_ratio(t_interval(found)) if found else None
 
 
 def _counted(results: Results) -> list[Observation]:
@@ -270,13 +296,14 @@ def benchmark(results: Results, slug: str) -> Chapter:
     if chapter.missing:
         return chapter
     chapter.tables += [_rates(cells, names), *_latencies(cells, names)]
-    pairs = tuple(scatter.pair(float(value), found) for name, by in _printed().items() for memory, value in by.items()
-                  if (found := cells.interval(name, memory=memory, **_as_printed(cells))))
-    if pairs:
-        chapter.draw("Experiment 7 against ours", scatter.draw([Curve("redis-benchmark", pairs)], f"{slug}-against",
-                     "Requests a second against ours", "ops/s"), f"The rates that the paper prints. {scatter.CAPTION}")
-    chapter.judge(results, lambda run: prabhanjan_checks.benchmark(Cells(run, BENCHMARKED), names))
+    chapter.compare(results, lambda run: _printed_rates(Cells(run, BENCHMARKED)))
     return chapter
+
+
+def _printed_rates(cells: Cells) -> list[Printed]:
+    load = _as_printed(cells)
+    return [Printed.number(f"{name}, {memory} memory", "ops/s", float(value), cells.interval(name, memory=memory, **load))
+            for name, by in _printed().items() for memory, value in by.items()]
 
 
 def _loads(cells: Cells) -> list[dict[str, Level]]:

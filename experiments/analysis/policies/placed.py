@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from experiments.lab.machine import Machine
 from experiments.model_fit.native import READ, TRIAD, Model
 
 from ..machines import other_machines
-from ..machines.predicted import Flow, Share, rate
+from ..machines.other_machines import Share
 from ..runs.results import Observation, Results, higher_is_better
 
 PAGE = 4096
+Flow = tuple[int, int, float]  # from, to, cores
 
 
 class Placements:
@@ -40,7 +42,7 @@ class Placements:
         if not flows:
             return 1.0
         found = model.results(list(flows), TRIAD if unit == "MB/s" else READ)
-        value = rate(unit, [(cores, *result) for (_, _, cores), result in zip(flows, found)])
+        value = _rate(unit, [(cores, *result) for (_, _, cores), result in zip(flows, found)])
         size = PAGE * sum(sum(t.get("pages_after", {}).values()) for t in o.tasks)
         return value ** (share(size, max((c["size"] for c in self.machine.cache), default=0)) if size else 1.0)
 
@@ -58,3 +60,14 @@ def runs(results: Results) -> list[Results]:
     """The run itself first. Of a machine whose file is not here, and of hardware, there is no other."""
     machine = other_machines.machine_of(results) if results.platforms == ["lab-timed"] else None
     return [results, *(r for _, r in other_machines.variants(results, Placements(machine)))] if machine else [results]
+
+
+def _rate(unit: str, found: Sequence[Sequence[float]]) -> float:
+    """Of cores, bytes a second and nanoseconds a line: a bandwidth is the sum, a latency the mean of the flows, a time
+    that of the slowest thread."""
+    if unit == "MB/s":
+        return sum(bandwidth for _, bandwidth, _ in found)
+    if unit == "ns":
+        return fmean(ns for _, _, ns in found)
+    slowest = min(bandwidth / cores for cores, bandwidth, _ in found)
+    return slowest if higher_is_better(unit) is not False else 1 / slowest

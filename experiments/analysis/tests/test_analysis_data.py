@@ -349,7 +349,7 @@ def test_reference_tables_are_whole() -> None:
     folder = ROOT / "experiments/reference"
     index = (folder / "README.md").read_text()
     files = sorted(folder.glob("*.csv"))
-    assert len(files) == 7
+    assert len(files) == 6
     for path in files:
         assert f"`{path.name}`" in index
         lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]

@@ -22,7 +22,6 @@ from typing import Any
 import pytest
 
 from experiments.analysis.papers import heard
-from experiments.analysis.papers.heard_checks import _deviation
 from experiments.analysis.policies import cost, speedup
 from experiments.analysis.runs import boots
 from experiments.analysis.runs.boots import boot_means
@@ -138,7 +137,7 @@ def test_pooled_deviation(tmp_path: Path) -> None:
         factors={"pattern": "sequential", "memory": "local", "size_kb": cell})
         for cell, found in enumerate(WARP.values()) for k, value in enumerate(found)]
     cells = heard.cells_of(read_run(synthetic.write(tmp_path, lines)))
-    same("pooled", *ends(_deviation(cells, "sequential", "local").found))
+    same("pooled", *ends(heard.deviation(cells, "sequential", "local")))
 
 
 def test_every_printed_value_is_compared() -> None:

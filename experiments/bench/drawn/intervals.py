@@ -12,7 +12,6 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from ...analysis.papers import checks
 from ...analysis.policies.decision import CHANCE
 from ...analysis.runs.results import Results
 from ...analysis.stats.intervals import holm, paired, paired_ratio, ratio, t_interval, welch
@@ -55,7 +54,6 @@ def cases() -> Iterator[Case]:
             yield Case(f"precise {percent:g}", f"{name}, until {percent:g} %, at most {most}", 100,
                        lambda d, noise=noise, true=true, percent=percent, most=most, said=slow_is_said, slow="1 in" in name:
                        until_precise(d, noise, true, percent, most, said and slow))
-    yield Case("one of 16", "the papers' 'one of 16 cells is above the last', equal cells, 3 observations each", 300, one_of_many)
 
 
 def references(source: Random) -> Iterator[Event]:
@@ -132,9 +130,3 @@ def until_precise(source: Random, noise: Noise, true: float, percent: float, mos
     n = next((n for n in range(10, most) if answers.half_width(made[:n]) <= percent and answers.precise(made[:n], percent)), most)
     mean = fmean(made[:n])
     yield Event(HOLDS, abs(mean - true) <= answers.half_width(made[:n]) / 100 * mean, said)
-
-
-def one_of_many(source: Random) -> Iterator[Event]:
-    *others, last = [[source.gauss(100, 1) for _ in range(3)] for _ in range(16)]
-    found = checks.some("", "", [checks.greater(f"{i}", cell, last) for i, cell in enumerate(others)]).judge("")
-    yield Event(false("holds"), found.verdict == checks.HOLDS)

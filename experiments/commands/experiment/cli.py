@@ -34,8 +34,6 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("list", help="the suites, what they answer and how long they take")
     one.add_argument("--json", action="store_true")
     one.add_argument("--time", action="store_true", help="how long each takes on this machine and in the lab")
-    one.add_argument("--decides", action="store_true",
-                     help="which of the papers' statements a run in the lab can decide, whatever it measures")
     one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
     add_run_options(one)
     one = commands.add_parser("tune", help="searches the parameters of mechanisms, as many trials for each",
@@ -196,10 +194,6 @@ def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
 def command_list(args: argparse.Namespace) -> int:
     if args.time:
         return list_times(args.json)
-    if args.decides:
-        from ...analysis.papers import advance
-        print("\n".join(advance.every()))
-        return 0
     found = [describe(suites.load(name)) for name in suites.names()]
     if args.json:
         print(json.dumps(found, indent=1))
@@ -282,8 +276,6 @@ def run_suite(args: RunOptions) -> int:
         from ...runner import run_in_lab
         name = lab_machine(args, request.suite)
         request = planned(on_machine(request, host_nodes.of_lab(name)), name)
-        if not args.functional:
-            print("".join(decided(request.suite, name)), end="", flush=True)
         guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
         return run_in_lab.run(request, name, guest, in_guest(args, request).words(), functional=args.functional)
     run_here(request)
@@ -304,16 +296,6 @@ def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda r
                               "check; they are never averaged")
 
 
-def decided(suite: suites.Suite, machine: str) -> list[str]:
-    """Which of the papers' statements the run can decide, before it begins."""
-    try:
-        from ...analysis.papers import advance
-    except ImportError:
-        return []
-    checks = advance.decides(suite, machine)
-    return [f"{advance.head(suite, machine, checks)}; numaplace experiment list --decides names them\n"] if checks else []
-
-
 def command_run_and_tell(args: argparse.Namespace) -> int:
     """What was measured is told also where something was not."""
     if args.all:
@@ -332,13 +314,17 @@ def command_run_and_tell(args: argparse.Namespace) -> int:
 
 def tell_results(out: Path) -> None:
     try:
-        from ...analysis.pages import placement_table
+        from ...analysis import papers
+        from ...analysis.pages import placement_table, text_table
         from ...analysis.runs.results import ResultsError, read
     except ImportError as error:
         print(f"the table of the results needs {error.name}: run 'make setup'")
         return
     with suppress(ResultsError):  # nothing but warm-ups
-        placement_table.show(read(out))
+        found = read(out)
+        placement_table.show(found)
+        if chapters := papers.chapters(found)[0]:
+            text_table.show_papers(found, chapters)
 
 
 def command_tune(args: argparse.Namespace) -> int:

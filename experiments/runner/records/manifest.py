@@ -8,7 +8,6 @@ import os
 import platform
 import re
 import subprocess
-import tomllib
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,7 +18,6 @@ from ...host import distance, host_nodes, packages, state
 from ...host.guard import numa_balancing
 from ...host.tool import Numaplace
 from ...paths import HERE
-from . import statements
 from .results import FORMAT
 
 if TYPE_CHECKING:
@@ -58,8 +56,6 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[s
         "created": _now(), "boots": [{"started": _now(), **state.now()}],
         "suite_text": suite.text,
         "commands": commands(suite),
-        statements.KEY: statements.of(tomllib.loads(suite.text).get("presents", [])),
-        statements.CODE_KEY: statements.code(),
     }
 
 
