@@ -12,8 +12,6 @@ import numpy
 import pandas as pd
 from scipy import stats
 
-from ..stats.intervals import Ratio, fieller
-
 MIN_RESIDUAL_DF = 4
 TOO_FEW = "too few observations"
 REJECT = 0.05
@@ -108,31 +106,3 @@ def anova(model: Model) -> list[Term]:
 
     return [Term(name(text), float(row["sum_sq"]), float(row["df"]), number(row["F"]), number(row["PR(>F)"]),
                  float(row["sum_sq"] / model.fit.centered_tss)) for text, row in anova_lm(model.fit, typ=2).iterrows()]
-
-
-def relative(model: Model, factor: str, level: str, base: str, confidence: float) -> Ratio | None:
-    """Returns the ratio of the two marginal means of a factor of two levels, with Fieller's interval; of logarithms,
-    of geometric means. None where the factor has other levels."""
-    first, second = sorted((level, base))
-    names = list(model.fit.params.index)
-    effect = f"{_coded(factor)}[S.{first}]"
-    if effect not in names or set(model.fit.model.data.frame[factor]) != {first, second}:
-        return None
-    rows = numpy.zeros((2, len(names)))  # sum coding: every other factor and block is averaged at 0
-    rows[:, names.index("Intercept")] = 1
-    rows[:, names.index(effect)] = (1, -1) if level == first else (-1, 1)
-    a, b = (float(mean) for mean in rows @ numpy.asarray(model.fit.params))
-    (va, both), (_, vb) = rows @ numpy.asarray(model.fit.cov_params()) @ rows.T
-    t = float(stats.t.ppf((1 + confidence) / 2, model.fit.df_resid))
-    if not model.log:
-        return fieller(a, b, float(va), float(vb), float(both), t) if b else None
-    half = t * math.sqrt(va - 2 * both + vb)
-    return Ratio(math.exp(a - b), math.exp(a - b - half), math.exp(a - b + half))
-
-
-def explained(model: Model, term: Term, confidence: float) -> Ratio:
-    """Returns the share of a factor of two levels, and what it would be at the ends of its contrast's interval."""
-    rest = (model.fit.centered_tss - term.sum_sq) / model.fit.mse_resid
-    t, half = math.sqrt(term.f or 0), float(stats.t.ppf((1 + confidence) / 2, model.fit.df_resid))
-    low, high = max(0.0, t - half) ** 2, (t + half) ** 2
-    return Ratio(term.share, low / (low + rest), high / (high + rest))

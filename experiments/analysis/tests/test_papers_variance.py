@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 import pytest
 
-from experiments.analysis.papers.variance import Model, anova, explained, fit, relative
+from experiments.analysis.papers.variance import Model, anova, fit
 
 # Two runtimes, five blocks. Differences 4, 6, 5, 5, 5: SS(runtime) = 10 * 2.5^2 = 62.5; error = sum((d - 5)^2) / 2 = 1
 # with 4 degrees of freedom.
 ROWS = pd.DataFrame([{"runtime": runtime, "repeat": i, "y": 2.0 * i + 10 + (d if runtime == "b" else 0.0)}
                      for i, d in enumerate((4.0, 6.0, 5.0, 5.0, 5.0), 1) for runtime in "ab"])
-T_90 = 2.1318  # of Student, 4 degrees of freedom
 
 
 def model(log: bool = False) -> Model:
@@ -28,19 +25,6 @@ def test_terms_and_share() -> None:
     assert (runtime.name, blocks.name, error.name) == ("runtime", "repeat", "Residual")
     assert (runtime.sum_sq, error.sum_sq, error.df, runtime.f) == pytest.approx((62.5, 1.0, 4, 250))
     assert runtime.share + blocks.share + error.share == pytest.approx(1)
-    share = explained(model(), runtime, 0.90)
-    ends = [(math.sqrt(250) + sign * T_90) ** 2 / 4 for sign in (-1, 1)]  # sums of squares, as the error's mean square is 1/4
-    rest = blocks.sum_sq + error.sum_sq
-    assert (share.low, share.high) == pytest.approx([end / (end + rest) for end in ends], rel=1e-4)
-
-
-def test_ratio_of_marginal_means() -> None:
-    found = relative(model(), "runtime", "b", "a", 0.90)
-    assert found.value == pytest.approx(21 / 16) and found.low < found.value < found.high
-    geometric = relative(model(log=True), "runtime", "b", "a", 0.90)
-    a, b = (ROWS[ROWS.runtime == r].y.map(math.log).mean() for r in "ab")
-    assert geometric.value == pytest.approx(math.exp(b - a))
-    assert relative(model(), "runtime", "b", "none", 0.90) is None
 
 
 @pytest.mark.parametrize(("rows", "why"), [
