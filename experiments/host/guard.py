@@ -24,6 +24,7 @@ from pathlib import Path
 
 from ..errors import ExperimentError, Interrupted, NotPutBackError, not_put_back
 from .interrupts import held
+from .process import read_processes
 
 NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
 KERNEL_LOG = Path("/dev/kmsg")
@@ -43,7 +44,10 @@ class Guard:
         self.child = os.fork()
         if not self.child:
             self.socket.close()
-            _keep(theirs, self.scratch)
+            try:
+                _keep(theirs, self.scratch)
+            finally:
+                os._exit(1)
         theirs.close()
         self.answers = self.socket.makefile("r", encoding="utf-8")
         self.steps = 0
@@ -133,7 +137,7 @@ class Guard:
 
 
 def _keep(theirs: socket.socket, scratch: Path) -> None:
-    """Runs in the child and does not return."""
+    """Runs in the child and does not return. What goes wrong with the programs does not keep the steps from being undone."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -150,10 +154,12 @@ def _keep(theirs: socket.socket, scratch: Path) -> None:
             else:
                 answer = _undo(steps, argument)
             theirs.sendall(json.dumps(answer).encode() + b"\n")
-    _end_programs(scratch)
-    if failed := _undo(steps, 0):
-        _tell(not_put_back(failed))
-    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        _end_programs(scratch)
+    finally:
+        if failed := _undo(steps, 0):
+            _tell(not_put_back(failed))
+        shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
 
 
@@ -168,12 +174,10 @@ def _tell(text: str) -> None:
 def _end_programs(scratch: Path) -> None:
     """What the run's programs have forked outlives them, also in sessions of its own."""
     wanted = f"{OF_RUN}={scratch}".encode()
-    for file in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if wanted in file.read_bytes().split(b"\0"):
-                os.kill(int(file.parent.name), signal.SIGKILL)
-        except OSError:  # it has ended, or is another user's
-            pass
+    for pid, environment in read_processes("environ"):
+        if wanted in environment.split(b"\0"):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _undo(steps: list[list[str]], left: int) -> list[str]:
@@ -231,14 +235,9 @@ def _restore(numaplace: str, *pids: str) -> None:
 
 def _places(pids: tuple[str, ...]) -> bool:
     """Whether a numaplace apply of one of them runs."""
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = file.read_text(errors="replace").split("\0")
-        except OSError:  # it has ended
-            continue
-        if words[1:2] == ["apply"] and set(pids) & set(words):
-            return True
-    return False
+    wanted = {pid.encode() for pid in pids}
+    commands = (line.split(b"\0") for _, line in read_processes("cmdline"))
+    return any(words[1:2] == [b"apply"] and wanted & set(words) for words in commands)
 
 
 UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended, "restore": _restore}

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,19 @@ def start(arguments: list[str | Path], number: signal.Signals, before_exec: Call
             child.wait()
         raise
     return child
+
+
+def read_processes(name: str) -> Iterator[tuple[int, bytes]]:
+    """Yields each process's number with the content of its file of this name in /proc; none that ends meanwhile or is another user's.
+
+    A process that ends is ESRCH to whatever passes its folder, which Path.glob() raises.
+    """
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            content = Path("/proc", number, name).read_bytes()
+        except OSError:
+            continue
+        yield int(number), content
 
 
 def set_cpus(pid: int, cpus: Iterable[int]) -> None:

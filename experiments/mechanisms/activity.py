@@ -6,9 +6,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ..host.process import read_processes
 
 VMSTAT = Path("/proc/vmstat")
 MODULE = Path("/sys/kernel/debug/numaplace/stats")
@@ -62,10 +65,9 @@ def _system() -> float:
 def _of_threads(names: Sequence[str]) -> float:
     """A thread that has ended since is not counted."""
     total = 0
-    for comm in Path("/proc").glob("[0-9]*/comm") if names else ():
-        try:
-            if comm.read_text(encoding="utf-8", errors="replace").startswith(tuple(names)):
-                total += int((comm.parent / "schedstat").read_text(encoding="ascii").split()[0])
-        except OSError:
-            continue
+    starts = tuple(name.encode() for name in names)
+    for pid, comm in read_processes("comm") if names else ():
+        if comm.startswith(starts):
+            with suppress(OSError):
+                total += int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0])
     return total / 1e9

@@ -19,6 +19,7 @@ from pathlib import Path
 from experiments.bench.lab.mechanisms_inside import GROUP, MIB, walk
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
+from experiments.host.process import read_processes
 from experiments.mechanisms import activity, registry
 from experiments.mechanisms.mechanism import Scope
 from tests.waiting import eventually
@@ -44,7 +45,7 @@ def state() -> dict[str, str]:
 
 def running() -> list[str]:
     """Names of processes, without those that have ended: nothing reaps them here."""
-    stats = [path.read_text() for path in Path("/proc").glob("[0-9]*/stat")]
+    stats = [content.decode(errors="replace") for _, content in read_processes("stat")]
     return [text[text.index("(") + 1:text.rindex(")")] for text in stats if text[text.rindex(")") + 2] != "Z"]
 
 

@@ -75,6 +75,30 @@ def test_what_could_not_be_put_back_after_sigkill_is_told(tmp_path: Path) -> Non
     assert eventually(lambda: log.exists() and log.read_text().startswith("numaplace: not put back: false: "), 60)
 
 
+PROGRAMS_FAIL = """
+import sys
+from pathlib import Path
+from experiments.host import guard
+def fail(_scratch):
+    raise ProcessLookupError
+guard._end_programs = fail
+with guard.Guard() as held:
+    held.write(Path(sys.argv[1]), "0")
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_everything_is_put_back_where_programs_cannot_be_ended(tmp_path: Path) -> None:
+    sysctl = tmp_path / "sysctl"
+    sysctl.write_text("1\n")
+    with subprocess.Popen([sys.executable, "-c", PROGRAMS_FAIL, sysctl], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as runner:
+        assert runner.stdout.readline() == "ready\n" and sysctl.read_text() == "0"
+        runner.kill()
+    assert eventually(lambda: sysctl.read_text() == "1\n", 60)
+
+
 def test_everything_is_put_back_at_the_end(tmp_path: Path) -> None:
     runner, pid, scratch = start(tmp_path / "sysctl", "end")
     assert runner.wait(60) == 0

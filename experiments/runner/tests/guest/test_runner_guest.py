@@ -15,6 +15,7 @@ import pytest
 
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
+from experiments.host.process import read_processes
 from experiments.host.tool import Numaplace
 from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
@@ -163,16 +164,9 @@ def run(out: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def workers() -> list[int]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            # pid (comm) state: an ended process is a zombie (Z) until the machine's init reaps it
-            name, _, rest = (folder / "stat").read_text().rpartition(")")
-            if name.endswith("(np-mem") and rest.split()[0] != "Z":
-                found.append(int(folder.name))
-        except OSError:
-            pass
-    return found
+    # pid (comm) state: an ended process is a zombie (Z) until the machine's init reaps it
+    stats = ((pid, content.rpartition(b")")) for pid, content in read_processes("stat"))
+    return [pid for pid, (name, _, rest) in stats if name.endswith(b"(np-mem") and rest.split()[0] != b"Z"]
 
 
 def lines(out: Path) -> list[dict]:
