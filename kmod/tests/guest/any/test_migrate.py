@@ -87,8 +87,7 @@ def test_migrate_limit_neg(target, limit):
 def test_migrate_limit_cuts_no_huge_page(target):
     """It ends before the one that does not fit, or takes a part of it where it may be split."""
     t = target("thp", 2048)
-    if thp_of(t) != 4:
-        pytest.skip("the kernel gave no huge pages")
+    assert thp_of(t) == 4, "the kernel gave no huge pages"
     whole = {"moved": 1024} if driver.MOVES_WHOLE else {"thp_split": 2048}
     assert counts(t.move("0", 1, "limit=1100")) == whole
     assert thp_of(t) == 4
@@ -178,8 +177,7 @@ def thp_of(t) -> int:
 
 def test_migrate_thp_stays_whole(target):
     t = target("thp", 2048)
-    if thp_of(t) != 4:
-        pytest.skip("the kernel gave no huge pages")
+    assert thp_of(t) == 4, "the kernel gave no huge pages"
     reason, node = ("moved", "1") if driver.MOVES_WHOLE else ("thp_split", "0")
     assert counts(t.move("0", 1)) == {reason: 2048}
     assert t.where() == {node: 2048}
@@ -189,8 +187,7 @@ def test_migrate_thp_stays_whole(target):
 
 def test_migrate_thp_split_when_asked(target):
     t = target("thp", 2048)
-    if thp_of(t) != 4:
-        pytest.skip("the kernel gave no huge pages")
+    assert thp_of(t) == 4, "the kernel gave no huge pages"
     assert counts(t.move("0", 1, "split=1")) == {"moved": 2048}
     assert t.where() == {"1": 2048}
     assert t.is_whole()
@@ -199,8 +196,7 @@ def test_migrate_thp_split_when_asked(target):
 def test_migrate_thp_of_which_another_process_maps_a_part(target):
     """By small pages there, by the huge one here: it is shared all the same."""
     t = target("thp-forked", 512)
-    if thp_of(t) != 1:
-        pytest.skip("the kernel gave no huge pages")
+    assert thp_of(t) == 1, "the kernel gave no huge pages"
     reason = "shared" if driver.MOVES_WHOLE else "thp_split"
     assert counts(t.move("0", 1)) == {reason: 512}
     assert counts(t.move("0", 1, "split=1")) == {"shared": 512}

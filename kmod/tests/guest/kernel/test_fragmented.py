@@ -4,7 +4,6 @@
 import driver
 import fragments
 import pagemap
-import pytest
 from driver import counts
 
 MADV_DONTNEED, MADV_NOHUGEPAGE = 4, 15
@@ -13,8 +12,7 @@ FREE = 32 << 20
 
 def huge(target, pages: int):
     t = target("thp", pages)
-    if pagemap.smaps(t.pid, t.start)["AnonHugePages"] != pages * 4:
-        pytest.skip("the kernel gave no huge pages")
+    assert pagemap.smaps(t.pid, t.start)["AnonHugePages"] == pages * 4, "the kernel gave no huge pages"
     return t
 
 
