@@ -277,13 +277,17 @@ static const struct kind {
 	{ .name = "device", .make = make_device, .contents = THERE },
 };
 
-static void bind_to(const struct kind *kind, int node)
+static int set_binding(int node)
 {
 	unsigned long mask = 1UL << node;
 
-	/* Memory of a device cannot be bound. */
-	if (mbind(memory, n_pages * page_size, MPOL_BIND, &mask, 8 * sizeof(mask), 0) &&
-	    kind->contents != THERE)
+	return mbind(memory, n_pages * page_size, MPOL_BIND, &mask, 8 * sizeof(mask), 0);
+}
+
+/* Pages that are there stay where they are. */
+void bind_memory(int node)
+{
+	if (set_binding(node))
 		die("mbind");
 }
 
@@ -296,7 +300,8 @@ static void make_by(const struct kind *kind, int node)
 	all_same = kind->same;
 	zeroes = kind->contents == ZEROES;
 	if (node != NODE_BY_POLICY)
-		bind_to(kind, node);
+		if (set_binding(node) && kind->contents != THERE) /* of a device: cannot be bound */
+			die("mbind");
 	if (kind->contents == FILLED)
 		fill_pages(0, n_pages);
 	if (kind->then)

@@ -16,6 +16,8 @@
  *	protect PROT FIRST COUNT	mprotect(2)
  *	lock FLAGS FIRST COUNT	mlock2(2)
  *	sync		writes a file's pages to its disk
+ *	bind NODE	gives its memory a policy of its own, bind to the node; its pages stay
+ *	unbind		takes that away
  *	policy		"MODE NODES": the memory policy of the main thread
  *	thread-policy I	the same of thread I
  *	fresh PAGES	touches so many new pages and answers as for where
@@ -163,6 +165,12 @@ static void do_protect(const struct arguments *a)
 static void do_lock(const struct arguments *a)
 {
 	say_ok(mlock2(memory + a->n[1] * page_size, a->n[2] * page_size, a->n[0]));
+}
+
+static void do_bind(const struct arguments *a)
+{
+	bind_memory((int)a->n[0]);
+	puts("ok");
 }
 
 static void do_unbind(const struct arguments *a)
@@ -314,6 +322,7 @@ static const struct command {
 	{ "protect", .run = do_protect },
 	{ "lock", .run = do_lock },
 	{ "sync", .plain = sync_memory },
+	{ "bind", .run = do_bind },
 	{ "unbind", .run = do_unbind },
 	{ "policy", .run = do_policy },
 	{ "thread-policy", .run = do_thread_policy },

@@ -28,6 +28,7 @@ void die(const char *what) __attribute__((noreturn));
 void make_memory(const char *kind, int node);
 size_t hold_by_pipe(size_t n, size_t of); /* n of every of pages; returns how many */
 void set_policy(int mode, unsigned long nodes);
+void bind_memory(int node);
 void unbind(void);
 char *map_aligned(size_t length, int flags, int fd);
 void fill_pages(size_t first, size_t n);

@@ -54,6 +54,7 @@ struct np_migrate_request {
 	uint64_t start, end;	    /* both 0: the whole process */
 	uint64_t limit;		    /* base pages that move at most; 0: all */
 	bool shared;		    /* also pages that other processes map */
+	bool keep_chosen;	    /* not pages of mappings with a memory policy of their own */
 	/* Also pages of files, of shared memory and of pools of huge pages, by move_pages(2). */
 	bool files;
 	bool no_small;		   /* move_pages(2): ranges of anonymous small pages are left out */
@@ -81,6 +82,9 @@ struct np_migrate_result {
 	uint64_t longest_pause_us;
 	const char *engine; /* "module", "syscall", "module+syscall" */
 };
+
+/* Adds the counts, bytes and times of one move to a sum; its longest pause becomes that of the sum. */
+void np_migrate_add(struct np_migrate_result *sum, const struct np_migrate_result *r);
 
 /* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
 json_t *np_json_migrate(const struct np_migrate_result *r);

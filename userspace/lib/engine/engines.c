@@ -68,18 +68,3 @@ int np_engine_parse(const char *word, enum np_engine *engine)
 	}
 	return -EINVAL;
 }
-
-json_t *np_json_migrate(const struct np_migrate_result *r)
-{
-	json_t *j = json_object();
-
-	json_object_set_new(j, "asked", json_integer((json_int_t)r->asked));
-#define X(name) json_object_set_new(j, #name, json_integer((json_int_t)r->name));
-	NUMAPLACE_COUNTS(X)
-#undef X
-	json_object_set_new(j, "bytes", json_integer((json_int_t)r->bytes));
-	json_object_set_new(j, "ns", json_integer((json_int_t)r->ns));
-	json_object_set_new(j, "longest_pause_us", json_integer((json_int_t)r->longest_pause_us));
-	json_object_set_new(j, "engine", json_string(r->engine));
-	return j;
-}

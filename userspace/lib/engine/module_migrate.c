@@ -12,6 +12,7 @@
 #include "../base/record.h"
 #include "../host/module_files.h"
 #include "../host/proc.h"
+#include "../host/vma_ranges.h"
 #include "module.h"
 
 #define POLL_NS 20000000L
@@ -130,19 +131,15 @@ static void migrate_line(const struct np_migrate_request *r, char *line, size_t 
 	add(line, len, "\n");
 }
 
-int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
-		      struct np_err *err)
+/* One job: of one range, or of the whole process. */
+static int migrate_range(const struct np_migrate_request *r, struct np_migrate_result *out,
+			 struct np_err *err)
 {
 	char line[NP_LIST_LEN + 256], answer[64];
-	struct np_proc_stat st;
-	int fd, e = np_proc_check(r->pid, false, &st, err);
+	int fd, e;
 	uint64_t id;
 	ssize_t n;
 
-	memset(out, 0, sizeof(*out));
-	out->engine = "module";
-	if (e)
-		return e;
 	migrate_line(r, line, sizeof(line));
 	fd = np_module_open("migrate");
 	if (fd < 0)
@@ -160,4 +157,72 @@ int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_resu
 			       "the module did not say which job moves the pages of process %d",
 			       r->pid);
 	return follow(r, id, out, err);
+}
+
+/* Moves [start, end) as a part of r, whose limit all parts have together. */
+static int migrate_part(const struct np_migrate_request *r, uint64_t start, uint64_t end,
+			struct np_migrate_result *out, struct np_err *err)
+{
+	struct np_migrate_request part = *r;
+	struct np_migrate_result done = { .engine = "module" };
+	int e;
+
+	if (start >= end || (r->limit && out->moved >= r->limit))
+		return 0;
+	part.start = start;
+	part.end = end;
+	part.limit = r->limit ? r->limit - out->moved : 0;
+	e = migrate_range(&part, &done, err);
+	np_migrate_add(out, &done);
+	return e;
+}
+
+/* Moves what lies between the mappings with a memory policy of their own, a job each. */
+static int migrate_around(const struct np_migrate_request *r, const struct np_vma_range *range,
+			  size_t n, struct np_migrate_result *out, struct np_err *err)
+{
+	uint64_t at = r->start,
+		 end = r->end ? r->end : UINT64_MAX & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+	int e = 0;
+
+	for (size_t i = 0; !e && i < n; i++) {
+		if (!range[i].chosen)
+			continue;
+		e = migrate_part(r, at, range[i].start, out, err);
+		at = range[i].end;
+	}
+	return e ? e : migrate_part(r, at, end, out, err);
+}
+
+static bool any_chosen(const struct np_vma_range *range, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (range[i].chosen)
+			return true;
+	return false;
+}
+
+int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+		      struct np_err *err)
+{
+	struct np_vma_range *range = NULL;
+	struct np_proc_stat st;
+	size_t n = 0;
+	int e = np_proc_check(r->pid, false, &st, err);
+
+	memset(out, 0, sizeof(*out));
+	out->engine = "module";
+	if (e)
+		return e;
+	if (r->keep_chosen) {
+		e = np_vma_ranges(r->pid, (uint64_t)sysconf(_SC_PAGESIZE), r->start, r->end, &range,
+				  &n);
+		if (e)
+			return np_fail(err, e, "the mappings of process %d cannot be read: %s",
+				       r->pid, strerror(-e));
+	}
+	e = any_chosen(range, n) ? migrate_around(r, range, n, out, err) :
+				   migrate_range(r, out, err);
+	free(range);
+	return e;
 }

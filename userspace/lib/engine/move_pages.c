@@ -127,11 +127,13 @@ static int each(const struct np_window *w, void *arg)
 	return e ? e : left_to_move(m) ? 0 : ENOUGH;
 }
 
-/* With no_small, leaves out ranges of anonymous small pages; without files those of a pool. */
+/* Leaves out what was chosen, as asked. With no_small, leaves out ranges of anonymous small pages; without files those of a pool. */
 static bool wanted(const struct np_vma_range *range, void *arg)
 {
 	const struct mover *m = arg;
 
+	if (range->chosen && m->r->keep_chosen)
+		return false;
 	if (range->hugetlb)
 		return m->r->files;
 	return !m->r->no_small || !range->anonymous || range->page_size > m->sender.page_size;

@@ -17,6 +17,7 @@ static int move(const struct np_mover *m, struct np_migrate_request *r, uint64_t
 	int e;
 
 	memset(&result, 0, sizeof(result));
+	r->keep_chosen = true;
 	r->rate_mib = m->throttle.rate_mib;
 	r->max_stall_us = m->throttle.max_stall_us;
 	r->progress = m->go_on;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Moving all or a number of a task's pages. */
+/*
+ * Moving all or a number of a task's pages, but for those of mappings with a memory policy of
+ * their own: what nobody moves, nobody brings back.
+ */
 #ifndef NUMAPLACE_LIB_MOVE_RANGE_H
 #define NUMAPLACE_LIB_MOVE_RANGE_H
 

@@ -171,7 +171,7 @@ static int each(const struct np_window *w, void *arg)
 static bool is_spread(const struct np_vma_range *range, void *arg)
 {
 	(void)arg;
-	return !range->hugetlb;
+	return !range->hugetlb && !range->chosen;
 }
 
 int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,

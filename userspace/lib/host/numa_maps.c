@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mempolicy.h"
 #include "proc.h"
 
 #define BUFFER 32768
@@ -61,6 +62,8 @@ static int parse_word(const char *word, struct np_mapping *out)
 		out->shm = np_path_is_shm(word + 5);
 	} else if (!strcmp(word, "huge")) {
 		out->hugetlb = true;
+	} else if (!strcmp(word, "stack")) {
+		out->stack = true;
 	} else if (number_after(word, "anon=", &out->anon) ||
 		   number_after(word, "mapmax=", &out->mapmax) ||
 		   number_after(word, "kernelpagesize_kB=", &out->page_kib)) {
@@ -133,6 +136,13 @@ bool np_mapping_anonymous(const struct np_mapping *map)
 bool np_mapping_shm(const struct np_mapping *map)
 {
 	return map->hugetlb || (map->shm && !np_mapping_anonymous(map));
+}
+
+bool np_mapping_chosen(const char *policy, const char *task)
+{
+	char nodes[sizeof(((struct np_mapping *)0)->policy)];
+
+	return strcmp(policy, task) && *np_mempolicy_chosen(policy, nodes, sizeof(nodes));
 }
 
 bool np_mapping_memory(const struct np_mapping *map)

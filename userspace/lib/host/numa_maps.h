@@ -16,6 +16,7 @@ struct np_mapping {
 	bool file;	 /* backed by a file or shared memory */
 	bool shm;	 /* the latter: shared anonymous, memfd, SysV, /dev/shm, hugetlbfs */
 	bool hugetlb;
+	bool stack; /* of the first thread: its policy is that of the task, which no mbind(2) has */
 	uint64_t page_kib; /* size of the pages that back it */
 	uint64_t mapmax;   /* processes that map one of its pages, at most; 0: one */
 	uint64_t anon;	   /* anonymous pages among them */
@@ -33,6 +34,12 @@ int np_mapping_parse(const char *line, uint64_t base_page_size, struct np_mappin
  */
 bool np_mapping_memory(const struct np_mapping *map);
 bool np_mapping_shm(const struct np_mapping *map);
+
+/*
+ * Whether a mapping has a memory policy of its own, mbind(2), that names nodes. task: the policy
+ * of the task, which all mappings without one have.
+ */
+bool np_mapping_chosen(const char *policy, const char *task);
 
 /* Whether maps and numa_maps write so of shared memory that is no file on a disk. */
 bool np_path_is_shm(const char *path);

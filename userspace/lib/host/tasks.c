@@ -14,6 +14,7 @@
 #include "../base/clock.h"
 #include "../base/cpulist.h"
 #include "../base/error.h"
+#include "../base/grow.h"
 #include "mempolicy.h"
 #include "numa_maps.h"
 #include "page_sample.h"
@@ -41,51 +42,81 @@ static int allocate(struct reader *r, size_t n)
 	t->pages = calloc((n + 1) * nodes, sizeof(*t->pages));
 	t->shm_pages = calloc((n + 1) * nodes, sizeof(*t->shm_pages));
 	t->file_pages = calloc((n + 1) * nodes, sizeof(*t->file_pages));
+	t->chosen = calloc(n + 1, sizeof(*t->chosen));
 	t->start = calloc(n + 1, sizeof(*t->start));
 	t->cpus = calloc(n + 1, sizeof(*t->cpus));
 	t->busy = calloc(n + 1, sizeof(*t->busy));
 	t->sampled = calloc(n + 1, sizeof(*t->sampled));
 	r->ticks = calloc(n + 1, sizeof(*r->ticks));
-	return t->task && t->pages && t->shm_pages && t->file_pages && t->start && t->cpus &&
-			       t->busy && t->sampled && r->ticks ?
+	return t->task && t->pages && t->shm_pages && t->file_pages && t->chosen && t->start &&
+			       t->cpus && t->busy && t->sampled && r->ticks ?
 		       0 :
 		       -ENOMEM;
 }
 
+/* Pages that a plan may move, of the mappings with one memory policy. */
+struct held {
+	char policy[sizeof(((struct np_mapping *)0)->policy)];
+	uint64_t pages[NP_MAX_NODES]; /* by node index */
+};
+
 struct count {
 	const struct np_machine *m;
 	uint64_t *memory, *shm, *file;
-	char policy[NP_MEMORY_LEN]; /* of most pages that may move, by majority vote */
-	int64_t votes;
+	char task[sizeof(((struct np_mapping *)0)->policy)]; /* policy of the task */
+	struct held *held;
+	size_t n_held;
 };
 
-/* Mappings count too, so that a task without pages has the policy of most of them. */
-static void vote(struct count *c, const struct np_mapping *map)
+static struct held *held_by(struct count *c, const char *policy)
 {
-	int64_t weight = 1 + (np_mapping_anonymous(map) ? (int64_t)map->total : 0);
-
-	if (!strcmp(c->policy, map->policy))
-		c->votes += weight;
-	else
-		c->votes -= weight;
-	if (c->votes < 0) {
-		snprintf(c->policy, sizeof(c->policy), "%s", map->policy);
-		c->votes = -c->votes;
-	}
+	for (size_t i = 0; i < c->n_held; i++)
+		if (!strcmp(c->held[i].policy, policy))
+			return &c->held[i];
+	if (np_grow(&c->held, c->n_held, sizeof(*c->held)))
+		return NULL;
+	memset(&c->held[c->n_held], 0, sizeof(*c->held));
+	strcpy(c->held[c->n_held].policy, policy);
+	return &c->held[c->n_held++];
 }
 
 static int count_mapping(const struct np_mapping *map, void *arg)
 {
 	struct count *c = arg;
 	uint64_t *into = np_mapping_memory(map) ? c->memory : c->file;
-	bool shm = np_mapping_shm(map);
+	bool shm = np_mapping_shm(map), own = into == c->memory && !shm;
+	struct held *held = own && map->total ? held_by(c, map->policy) : NULL;
 
+	if (own && map->total && !held)
+		return -ENOMEM;
 	for (size_t i = 0; i < c->m->n_nodes; i++) {
-		into[i] += map->pages[c->m->node[i].id];
-		c->shm[i] += shm ? map->pages[c->m->node[i].id] : 0;
+		uint64_t pages = map->pages[c->m->node[i].id];
+
+		into[i] += pages;
+		c->shm[i] += shm ? pages : 0;
+		if (held)
+			held->pages[i] += pages;
 	}
-	vote(c, map);
+	if (map->stack)
+		strcpy(c->task, map->policy);
 	return 0;
+}
+
+/* No plan moves them, as none moves shared memory. Returns how many they are. */
+static uint64_t keep_chosen(struct count *c)
+{
+	uint64_t kept = 0;
+
+	for (size_t i = 0; i < c->n_held; i++) {
+		if (!np_mapping_chosen(c->held[i].policy, c->task))
+			continue;
+		for (size_t node = 0; node < c->m->n_nodes; node++) {
+			c->shm[node] += c->held[i].pages[node];
+			kept += c->held[i].pages[node];
+		}
+	}
+	free(c->held);
+	return kept;
 }
 
 static uint64_t sample_above;
@@ -123,8 +154,9 @@ static int read_pages(struct reader *r, size_t at, pid_t pid)
 	if (!sample_pages(r, at, pid))
 		e = np_mappings(pid, r->m->page_size, count_mapping, &c);
 	else if (!np_mapping_first(pid, &first))
-		snprintf(c.policy, sizeof(c.policy), "%s", first.policy);
-	np_mempolicy_chosen(c.policy, r->t->task[at].memory, NP_MEMORY_LEN);
+		strcpy(c.task, first.policy);
+	r->t->chosen[at] = keep_chosen(&c);
+	np_mempolicy_chosen(c.task, r->t->task[at].memory, NP_MEMORY_LEN);
 	return e;
 }
 
@@ -311,6 +343,7 @@ static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes,
 	t->cpus[to] = t->cpus[from];
 	ticks[to] = ticks[from];
 	t->sampled[to] = t->sampled[from];
+	t->chosen[to] = t->chosen[from];
 	memcpy(t->pages + to * nodes, t->pages + from * nodes, nodes * sizeof(*t->pages));
 	memcpy(t->shm_pages + to * nodes, t->shm_pages + from * nodes,
 	       nodes * sizeof(*t->shm_pages));
@@ -442,6 +475,7 @@ void np_tasks_free(struct np_tasks *t)
 	free(t->pages);
 	free(t->shm_pages);
 	free(t->file_pages);
+	free(t->chosen);
 	free(t->start);
 	free(t->cpus);
 	free(t->busy);

@@ -13,8 +13,13 @@ struct np_tasks {
 	size_t n;
 	struct np_task *task; /* [n]; task[i].pages points into pages */
 	uint64_t *pages;      /* [n * n_nodes] resident pages, its own and of shared memory */
-	uint64_t *shm_pages;  /* [n * n_nodes] the latter; task[i].shm_pages points into them */
-	uint64_t *file_pages; /* [n * n_nodes] resident pages of file mappings */
+	/*
+	 * [n * n_nodes] the latter, and those of mappings with a memory policy of their own: what
+	 * no plan moves; task[i].shm_pages points into them
+	 */
+	uint64_t *shm_pages;
+	uint64_t *file_pages;	   /* [n * n_nodes] resident pages of file mappings */
+	uint64_t *chosen;	   /* [n] pages of such mappings; NULL: none */
 	unsigned long long *start; /* [n] start time in ticks: tells a reused pid */
 	struct bitmask **cpus;	   /* [n] that any of its threads may run on */
 	double *sampled; /* [n] error of a node's share of pages, where they were sampled, else 0 */

@@ -12,6 +12,8 @@
 
 struct collector {
 	struct np_vma_range *range;
+	char (*policy)[sizeof(((struct np_mapping *)0)->policy)]; /* [n] */
+	char task[sizeof(((struct np_mapping *)0)->policy)];	  /* policy of the task */
 	size_t n;
 	uint64_t base_page_size;
 };
@@ -21,10 +23,14 @@ static int collect(const struct np_mapping *map, void *arg)
 {
 	struct collector *c = arg;
 
+	if (map->stack)
+		strcpy(c->task, map->policy);
 	if (!map->total)
 		return 0;
-	if (np_grow(&c->range, c->n, sizeof(*c->range)))
+	if (np_grow(&c->range, c->n, sizeof(*c->range)) ||
+	    np_grow(&c->policy, c->n, sizeof(*c->policy)))
 		return -ENOMEM;
+	strcpy(c->policy[c->n], map->policy);
 	c->range[c->n++] = (struct np_vma_range) {
 		.start = map->start,
 		.end = map->start,
@@ -99,6 +105,9 @@ int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t e
 	struct collector c = { .base_page_size = base_page_size };
 	int e = np_mappings(pid, base_page_size, collect, &c);
 
+	for (size_t i = 0; i < c.n; i++)
+		c.range[i].chosen = c.task[0] && np_mapping_chosen(c.policy[i], c.task);
+	free(c.policy);
 	if (!e)
 		e = find_ends(pid, &c);
 	if (e) {

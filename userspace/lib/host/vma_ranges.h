@@ -15,6 +15,7 @@ struct np_vma_range {
 	uint64_t mapmax;	/* processes that map one of its pages, at most; 0: one */
 	bool anonymous, memory; /* what np_mapping_anonymous(), np_mapping_memory() say of it */
 	bool hugetlb;		/* of a pool of huge pages */
+	bool chosen;		/* has a memory policy of its own: np_mapping_chosen() */
 };
 
 /*

@@ -39,19 +39,9 @@ static void add_result(const struct np_migrate_result *r, void *arg)
 {
 	const struct step_move *move = arg;
 	struct np_step *step = &move->a->step[move->i];
-	struct np_migrate_result *sum = &step->moved;
 
 	step->migrated = true;
-	if (!sum->engine || strchr(r->engine, '+'))
-		sum->engine = r->engine; /* "module+syscall" says more than "module" */
-	sum->asked += r->asked;
-#define X(name) sum->name += r->name;
-	NUMAPLACE_COUNTS(X)
-#undef X
-	sum->bytes += r->bytes;
-	sum->ns += r->ns;
-	if (r->longest_pause_us > sum->longest_pause_us)
-		sum->longest_pause_us = r->longest_pause_us;
+	np_migrate_add(&step->moved, r);
 }
 
 /* The task has gone: skipped. Any other failure is the step's, and ends the apply. */

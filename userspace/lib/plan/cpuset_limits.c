@@ -77,28 +77,43 @@ int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, st
 	return -ENOMEM;
 }
 
+/* Room for np_task.may of every task, all allowed where nothing was read. 0 or -ENOMEM. */
+static int want_rows(struct np_task_limits *c, size_t rows)
+{
+	if (c->may)
+		return 0;
+	c->may = malloc(rows + 1);
+	if (c->may)
+		memset(c->may, NP_MAY_RUN | NP_MAY_HOLD, rows);
+	return c->may ? 0 : -ENOMEM;
+}
+
+/* Takes these rights on nodes that are not in the list from task i. */
+static void take_away(struct np_task_limits *c, const struct np_machine *m, struct np_task *t,
+		      size_t i, const struct bitmask *nodes, uint8_t rights)
+{
+	uint8_t *may = c->may + i * m->n_nodes;
+
+	for (size_t node = 0; node < m->n_nodes; node++)
+		if (!numa_bitmask_isbitset(nodes, (unsigned int)m->node[node].id))
+			may[node] &= (uint8_t)~rights;
+	t->may = may;
+}
+
 int np_task_limits_keep_memory(struct np_task_limits *c, const struct np_machine *m,
 			       struct np_tasks *t)
 {
 	struct bitmask *mems = numa_bitmask_alloc(NP_MAX_NODES);
-	size_t k = m->n_nodes;
+	int e = want_rows(c, t->n * m->n_nodes);
 
-	if (!c->may) {
-		c->may = malloc(t->n * k + 1);
-		if (c->may)
-			memset(c->may, NP_MAY_RUN | NP_MAY_HOLD, t->n * k);
-	}
-	for (size_t i = 0; c->may && i < t->n; i++) {
+	for (size_t i = 0; !e && i < t->n; i++) {
 		if (!t->task[i].memory[0])
 			continue;
 		np_mempolicy_may_hold(t->task[i].memory, mems);
-		for (size_t node = 0; node < k; node++)
-			if (!numa_bitmask_isbitset(mems, (unsigned int)m->node[node].id))
-				c->may[i * k + node] &= (uint8_t)~NP_MAY_HOLD;
-		t->task[i].may = c->may + i * k;
+		take_away(c, m, &t->task[i], i, mems, NP_MAY_HOLD);
 	}
 	numa_bitmask_free(mems);
-	return c->may ? 0 : -ENOMEM;
+	return e;
 }
 
 /* The limit is what decided: the policy's own words make room for it. */
@@ -126,7 +141,7 @@ static void explain_memory(const struct np_task *t, bool override, struct np_dec
 }
 
 void np_task_limits_explain(const struct np_task_limits *c, size_t i, const struct np_task *t,
-			    bool override, struct np_decision *d)
+			    uint64_t chosen, bool override, struct np_decision *d)
 {
 	char list[64], text[128] = "its threads have CPUs of their own, which are kept";
 	bool pinned = i < c->n && c->pinned && c->pinned[i] != NP_PINNED_NOT;
@@ -139,6 +154,12 @@ void np_task_limits_explain(const struct np_task_limits *c, size_t i, const stru
 	if (pinned)
 		add_reason(d, text);
 	explain_memory(t, override, d);
+	if (chosen && (d->pages_to != NP_NODE_NONE || d->spread != NP_NODE_NONE)) {
+		snprintf(text, sizeof(text),
+			 "%llu KiB stay in mappings with a memory policy of their own",
+			 (unsigned long long)chosen >> 10);
+		add_reason(d, text);
+	}
 }
 
 void np_task_limits_free(struct np_task_limits *c)

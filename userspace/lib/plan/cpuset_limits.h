@@ -26,10 +26,11 @@ int np_task_limits_keep_memory(struct np_task_limits *c, const struct np_machine
 
 /*
  * Adds to the reason of a decision which user-set affinity and memory policy of its task are kept,
- * or by override which policy is replaced; nothing if there is none. A policy that is kept is left.
+ * or by override which policy is replaced, and how much stays as it lies in mappings with a memory
+ * policy of their own (chosen, bytes); nothing if there is none. A policy that is kept is left.
  */
 void np_task_limits_explain(const struct np_task_limits *c, size_t i, const struct np_task *t,
-			    bool override, struct np_decision *d);
+			    uint64_t chosen, bool override, struct np_decision *d);
 void np_task_limits_free(struct np_task_limits *c);
 
 #endif

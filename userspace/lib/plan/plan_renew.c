@@ -91,6 +91,8 @@ static bool refresh(struct np_request *p, size_t i)
 	same = now.start[0] == p->tasks.start[i];
 	if (same) {
 		memcpy(p->tasks.pages + i * nodes, now.pages, nodes * sizeof(*now.pages));
+		memcpy(p->tasks.shm_pages + i * nodes, now.shm_pages,
+		       nodes * sizeof(*now.shm_pages));
 		copy_bitmask_to_bitmask(now.cpus[0], p->tasks.cpus[i]);
 		p->tasks.task[i].node = now.task[0].node;
 		p->tasks.task[i].threads = now.task[0].threads;

@@ -107,8 +107,10 @@ int np_request_ask(struct np_request *p, struct np_err *err)
 	if (e)
 		return np_fail(err, e, "policy %s cannot plan: %s", p->policy->name, strerror(-e));
 	for (size_t i = 0; i < p->plan.n; i++)
-		np_task_limits_explain(&p->limits, i, &p->tasks.task[i], p->override,
-				       &p->plan.decision[i]);
+		np_task_limits_explain(&p->limits, i, &p->tasks.task[i],
+				       p->tasks.chosen ? p->tasks.chosen[i] * p->machine.page_size :
+							 0,
+				       p->override, &p->plan.decision[i]);
 	e = np_plan_order(&p->plan, &p->machine, p->tasks.task);
 	return e ? np_fail(err, e, "out of memory") : 0;
 }

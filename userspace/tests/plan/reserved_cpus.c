@@ -411,17 +411,17 @@ static void the_reason_says_what_is_kept(void)
 	struct np_task t = { 0 };
 
 	numa_bitmask_setbit(cpus, 1);
-	np_task_limits_explain(&c, 0, &t, false, &d);
+	np_task_limits_explain(&c, 0, &t, 0, false, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "home; its CPUs 1 were chosen for it and are kept");
 	memset(d.reason, 'x', NP_REASON_LEN - 1);
 	pinned = NP_PINNED_THREADS;
-	np_task_limits_explain(&c, 0, &t, false, &d);
+	np_task_limits_explain(&c, 0, &t, 0, false, &d);
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(d.reason, "x; its threads have CPUs of their own, which are kept"));
 	CU_ASSERT_EQUAL(strlen(d.reason), NP_REASON_LEN - 1);
 	d.reason[0] = '\0';
 	pinned = NP_PINNED_NOT;
-	np_task_limits_explain(&c, 0, &t, false, &d);
+	np_task_limits_explain(&c, 0, &t, 0, false, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "");
 	numa_bitmask_free(cpus);
 }
@@ -432,18 +432,32 @@ static void the_reason_says_which_memory_policy_is_kept(void)
 	struct np_task_limits none = { 0 };
 	struct np_decision d = { .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE };
 
-	np_task_limits_explain(&none, 0, &t, true, &d);
+	np_task_limits_explain(&none, 0, &t, 0, true, &d);
 	CU_ASSERT(!d.reason[0] && d.mem == NP_MEM_AUTO);
 	d.pages_to = 0;
-	np_task_limits_explain(&none, 0, &t, true, &d);
+	np_task_limits_explain(&none, 0, &t, 0, true, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason, "its memory policy interleave:0-1 was chosen for it and "
 					 "is replaced (--override)");
 	CU_ASSERT_EQUAL(d.mem, NP_MEM_AUTO);
 	d.reason[0] = '\0';
-	np_task_limits_explain(&none, 0, &t, false, &d);
+	np_task_limits_explain(&none, 0, &t, 0, false, &d);
 	CU_ASSERT_STRING_EQUAL(d.reason,
 			       "its memory policy interleave:0-1 was chosen for it and is kept");
 	CU_ASSERT_EQUAL(d.mem, NP_MEM_LEAVE);
+}
+
+static void the_reason_says_what_stays_in_mappings_with_a_policy(void)
+{
+	const struct np_task t = { 0 };
+	struct np_task_limits none = { 0 };
+	struct np_decision d = { .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE };
+
+	np_task_limits_explain(&none, 0, &t, 8 << 20, true, &d);
+	CU_ASSERT(!d.reason[0]);
+	d.pages_to = 0;
+	np_task_limits_explain(&none, 0, &t, 8 << 20, true, &d);
+	CU_ASSERT_STRING_EQUAL(d.reason,
+			       "8192 KiB stay in mappings with a memory policy of their own");
 }
 
 static void tasks_are_excluded_by_number_or_name(void)
@@ -468,6 +482,8 @@ static CU_TestInfo reserved_cpus_tests[] = {
 	{ "the reason says what is kept", the_reason_says_what_is_kept },
 	{ "the reason says which memory policy is kept",
 	  the_reason_says_which_memory_policy_is_kept },
+	{ "the reason says what stays in mappings with a policy",
+	  the_reason_says_what_stays_in_mappings_with_a_policy },
 	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },
 	CU_TEST_INFO_NULL,
 };

@@ -75,6 +75,10 @@ def test_threads_with_cpus_of_their_own(plain: Tool, start_target, engine: str) 
     done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, target.pid)
     assert "its threads have CPUs of their own, which are kept" in done["decisions"][0]["reason"]
     assert {tid: os.sched_getaffinity(tid) for tid in chosen} == chosen
+    done = plain("apply", *MAXIMUM_LOCAL, "--engine", engine, "--override", target.pid)
+    assert {frozenset(os.sched_getaffinity(tid)) for tid in chosen} in ({frozenset({0, 1})}, {frozenset({2, 3})}), done
+    plain("restore", target.pid)
+    assert {tid: os.sched_getaffinity(tid) for tid in chosen} == chosen
 
 
 def test_an_idle_thread_does_not_keep_the_pages_away(plain: Tool, start_target, engine: str) -> None:
@@ -93,9 +97,10 @@ def test_an_idle_thread_does_not_keep_the_pages_away(plain: Tool, start_target, 
     assert {tid: os.sched_getaffinity(tid) for tid in chosen} == chosen
 
 
-def test_what_we_have_placed_is_placed_again(plain: Tool, start_target, engine: str) -> None:
+@pytest.mark.parametrize("override", [False, True])
+def test_what_we_have_placed_is_placed_again(start_target, engine: str, override: bool) -> None:
     """Also its child, which was born on the CPUs that we gave."""
-    target = free(start_target)
+    target, plain = free(start_target), Tool(override=override)
     plain("apply", *MAXIMUM_LOCAL, "--engine", engine, target.pid)
     assert target.cpus() == {NODE_CPUS[0]}
     plain("migrate", target.pid, "--to", 1)

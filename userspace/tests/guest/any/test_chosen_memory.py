@@ -11,6 +11,7 @@ from placed import TOOL, Target, Tool, wait_until
 from tests.target.process import TargetProcess
 
 MIB_PAGES = 256
+MPOL_BIND = 2
 SIZE = 32     # MiB
 MAXIMUM_LOCAL = ("--policy", "maximum-local", "--sample", 0)
 CHOSEN = {"interleave:0-1": "--interleave=all", "bind:1": "--membind=1", "preferred:1": "--preferred=1"}
@@ -73,6 +74,28 @@ def test_override_takes_the_policy_and_restore_gives_it_back(plain: Tool, start,
     assert "interleave:0-1 was chosen" in plain("plan", *MAXIMUM_LOCAL, target.pid)["decisions"][0]["reason"]
     plain("restore", "--all", "--pages")
     assert target.shown() == "interleave:0-1" and is_near(target.pages(), before)
+
+
+@pytest.mark.parametrize("override", [False, True])
+def test_mappings_with_a_policy_of_their_own_stay(start, engine: str, override: bool) -> None:
+    """Beside as many pages of the same node that go."""
+    target, tool = start("--cpunodebind=1"), Tool(override=override)
+    target.ask(f"set-policy {MPOL_BIND} 1")
+    target.allocate(SIZE)
+    target.allocate(SIZE)
+    target.ask("set-policy 0 0")
+    target.ask("bind 0")
+    before, kept = target.pages(), {0: SIZE * MIB_PAGES, 1: 0}
+    assert target.pages("bind:0") == kept
+    assert tool("ps", "--sample", 0, target.pid)["tasks"][0]["shm_pages"]["0"] == kept[0]
+    for policy in (("interleave",) if override else ("maximum-local", "interleave")):  # with --override its CPUs follow its pages
+        done = tool("apply", "--policy", policy, "--sample", 0, "--engine", engine, target.pid)
+        assert f"{SIZE * 1024} KiB stay in mappings with a memory policy of their own" in done["decisions"][0]["reason"]
+        assert target.pages("bind:0") == kept
+        wanted = kept[0] if policy == "maximum-local" else (before[0] + before[1]) // 2
+        assert abs(target.pages()[0] - wanted) < MIB_PAGES, done
+    tool("restore", "--all", "--pages")
+    assert is_near(target.pages(), before) and target.pages("bind:0") == kept and target.is_whole()
 
 
 def test_the_daemon_keeps_a_chosen_policy(tool: Tool, start, start_target) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, nodes_of, shares, wait_until
+from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, module_file, nodes_of, shares, wait_until
 
 MIB_PAGES = 256
 PLAN = ("plan", "--policy", "maximum-local", "--sample", 0)
@@ -114,6 +114,20 @@ def test_pages_come_back_after_apply_was_killed(tool: Tool, start_target, engine
     pages = targets[0].pages()
     assert pages[0] >= 0.99 * (pages[0] + pages[1])
     assert targets[0].is_whole()
+
+
+def test_pages_come_back_after_the_module_was_unloaded(tool: Tool, start_target, module: None) -> None:
+    target = away(start_target)
+    tool("apply", "--policy", "interleave", "--sample", 0, "--engine", "module", target.pid)
+    assert target.pages()[1] > 0.9 * target.pages()[0]
+    file = module_file()
+    subprocess.run(["/sbin/rmmod", "numaplace"], check=True)
+    try:
+        tool("restore", "--all", "--pages")
+        pages = target.pages()
+        assert target.cpus() == {NODE_CPUS[1]} and pages[0] >= 0.99 * (pages[0] + pages[1]) and target.is_whole()
+    finally:
+        subprocess.run(["/sbin/insmod", file], check=True)
 
 
 def test_undo_keeps_the_memory_policy_of_an_earlier_placement(tool: Tool, start_target,
