@@ -17,6 +17,7 @@ static double verify_s; /* 0: not */
 
 static const struct argp_option options[] = {
 	NP_POLICY_OPTIONS,
+	NP_NODES_OPTION,
 	NP_ASSUME_OPTION,
 	NP_ENGINE_OPTION,
 	NP_PACE_OPTIONS,
@@ -125,8 +126,8 @@ static int renew(const struct np_policy_cli *w, struct np_request *p)
 	size_t gone;
 	int e;
 
-	if (w->policy || w->common.pids.n || w->common.cgroup || w->assume.n ||
-	    np_select_given(&w->select) || w->select.exclude.n || w->override)
+	if (w->policy || w->common.pids.n || w->common.cgroup || w->common.unit || w->assume.n ||
+	    np_select_given(&w->select) || w->select.exclude.n || w->override || w->nodes)
 		return np_usage("apply: --plan FILE names policy and tasks; leave the others out");
 	e = np_plan_file_renew(p, w->plan, &gone, &err);
 	if (e)

@@ -2,6 +2,7 @@
 #include "cmd_args.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,6 +42,9 @@ int np_common_parse(int key, const char *arg, struct np_common *c)
 	case NP_KEY_CGROUP:
 		c->cgroup = arg;
 		return 0;
+	case NP_KEY_UNIT:
+		c->unit = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		return np_arg_add_pid(arg, &c->pids);
 	}
@@ -71,21 +75,29 @@ static bool is_among(pid_t pid, const pid_t *pids, size_t n)
 	return false;
 }
 
-int np_common_resolve(struct np_common *c)
+static int add_tasks(struct np_pids *to, const char *cgroup, struct np_err *err)
 {
 	struct np_pids more = { 0 };
-	struct np_err err;
-	size_t named = c->pids.n;
-	int e;
+	size_t named = to->n;
+	int e = np_cgroup_tasks(cgroup, &more.pid, &more.n, err);
 
-	if (!c->cgroup)
-		return NP_EXIT_OK;
-	e = np_cgroup_tasks(c->cgroup, &more.pid, &more.n, &err);
 	for (size_t i = 0; !e && i < more.n; i++)
-		if (!is_among(more.pid[i], c->pids.pid, named) &&
-		    np_pids_add(&c->pids, more.pid[i]))
-			e = np_fail(&err, -ENOMEM, "out of memory");
+		if (!is_among(more.pid[i], to->pid, named) && np_pids_add(to, more.pid[i]))
+			e = np_fail(err, -ENOMEM, "out of memory");
 	free(more.pid);
+	return e;
+}
+
+int np_common_resolve(struct np_common *c)
+{
+	char unit[PATH_MAX];
+	struct np_err err;
+	int e = c->cgroup ? add_tasks(&c->pids, c->cgroup, &err) : 0;
+
+	if (!e && c->unit)
+		e = np_cgroup_of_unit(c->unit, unit, sizeof(unit), &err);
+	if (!e && c->unit)
+		e = add_tasks(&c->pids, unit, &err);
 	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }
 

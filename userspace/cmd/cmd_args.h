@@ -13,7 +13,7 @@ enum {
 	NP_KEY_MAX_STALL = 0x100, NP_KEY_RATE, NP_KEY_PREFERRED, NP_KEY_PREFERRED_MANY,
 	NP_KEY_INTERLEAVE, NP_KEY_WEIGHTED, NP_KEY_LOCAL, NP_KEY_MEM, NP_KEY_CGROUP, NP_KEY_SAVE, NP_KEY_SHOW,
 	NP_KEY_SNAPSHOT, NP_KEY_PLAN, NP_KEY_OVERRIDE, NP_KEY_LEAST_GAIN, NP_KEY_EXCLUDE, NP_KEY_ALL, NP_KEY_UNIT,
-	NP_KEY_USER, NP_KEY_POLICY_TIMEOUT, NP_KEY_OWN,
+	NP_KEY_USER, NP_KEY_POLICY_TIMEOUT, NP_KEY_NODES, NP_KEY_OWN,
 	/* clang-format on */
 };
 
@@ -37,6 +37,9 @@ error_t np_json_only_parse(int key, char *arg, struct argp_state *state);
 #define NP_CGROUP_OPTION \
 	{ "cgroup", NP_KEY_CGROUP, "PATH", 0, "The tasks of this cgroup (version 2) and of those " \
 	  "below it, such as /system.slice/redis.service", 0 }
+
+#define NP_UNIT_OPTION \
+	{ "unit", NP_KEY_UNIT, "NAME", 0, "The tasks of this systemd unit, such as redis.service", 0 }
 /* clang-format on */
 
 /* Words of an option that may be repeated. */
@@ -50,7 +53,7 @@ int np_words_add(struct np_words *words, const char *word);
 
 struct np_common {
 	struct np_pids pids;
-	const char *cgroup;
+	const char *cgroup, *unit;
 	enum np_engine engine;
 	struct np_throttle throttle;
 };
@@ -60,7 +63,7 @@ int np_common_parse(int key, const char *arg, struct np_common *c);
 void np_common_free(struct np_common *c);
 
 /*
- * Adds the tasks of --cgroup to the pids. NP_EXIT_OK, or an exit status after
+ * Adds the tasks of --cgroup and --unit to the pids. NP_EXIT_OK, or an exit status after
  * printing why; it is no error that a cgroup has no task.
  */
 int np_common_resolve(struct np_common *c);

@@ -4,13 +4,16 @@
 #include "policy_args.h"
 
 static const struct argp_option options[] = {
+	/* clang-format off */
 	NP_POLICY_OPTIONS,
+	NP_NODES_OPTION,
 	NP_ASSUME_OPTION,
 	NP_CGROUP_OPTION,
 	NP_SELECT_OPTIONS,
 	NP_PLAN_FILE_OPTIONS,
 	NP_JSON_OPTION,
 	{ 0 },
+	/* clang-format on */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -49,7 +52,7 @@ static int show(const struct np_policy_cli *w)
 	int status;
 
 	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup ||
-	    np_select_given(&w->select) || w->select.exclude.n)
+	    w->common.unit || np_select_given(&w->select) || w->select.exclude.n)
 		return np_usage("plan: --show FILE goes with nothing but --json");
 	if (np_plan_file_read(&p, w->show, &err))
 		return np_failed(NP_EXIT_FAIL, "%s", err.text);

@@ -54,6 +54,7 @@ static const struct argp_option options[] = {
 	  "Only tasks whose name holds TEXT, or is like a pattern with *, ? or [..]", 0 },
 	{ "node", KEY_NODE, "NODE", 0, "Only tasks that run on this node or have pages there", 0 },
 	NP_CGROUP_OPTION,
+	NP_UNIT_OPTION,
 	NP_JSON_OPTION,
 	{ 0 },
 };
@@ -100,8 +101,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[PID..]",
 	.doc = "Shows tasks: the CPUs they keep busy, the node they run on, where their pages "
-	       "are, and the share of them on that node: their own and those of shared memory (SHM, "
-	       "of which no plan moves any), not those of files. Without a PID, every process that "
+	       "are, and the share of them on that node: their own and those of shared memory, not "
+	       "those of files. SHM: those of shared memory and of mappings with a memory policy of "
+	       "their own, of which no plan moves any. Without a PID, every process that "
 	       "may be read.\v"
 	       "The costliest come first: remote memory accesses a second (REM/s) * penalty (PENLTY); "
 	       "without a counter, pages on other nodes * CPUs kept busy * penalty. IPC, MPKI "
@@ -145,9 +147,10 @@ static int find_reserved(struct np_machine *m, struct np_tasks *t)
 static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
 {
 	struct np_err err;
-	int e = (a->common.cgroup ? np_tasks_read_some :
-				    np_tasks_read)(t, m, a->common.pids.pid, a->common.pids.n,
-						   (unsigned int)a->sample_ms, &err);
+	int e = (a->common.cgroup || a->common.unit ?
+			 np_tasks_read_some :
+			 np_tasks_read)(t, m, a->common.pids.pid, a->common.pids.n,
+					(unsigned int)a->sample_ms, &err);
 
 	if (!e && a->walk)
 		e = np_query_pages(t, m, &err);

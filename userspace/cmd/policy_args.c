@@ -79,6 +79,9 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 	case NP_KEY_OVERRIDE:
 		w->override = true;
 		return 0;
+	case NP_KEY_NODES:
+		w->nodes = arg;
+		return 0;
 	case NP_KEY_LEAST_GAIN:
 		return np_arg_ratio(arg, "--least-gain", &w->least_gain);
 	case 'M':
@@ -105,10 +108,11 @@ int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 {
 	char names[NP_ERR_LEN];
 	struct np_err err;
+	bool grouped = w->common.cgroup || w->common.unit;
 	int status = np_common_resolve(&w->common);
 
 	if (!status)
-		status = np_select_resolve(&w->select, w->common.cgroup, &w->common.pids);
+		status = np_select_resolve(&w->select, grouped, &w->common.pids);
 	if (status)
 		return status;
 	*args = (struct np_policy_args) {
@@ -116,8 +120,9 @@ int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 		.n_assume = w->assume.n,
 		.pids = w->common.pids.pid,
 		.n_pids = w->common.pids.n,
-		.skip_gone = w->common.cgroup || np_select_given(&w->select),
+		.skip_gone = grouped || np_select_given(&w->select),
 		.override = w->override,
+		.nodes = w->nodes,
 		.sample_ms = (unsigned int)w->sample_ms,
 		.model = w->model,
 	};

@@ -33,6 +33,10 @@
 #define NP_ASSUME_OPTION \
 	{ "assume", 'a', "pid=N,penalty=P,mpki=M", 0, "what is known of a task, or without pid of every one; may be repeated", 0 }
 
+#define NP_NODES_OPTION \
+	{ "nodes", NP_KEY_NODES, "NODES", 0, "Place on these nodes only; pages that are on others move " \
+	  "where the policy moves pages (all)", 0 }
+
 /* plan's and apply's files. */
 #define NP_PLAN_FILE_OPTIONS \
 	{ "save", NP_KEY_SAVE, "FILE", 0, "Keep the plan in a file, as --json prints it, for " \
@@ -48,6 +52,7 @@ struct np_policy_cli {
 	struct np_words option, assume;
 	struct np_select select;
 	bool override;
+	const char *nodes;
 	double least_gain; /* below 0: not said, then usual_gain, of a control 0 */
 	double usual_gain;
 	unsigned long sample_ms;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "select_args.h"
 
-#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/host/cgroup.h"
 #include "../lib/host/proc.h"
 
 int np_select_parse(int key, const char *arg, struct np_select *s)
@@ -17,9 +15,6 @@ int np_select_parse(int key, const char *arg, struct np_select *s)
 	switch (key) {
 	case NP_KEY_ALL:
 		s->all = true;
-		return 0;
-	case NP_KEY_UNIT:
-		s->unit = arg;
 		return 0;
 	case NP_KEY_USER:
 		s->user = arg;
@@ -40,7 +35,7 @@ void np_select_free(struct np_select *s)
 
 bool np_select_given(const struct np_select *s)
 {
-	return s->all || s->unit || s->user || s->command;
+	return s->all || s->user || s->command;
 }
 
 struct np_exclude np_select_exclude(const struct np_select *s)
@@ -55,22 +50,6 @@ static int add_pids(struct np_pids *to, const pid_t *pid, size_t n)
 	for (size_t i = 0; !e && i < n; i++)
 		e = -np_pids_add(to, pid[i]);
 	return e;
-}
-
-static int add_unit(const char *unit, struct np_pids *pids, struct np_err *err)
-{
-	char path[PATH_MAX];
-	pid_t *found;
-	size_t n;
-	int e = np_cgroup_of_unit(unit, path, sizeof(path), err);
-
-	if (!e)
-		e = np_cgroup_tasks(path, &found, &n, err);
-	if (e)
-		return e;
-	e = add_pids(pids, found, n);
-	free(found);
-	return e ? np_fail(err, e, "out of memory") : 0;
 }
 
 static int add_all(struct np_pids *pids, struct np_err *err)
@@ -136,9 +115,9 @@ static void keep_wanted(const struct np_select *s, uid_t uid, struct np_pids *pi
 	pids->n = kept;
 }
 
-int np_select_resolve(const struct np_select *s, const char *cgroup, struct np_pids *pids)
+int np_select_resolve(const struct np_select *s, bool grouped, struct np_pids *pids)
 {
-	bool filters = s->user || s->command, from = cgroup || s->unit || pids->n;
+	bool filters = s->user || s->command, from = grouped || pids->n;
 	struct np_err err;
 	uid_t uid = 0;
 	int e = 0;
@@ -149,9 +128,7 @@ int np_select_resolve(const struct np_select *s, const char *cgroup, struct np_p
 		return np_usage("--all has every task; leave process ids, --cgroup and --unit out");
 	if (s->user && !find_user(s->user, &uid))
 		return np_usage("no user \"%s\"; `getent passwd` lists them", s->user);
-	if (s->unit)
-		e = add_unit(s->unit, pids, &err);
-	if (!e && (s->all || (filters && !from)))
+	if (s->all || (filters && !from))
 		e = add_all(pids, &err);
 	if (e)
 		np_error("%s", err.text);

@@ -13,7 +13,7 @@
 
 #define NP_SELECT_OPTIONS \
 	{ "all", NP_KEY_ALL, NULL, 0, "Every task that may be read", 0 }, \
-	{ "unit", NP_KEY_UNIT, "NAME", 0, "The tasks of this systemd unit, such as redis.service", 0 }, \
+	NP_UNIT_OPTION, \
 	{ "user", NP_KEY_USER, "NAME|UID", 0, "Of those, or of every task, only this user's", 0 }, \
 	{ "command", 'c', "TEXT", 0, "Of those, or of every task, only those whose name holds TEXT, " \
 	  "or is like a pattern with *, ? or [..]", 0 }, \
@@ -22,7 +22,7 @@
 
 struct np_select {
 	bool all;
-	const char *unit, *user, *command;
+	const char *user, *command;
 	struct np_words exclude;
 };
 
@@ -37,8 +37,8 @@ struct np_exclude np_select_exclude(const struct np_select *s);
 
 /*
  * Adds the tasks that are selected to the pids and takes out those that are not;
- * those of a cgroup are there already. NP_EXIT_OK, or an exit status after printing why.
+ * those of a cgroup or unit, grouped, are there already. NP_EXIT_OK, or an exit status after printing why.
  */
-int np_select_resolve(const struct np_select *s, const char *cgroup, struct np_pids *pids);
+int np_select_resolve(const struct np_select *s, bool grouped, struct np_pids *pids);
 
 #endif

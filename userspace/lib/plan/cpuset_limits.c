@@ -116,6 +116,16 @@ int np_task_limits_keep_memory(struct np_task_limits *c, const struct np_machine
 	return e;
 }
 
+int np_task_limits_keep_nodes(struct np_task_limits *c, const struct np_machine *m,
+			      struct np_tasks *t, const struct bitmask *nodes)
+{
+	int e = want_rows(c, t->n * m->n_nodes);
+
+	for (size_t i = 0; !e && i < t->n; i++)
+		take_away(c, m, &t->task[i], i, nodes, NP_MAY_RUN | NP_MAY_HOLD);
+	return e;
+}
+
 /* The limit is what decided: the policy's own words make room for it. */
 static void add_reason(struct np_decision *d, const char *text)
 {

@@ -24,6 +24,10 @@ int np_task_limits_read(struct np_task_limits *c, const struct np_machine *m, st
 int np_task_limits_keep_memory(struct np_task_limits *c, const struct np_machine *m,
 			       struct np_tasks *t);
 
+/* Takes all nodes that are not in the list out of np_task.may. 0 or -ENOMEM. */
+int np_task_limits_keep_nodes(struct np_task_limits *c, const struct np_machine *m,
+			      struct np_tasks *t, const struct bitmask *nodes);
+
 /*
  * Adds to the reason of a decision which user-set affinity and memory policy of its task are kept,
  * or by override which policy is replaced, and how much stays as it lies in mappings with a memory

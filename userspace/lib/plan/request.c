@@ -2,10 +2,12 @@
 #include "request.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../../policies/predict/derive_model.h"
+#include "../engine/node_args.h"
 #include "../files/machine_file.h"
 #include "../files/penalty.h"
 #include "../files/snapshot.h"
@@ -55,6 +57,36 @@ static int read_tasks(struct np_request *p, const struct np_policy_args *args, s
 	return e;
 }
 
+/* Places on p->nodes only. One of them has CPUs and memory. */
+static int limit_to_nodes(struct np_request *p, struct np_err *err)
+{
+	struct np_node_args s;
+	struct bitmask *nodes;
+	bool any = false;
+	int e;
+
+	if (!p->nodes[0])
+		return 0;
+	np_node_args_open(&s, &p->machine);
+	nodes = np_list_parse(p->nodes, &s.node, err);
+	np_node_args_close(&s);
+	if (!nodes)
+		return -EINVAL;
+	for (size_t cpu = 0; cpu < p->machine.n_cpus; cpu++) {
+		int node = p->machine.cpu_node[cpu];
+
+		any |= node != NP_NODE_NONE && p->machine.node[node].mem_total &&
+		       numa_bitmask_isbitset(nodes, (unsigned int)p->machine.node[node].id);
+	}
+	e = any ? np_task_limits_keep_nodes(&p->limits, &p->machine, &p->tasks, nodes) : -EINVAL;
+	numa_bitmask_free(nodes);
+	return !any ? np_fail(err, e,
+			      "--nodes %s: none of them has CPUs and memory; add one that has",
+			      p->nodes) :
+	       e    ? np_fail(err, e, "out of memory") :
+		      0;
+}
+
 int np_request_limit(struct np_request *p, bool override, struct np_err *err)
 {
 	struct np_reserved *reserved = override ? NULL : np_reserved_open("");
@@ -70,7 +102,7 @@ int np_request_limit(struct np_request *p, bool override, struct np_err *err)
 				       sizeof(p->isolated));
 	}
 	np_reserved_close(reserved);
-	return e ? np_fail(err, e, "out of memory") : 0;
+	return e ? np_fail(err, e, "out of memory") : limit_to_nodes(p, err);
 }
 
 int np_request_ask(struct np_request *p, struct np_err *err)
@@ -209,6 +241,7 @@ int np_request_from(struct np_request *p, const struct np_policy_args *args, str
 	p->policy = args->policy;
 	p->options = args->options;
 	p->least_gain = args->least_gain;
+	snprintf(p->nodes, sizeof(p->nodes), "%s", args->nodes ? args->nodes : "");
 	/* Files of this host describe another machine than the snapshot's. */
 	e = take_model(&p->machine, &p->model, args->model, derive_model, err);
 	for (size_t i = 0; !e && i < args->n_assume; i++)
@@ -218,6 +251,8 @@ int np_request_from(struct np_request *p, const struct np_policy_args *args, str
 	p->override = args->override;
 	if (!e && !p->override && np_task_limits_keep_memory(&p->limits, &p->machine, &p->tasks))
 		e = np_fail(err, -ENOMEM, "out of memory");
+	if (!e)
+		e = limit_to_nodes(p, err);
 	if (!e)
 		e = np_request_ask(p, err);
 	if (e)
@@ -244,6 +279,7 @@ int np_request_make(struct np_request *p, const struct np_policy_args *args, str
 	p->policy = args->policy;
 	p->options = args->options;
 	p->least_gain = args->least_gain;
+	snprintf(p->nodes, sizeof(p->nodes), "%s", args->nodes ? args->nodes : "");
 	e = np_request_machine(&p->machine, err);
 	if (!e)
 		e = np_request_model(&p->machine, &p->model, args->model, err);

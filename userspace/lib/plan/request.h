@@ -28,6 +28,7 @@ struct np_policy_args {
 	const char *model; /* machine file to take the model of; NULL: find one */
 	unsigned int sample_ms; /* 0: every task is taken to keep one CPU busy */
 	bool skip_gone;		/* leave out those that cannot be read (any more) */
+	const char *nodes;	/* list of the nodes to place on; NULL: all */
 	bool override; /* of user-set affinities and memory policies, and of isolated CPUs */
 };
 
@@ -45,6 +46,7 @@ struct np_request {
 	struct np_tasks tasks;
 	struct np_task_limits limits; /* cpusets and reserved CPUs; empty where tasks are not real */
 	bool override;		      /* as in np_policy_args */
+	char nodes[NP_LIST_LEN];      /* the same; "": all */
 	char isolated[NP_LIST_LEN];   /* CPUs that are kept free; "": none */
 	char boot[40];		      /* that its tasks run in; "": they are of a snapshot */
 	int balancing;		      /* np_balancing_read(); -1 also: not this machine's tasks */

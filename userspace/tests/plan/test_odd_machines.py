@@ -46,8 +46,8 @@ def numaplace(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([ROOT / "build/numaplace", *words], capture_output=True, text=True, timeout=60, check=False)
 
 
-def decided(snapshot: Path, policy: str = "maximum-local") -> Decided:
-    done = numaplace("plan", "--json", "--snapshot", snapshot, "-p", policy)
+def decided(snapshot: Path, policy: str = "maximum-local", *words: str) -> Decided:
+    done = numaplace("plan", "--json", "--snapshot", snapshot, "-p", policy, *words)
     assert done.returncode == 0, done.stderr
     return {one["pid"]: (one["to"], one["pages_to_move"]) for one in json.loads(done.stdout)["decisions"]}
 
@@ -89,6 +89,16 @@ def test_memory_of_devices_is_left_by_tasks_of_the_processors(tmp_path: Path) ->
     tasks = [task(30 + i, i % 2, {1 - i % 2: 4000, 2: 50}, 8) for i in range(4)]
     assert {to for to, _ in decided(written(tmp_path, nodes, tasks)).values()} == {0, 1}
     assert all(moved == 50 * MIB_PAGES for _, moved in decided(written(tmp_path, nodes, tasks)).values())
+
+
+def test_nodes_that_are_not_named_get_no_page(tmp_path: Path) -> None:
+    """Nodes 2 to 9 hold devices' memory."""
+    rows = [[10 if i == j else 40 if i < 2 and j < 2 else 80 for j in range(10)] for i in range(10)]
+    snapshot = written(tmp_path, machine(rows, ["0-7", "8-15", *[""] * 8], [64] * 10), [task(91, 0, {0: 500, 3: 500})])
+    assert decided(snapshot, "interleave")[91][1] == 800 * MIB_PAGES  # a tenth stays on each of the two
+    assert decided(snapshot, "interleave", "--nodes", "0-1")[91][1] == 500 * MIB_PAGES  # from node 3 to node 1
+    refused = numaplace("plan", "--snapshot", snapshot, "-p", "interleave", "--nodes", "2-3")
+    assert (refused.returncode, refused.stderr) == (1, "numaplace: --nodes 2-3: none of them has CPUs and memory; add one that has\n")
 
 
 def test_a_thousand_cpus(tmp_path: Path) -> None:
