@@ -122,11 +122,13 @@ machines: tools $(BUILD)/libmodel.so	## build/machines/index.html: machines' fig
 
 RUN ?= results/demo
 
-.PHONY: report-image
-report-image: setup-check	## Documentation/images/report.png, from the results of make demo or of RUN=FOLDER
+# Of the run that Documentation/measured/demo.txt is of: report.png, and the figure of one workload.
+.PHONY: report-images
+report-images: setup-check	## the README's pictures, from the results of make demo or of RUN=FOLDER
 	$(PY) -m experiments.commands.experiment report $(RUN) >/dev/null
-	chromium --headless=new --no-sandbox --hide-scrollbars --window-size=1100,1500 --virtual-time-budget=5000 \
+	chromium --headless=new --no-sandbox --hide-scrollbars --window-size=1100,1905 --virtual-time-budget=5000 \
 		--screenshot=Documentation/images/report.png $(RUN)/report.html
+	cp $(RUN)/figures/contention-0L2R.svg Documentation/images/placement.svg
 
 .PHONY: campaign-image
 campaign-image:			## Documentation/images/campaign.png, the report of the campaign of make check-fleet, which it runs

@@ -176,7 +176,7 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
         figure, tips = Figure((WIDTH_IN, total)), []
         for i, (metric, unit) in enumerate(metrics):
             bottom = 1 - (i + 1) / len(metrics) + 0.52 / total
-            axes = figure.add_axes((0.24, bottom, 0.49, (block - 0.87) / total))
+            axes = figure.add_axes((0.24, bottom, 0.44, (block - 0.87) / total))
             _metric(axes, results, workload, metric, unit)
             tips.append((axes, _tips(results, workload, metric, unit)))
         wide = [axes for axes, points in tips if worth_log([tip.x for tip in points])]
