@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "toml_check.h"
+/* The tables of a TOML file are checked here. */
+#include "toml.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,19 +9,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "toml.h"
-
-int np_toml_open(struct np_toml_file *file)
-{
-	file->root = np_toml_read_lines(file->path, &file->lines, file->err);
-	return file->root ? 0 : -errno;
-}
-
-void np_toml_release(struct np_toml_file *file)
-{
-	json_decref(file->root);
-	np_toml_lines_free(file->lines);
-}
 
 struct np_toml_table np_toml_top(const struct np_toml_file *file)
 {

@@ -3,7 +3,7 @@
 #ifndef NUMAPLACE_LIB_MACHINE_CACHES_H
 #define NUMAPLACE_LIB_MACHINE_CACHES_H
 
-#include "../base/toml_check.h"
+#include "../base/toml.h"
 
 /*
  * Whether they are caches that the lab's simulation can build. 0, or -EINVAL with one line in the

@@ -297,11 +297,11 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
 /* Whether it has a [model]: measure-penalty --save makes files that have a [penalty] only. */
 static int has_model(const char *path, struct np_err *err)
 {
-	json_t *root = np_toml_read(path, err);
-	int has = root ? json_object_get(root, "model") != NULL : -EINVAL;
+	struct np_toml_file file = { .path = path, .err = err };
+	int e = np_toml_open(&file), has = json_object_get(file.root, "model") != NULL;
 
-	json_decref(root);
-	return has;
+	np_toml_release(&file);
+	return e ? -EINVAL : has;
 }
 
 int np_machine_file_here_model(const struct np_machine *m, struct np_model *model, bool *same_name,

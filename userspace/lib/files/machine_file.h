@@ -5,7 +5,7 @@
 
 #include "../../../policies/model/model.h"
 #include "../base/error.h"
-#include "../base/toml_check.h"
+#include "../base/toml.h"
 #include "../host/topology.h"
 #include "machine_find.h"
 

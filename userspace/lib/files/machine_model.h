@@ -4,7 +4,7 @@
 #define NUMAPLACE_LIB_MACHINE_MODEL_H
 
 #include "../../../policies/model/model.h"
-#include "../base/toml_check.h"
+#include "../base/toml.h"
 #include "../host/topology.h"
 
 /*

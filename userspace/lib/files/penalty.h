@@ -7,7 +7,7 @@
 #ifndef NUMAPLACE_LIB_PENALTY_H
 #define NUMAPLACE_LIB_PENALTY_H
 
-#include "../base/toml_check.h"
+#include "../base/toml.h"
 #include "../host/tasks.h"
 
 /*

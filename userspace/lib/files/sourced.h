@@ -6,7 +6,7 @@
 #ifndef NUMAPLACE_LIB_SOURCED_H
 #define NUMAPLACE_LIB_SOURCED_H
 
-#include "../base/toml_check.h"
+#include "../base/toml.h"
 
 /*
  * The number of the key, which is there, from min to max. 0, or -EINVAL with the fault in the

@@ -11,13 +11,14 @@ int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		struct np_err err;
-		json_t *value = np_toml_read(argv[i], &err);
+		struct np_toml_file file = { .path = argv[i], .err = &err };
+		json_t *fault = np_toml_open(&file) ? json_string(err.text) : NULL;
 
-		if (!value)
-			value = json_pack("s", err.text);
-		json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
+		json_dumpf(fault ? fault : file.root, stdout,
+			   JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
 		putchar('\n');
-		json_decref(value);
+		json_decref(fault);
+		np_toml_release(&file);
 	}
 	return 0;
 }
