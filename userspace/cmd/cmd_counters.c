@@ -21,13 +21,13 @@
 
 struct counters_args {
 	struct np_pids pids;
-	const char *cpus, *source;
+	const char *cpus;
 	unsigned long interval_ms, count;
 	bool json, table;
 	char **command;
 };
 
-enum { KEY_TABLE = NP_KEY_OWN, KEY_SOURCE, KEY_PID };
+enum { KEY_TABLE = NP_KEY_OWN, KEY_PID };
 
 static const struct argp_option options[] = {
 	{ "pid", KEY_PID, "PID", 0,
@@ -35,12 +35,7 @@ static const struct argp_option options[] = {
 	{ "cpus", 'C', "LIST", 0, "Count on these CPUs (all)", 0 },
 	{ "interval", 'i', "TIME", 0,
 	  "Print each time that this time has passed (1s; with a command: at its end)", 0 },
-	{ NULL, 'I', "TIME", OPTION_HIDDEN, NULL, 0 }, /* its letter before */
 	{ "count", 'n', "N", 0, "End after N intervals", 0 },
-	{ "source", KEY_SOURCE, "NAME", 0,
-	  "Count with this source only: lab, perf or resctrl (the first "
-	  "of lab and perf that there is)",
-	  0 },
 	{ "json", 'j', NULL, 0,
 	  "Print one JSON object an interval, each on a line; a first one without rows says that "
 	  "counting has begun",
@@ -60,16 +55,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->cpus = arg;
 		return 0;
 	case 'i':
-	case 'I':
 		return np_arg_milliseconds(arg, "--interval", MAX_MS, &a->interval_ms);
 	case 'n':
 		return np_arg_number(arg, "--count", MAX_COUNT, &a->count);
-	case KEY_SOURCE:
-		a->source = arg;
-		if (np_counters_is_source(arg))
-			return 0;
-		return np_failed(ECANCELED,
-				 "counters: no source \"%s\"; there are lab, perf, resctrl", arg);
 	case 'j':
 		a->json = true;
 		return 0;
@@ -92,8 +80,7 @@ static const struct argp argp = {
 	.doc = "Prints cycles, instructions, last-level-cache misses and accesses to local and "
 	       "remote memory, for each CPU, its node and the machine, or for tasks, or for a "
 	       "command that it starts.\v"
-	       "SOURCE is what counted: lab (the simulated machine), perf (the processor), or, with "
-	       "--source only, resctrl (bytes of memory / 64, of the group that a task is in). "
+	       "SOURCE is what counted: lab (the simulated machine) or perf (the processor). "
 	       "What cannot be counted here is \"-\", null in JSON, with the reason "
 	       "on standard error or beside it. COUNTED below 100% says that the processor's counters were shared in turns and the numbers "
 	       "scaled up. Ends after --count intervals, with the tasks, or by Ctrl-C. A command "
@@ -199,7 +186,7 @@ static int choose(struct counting *c)
 static int open_counters(struct counting *c)
 {
 	struct np_err err;
-	int e = np_counters_open_from(&c->counters, c->args->source, &c->m, c->subject, c->n, &err);
+	int e = np_counters_open(&c->counters, &c->m, c->subject, c->n, &err);
 
 	if (!e)
 		return NP_EXIT_OK;

@@ -32,7 +32,7 @@ const char *np_event_name(enum np_event e); /* "cycles", "llc_misses", .. */
 struct np_count {
 	double value;	    /* scaled up for the time that it was not counted */
 	double share;	    /* of the time that it was counted: 1, less when counters were shared */
-	const char *source; /* "perf", "resctrl", "lab"; NULL: not available */
+	const char *source; /* "perf", "lab"; NULL: not available */
 	const char *why;    /* then: "because ..."; lives as long as the program */
 };
 
@@ -62,7 +62,7 @@ struct np_counter_source {
 	void (*close)(void *state);
 };
 
-extern const struct np_counter_source np_counters_lab, np_counters_perf, np_counters_resctrl;
+extern const struct np_counter_source np_counters_lab, np_counters_perf;
 
 struct np_counters {
 	const struct np_machine *machine;
@@ -84,14 +84,9 @@ struct np_counters {
 int np_counters_open(struct np_counters *c, const struct np_machine *m,
 		     const struct np_subject *subject, size_t n, struct np_err *err);
 
-/* The same with the source of this name only; resctrl is never asked otherwise. NULL: as above. */
-int np_counters_open_from(struct np_counters *c, const char *name, const struct np_machine *m,
-			  const struct np_subject *subject, size_t n, struct np_err *err);
-
 /* np_counters_open() without the kernel's own work. */
 int np_counters_open_user(struct np_counters *c, const struct np_machine *m,
 			  const struct np_subject *subject, size_t n, struct np_err *err);
-bool np_counters_is_source(const char *name);
 
 /* readings[n], in the order of the subjects. */
 void np_counters_read(struct np_counters *c, struct np_reading *readings);

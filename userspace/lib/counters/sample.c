@@ -58,9 +58,7 @@ static struct np_known known(const struct np_count *c, double factor)
 	struct np_known k = { 0 };
 
 	if (c->source)
-		k = (struct np_known) { c->value * factor, !strcmp(c->source, "resctrl") ?
-								   NP_PROVENANCE_RESCTRL :
-								   NP_PROVENANCE_COUNTERS };
+		k = (struct np_known) { c->value * factor, NP_PROVENANCE_COUNTERS };
 	return k;
 }
 

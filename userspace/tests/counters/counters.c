@@ -13,7 +13,6 @@
 #include "../../lib/counters/events.h"
 #include "../../lib/counters/lab.h"
 #include "../../lib/counters/perf.h"
-#include "../../lib/counters/resctrl.h"
 #include "../../lib/counters/sample.h"
 #include "../fixture.h"
 
@@ -134,63 +133,6 @@ static void reads_a_line_of_the_lab(void)
 	CU_ASSERT(total[NP_REMOTE_CACHE] == 1 && total[NP_LLC_MISSES] == 6);
 	CU_ASSERT(!np_lab_line("cpu=1 cycles=4", &cpu, total));
 	CU_ASSERT(!np_lab_line("cycles=4 cpu=99999999", &cpu, total));
-}
-
-/* As Documentation/arch/x86/resctrl.rst describes a machine with two L3 caches. */
-static void sums_resctrls_caches(void)
-{
-	const char *root = fixture_begin();
-	uint64_t local, total;
-	struct np_err err;
-
-	fixture_write("mon_data/mon_L3_00/mbm_local_bytes", "1000\n");
-	fixture_write("mon_data/mon_L3_00/mbm_total_bytes", "1500\n");
-	fixture_write("mon_data/mon_L3_00/llc_occupancy", "4\n");
-	fixture_write("mon_data/mon_L3_01/mbm_local_bytes", "20\n");
-	fixture_write("mon_data/mon_L3_01/mbm_total_bytes", "30\n");
-	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, &err), 0);
-	CU_ASSERT(local == 1020 && total == 1530);
-	fixture_write("mon_data/mon_L3_01/mbm_total_bytes", "Unavailable\n");
-	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, &err), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "mbm_total_bytes says \"Unavailable\""));
-	fixture_end();
-	CU_ASSERT_EQUAL(np_resctrl_read(root, &local, &total, &err), -ENOENT);
-}
-
-/* Two groups as others make them; nothing of it is changed. */
-static void finds_the_group_that_a_task_is_in(void)
-{
-	const char *root = fixture_begin();
-	char own[64], both[64], group[256], want[256];
-	struct np_err err;
-	pid_t me = getpid();
-
-	snprintf(own, sizeof(own), "%d\n", me);
-	snprintf(both, sizeof(both), "%d\n1\n", me);
-	fixture_write("mon_groups/own/tasks", own);
-	fixture_write("gold/tasks", both);
-	fixture_write("gold/mon_groups/pod/tasks", own);
-	fixture_write("empty/tasks", "\n");
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:own\n", group, sizeof(group), &err),
-			0);
-	snprintf(want, sizeof(want), "%s/mon_groups/own", root);
-	CU_ASSERT_STRING_EQUAL(group, want);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:pod\n", group, sizeof(group),
-					 &err),
-			0);
-	snprintf(want, sizeof(want), "%s/gold/mon_groups/pod", root);
-	CU_ASSERT_STRING_EQUAL(group, want);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:gold\nmon:\n", group, sizeof(group), &err),
-			-EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "task 1 is in"));
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:empty\nmon:\n", group, sizeof(group), &err),
-			-EOPNOTSUPP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "0 of the 1 threads"));
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:/\nmon:\n", group, sizeof(group), &err),
-			-EOPNOTSUPP);
-	CU_ASSERT_EQUAL(np_resctrl_group(root, me, "res:\nmon:\n", group, sizeof(group), &err),
-			-ENODEV);
-	fixture_end();
 }
 
 static void nothing(struct np_perf_events *events)
@@ -394,8 +336,6 @@ static CU_TestInfo counters_tests[] = {
 	{ "scales what was not always counted", scales_what_was_not_always_counted },
 	{ "differences and what is derived", differences_and_what_is_derived },
 	{ "reads a line of the lab", reads_a_line_of_the_lab },
-	{ "sums resctrl's caches", sums_resctrls_caches },
-	{ "finds the group that a task is in", finds_the_group_that_a_task_is_in },
 	{ "counts this task with a software event", counts_this_task_with_a_software_event },
 	{ "says which sysctl forbids counting", says_which_sysctl_forbids_counting },
 	{ "says why there is nothing", says_why_there_is_nothing },

@@ -28,7 +28,7 @@ static const char good[] =
 	" 'penalty_distance': 21,"
 	" 'ipc': {'value': 0.5, 'source': 'counters'},"
 	" 'cycles': {'value': 2e9, 'source': 'counters'},"
-	" 'bandwidth': {'value': 2e9, 'source': 'resctrl'},"
+	" 'bandwidth': {'value': 2e9, 'source': 'counters'},"
 	" 'local_access': {'value': null, 'source': 'unknown'}, 'not_counted_because': null,"
 	" 'outstanding': {'value': 4.5, 'source': 'counters'},"
 	" 'memory': 'bind:0,2',"
@@ -81,7 +81,7 @@ static void reads_what_it_says(void)
 	CU_ASSERT(s.tasks.task[0].penalty_source == NP_PROVENANCE_COUNTERS);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].penalty, 1.5, 1e-9);
 	CU_ASSERT_EQUAL(s.tasks.task[0].mpki_source, NP_PROVENANCE_NONE);
-	CU_ASSERT_EQUAL(s.tasks.task[0].bandwidth.source, NP_PROVENANCE_RESCTRL);
+	CU_ASSERT_EQUAL(s.tasks.task[0].bandwidth.source, NP_PROVENANCE_COUNTERS);
 	CU_ASSERT_DOUBLE_EQUAL(s.tasks.task[0].ipc.value, 0.5, 1e-9);
 	CU_ASSERT_EQUAL(s.tasks.task[0].age_s.source, NP_PROVENANCE_KERNEL);
 	CU_ASSERT_EQUAL(s.tasks.task[0].shared_pages, 17);

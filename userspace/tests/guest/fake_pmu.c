@@ -2,14 +2,11 @@
 /*
  * For LD_PRELOAD, where there are no processor counters (virtual machines): each
  * event of perf becomes the kernel's task clock. The files are perf's own; only
- * what they count is not what was asked for. FAKE_RESCTRL names a file to be read
- * as every /proc/PID/cpu_resctrl_groups.
+ * what they count is not what was asked for.
  */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,22 +16,6 @@ int access(const char *path, int mode)
 	int (*real)(const char *, int) = (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
 
 	return strcmp(path, "/sys/bus/event_source/devices/cpu") ? real(path, mode) : 0;
-}
-
-int open(const char *path, int flags, ...)
-{
-	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT,
-										     "open");
-	const char *groups = strstr(path, "/cpu_resctrl_groups") ? getenv("FAKE_RESCTRL") : NULL;
-	mode_t mode = 0;
-	va_list ap;
-
-	if (flags & O_CREAT) {
-		va_start(ap, flags);
-		mode = va_arg(ap, mode_t);
-		va_end(ap);
-	}
-	return real(groups ? groups : path, flags, mode);
 }
 
 long syscall(long number, ...)
