@@ -11,7 +11,6 @@
 
 #include "../lib/base/clock.h"
 #include "../lib/files/penalty.h"
-#include "../lib/files/snapshot.h"
 #include "../lib/host/cgroup.h"
 #include "arg_units.h"
 #include "cmd_args.h"
@@ -24,12 +23,11 @@
 #define LONGEST_SAMPLE_MS 500
 #define LINE		  16384
 
-enum { KEY_ONCE = NP_KEY_OWN, KEY_COLUMNS };
+enum { KEY_COLUMNS = NP_KEY_OWN };
 
 struct top {
 	unsigned int interval_us;
 	const char *cgroup;
-	bool once;
 	bool all_nodes; /* a line for each, also where there are many */
 	struct np_task_table view;
 	struct np_machine m;
@@ -43,11 +41,6 @@ static const struct argp_option options[] = {
 	{ "sort", 'S', "KEY", 0, "As ps has it (cost)", 0 },
 	{ "columns", KEY_COLUMNS, "LIST", 0, "As ps has it", 0 },
 	NP_CGROUP_OPTION,
-	{ "once", KEY_ONCE, NULL, 0, "Print one screen as text, all rows, and leave", 0 },
-	{ "json", 'j', NULL, 0,
-	  "Print a snapshot as `ps --json` does, on one line, each interval; with "
-	  "--once one of them",
-	  0 },
 	{ 0 },
 };
 
@@ -63,14 +56,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return np_arg_sort(arg, &top->view.sort);
 	case KEY_COLUMNS:
 		return np_arg_columns(arg, &top->view);
-	case 'j':
-		np_json = true;
-		return 0;
 	case NP_KEY_CGROUP:
 		top->cgroup = arg;
-		return 0;
-	case KEY_ONCE:
-		top->once = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -316,7 +303,7 @@ static int live(struct top *top)
 	setlocale(LC_CTYPE, "");
 	if (!newterm(NULL, stdout, stdin))
 		return np_failed(NP_EXIT_CANNOT,
-				 "top: terminal \"%s\" is not known; `numaplace top --once` needs none",
+				 "top: terminal \"%s\" is not known; `numaplace ps` needs none",
 				 getenv("TERM") ? getenv("TERM") : "");
 	cbreak();
 	noecho();
@@ -337,66 +324,6 @@ static int live(struct top *top)
 	return status;
 }
 
-static void print_text(const struct top *top)
-{
-	char line[LINE];
-
-	title_line(top, line, sizeof(line));
-	puts(line);
-	for (size_t k = 0; k < top->m.n_nodes; k++) {
-		node_line(top, k, line, sizeof(line));
-		puts(line);
-	}
-	np_task_table_heading(&top->view, line, sizeof(line));
-	puts(line);
-	for (size_t i = 0; i < top->view.n; i++) {
-		np_task_table_line(&top->view, i, line, sizeof(line));
-		puts(line);
-	}
-}
-
-/* One line, flushed, for a reader of a pipe. */
-static void print_json(const struct top *top)
-{
-	json_t *j = np_snapshot_json_of(np_machine_platform(""), &top->m, &top->t, top->view.row,
-					top->view.n);
-
-	json_object_set_new(j, "time", json_real(np_clock(CLOCK_REALTIME)));
-	json_dumpf(j, stdout, JSON_COMPACT);
-	putchar('\n');
-	fflush(stdout);
-	json_decref(j);
-}
-
-static int print_one(struct top *top)
-{
-	int status = read_all(top);
-
-	if (!status && np_task_table_arrange(&top->view))
-		status = NP_EXIT_FAIL;
-	if (!status && np_json)
-		print_json(top);
-	else if (!status)
-		print_text(top);
-	return status;
-}
-
-/* Prints until a signal, or until the output is closed. */
-static int print_all(struct top *top)
-{
-	int status = NP_EXIT_OK;
-
-	while (!stopped && !status && !ferror(stdout)) {
-		double began = np_clock(CLOCK_MONOTONIC), left;
-
-		status = print_one(top);
-		left = began + top->interval_us / 1e6 - np_clock(CLOCK_MONOTONIC);
-		if (!stopped && !status && left > 0)
-			poll(NULL, 0, (int)(left * 1000) + 1);
-	}
-	return status;
-}
-
 int cmd_top(int argc, char **argv)
 {
 	struct top top = { .interval_us = INTERVAL_US, .view.node = -1 };
@@ -404,14 +331,13 @@ int cmd_top(int argc, char **argv)
 	int status = np_args(&argp, argc, argv, 0, &top);
 
 	np_tasks_sample_above(NP_VIEW_SAMPLE_ABOVE);
-	if (!status && !top.once && !np_json && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+	if (!status && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
 		status = np_failed(NP_EXIT_CANNOT,
-				   "top: this is no terminal; `numaplace top --once` prints one screen, "
-				   "--json a line each interval");
+				   "top: this is no terminal; `numaplace ps` prints the same once");
 	np_catch(SIGINT, &action);
 	np_catch(SIGTERM, &action);
 	if (!status)
-		status = top.once ? print_one(&top) : np_json ? print_all(&top) : live(&top);
+		status = live(&top);
 	np_task_table_free(&top.view);
 	np_tasks_free(&top.t);
 	np_machine_free(&top.m);

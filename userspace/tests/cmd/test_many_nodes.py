@@ -51,8 +51,6 @@ def test_ps_shows_the_nodes_that_matter_and_says_so(there: tuple[object, ...]) -
 
 
 def test_top_says_that_there_are_more_and_shows_them(there: tuple[object, ...]) -> None:
-    text = run(there, "top", "--once", "--interval", "100ms").stdout
-    assert [line.split()[1] for line in text.splitlines() if line.startswith("node ")] == list(map(str, range(NODES)))
     terminal = Terminal(40, 100, there)
     lines = terminal.wait_for("^9 more nodes: n shows all", r" columns cut: [0-9]+ \(see --columns\)")
     assert sum(line.startswith("node ") for line in lines) == 7

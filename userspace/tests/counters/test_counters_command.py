@@ -105,7 +105,7 @@ def test_a_signal_that_ends_the_command_is_its_status(start) -> None:
 
 
 def test_after_the_last_interval_the_command_goes_on(start) -> None:
-    process = start("-n", 2, "-I", "20ms")
+    process = start("-n", 2, "-i", "20ms")
     lines = [process.stdout.readline() for _ in range(3)]  # the command may come to its own line at any time
     (word,) = (line for line in lines if line.startswith("ready"))
     lines.remove(word)
@@ -156,9 +156,8 @@ def test_the_command_ignores_what_was_ignored() -> None:
     assert signals(done.stdout, "SigIgn") == {signal.SIGHUP, signal.SIGINT}
 
 
-@pytest.mark.parametrize("words", [["counters", "-I", "100ms"], ["top", "--json", "-i", "200ms"]])
-def test_a_signal_that_was_ignored_is_not_caught(words: list[str]) -> None:
-    with subprocess.Popen(["sh", "-c", 'trap "" HUP INT; exec "$0" "$@"', TOOL, *words], text=True,
+def test_a_signal_that_was_ignored_is_not_caught() -> None:
+    with subprocess.Popen(["sh", "-c", 'trap "" HUP INT; exec "$0" counters -i 100ms', TOOL], text=True,
                           env=os.environ | FAKE_PMU, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         text = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
