@@ -109,7 +109,7 @@ def prepare(folder: Path, pid: int) -> None:
     (folder / "tasks.toml").write_text(TASKS, encoding="ascii")
     (folder / "mine.toml").write_bytes(next(m for m in MACHINES if m.exists()).read_bytes())
     subprocess.run("numaplace ps --json > snapshot.json && "
-                   f"numaplace plan --policy maximum-local --sample 0 --save plan.json {pid} > /dev/null",
+                   f"numaplace plan --policy maximum-local --sample 0 --json {pid} > plan.json",
                    shell=True, check=True, cwd=folder)
 
 

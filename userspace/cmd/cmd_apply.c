@@ -24,8 +24,8 @@ static const struct argp_option options[] = {
 	NP_CGROUP_OPTION,
 	NP_SELECT_OPTIONS,
 	{ "plan", NP_KEY_PLAN, "FILE", 0,
-	  "Do what a plan says that `numaplace plan --save FILE` kept or --json printed (- for "
-	  "standard input); refused when the machine is no longer the same",
+	  "Do what a plan says that `numaplace plan --json` printed (- for standard input); refused "
+	  "when the machine is no longer the same",
 	  0 },
 	{ "verify", KEY_VERIFY, "TIME", 0,
 	  "Count the tasks for so long before and after; where they are slower by more than the "

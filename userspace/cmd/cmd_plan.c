@@ -29,36 +29,30 @@ static const struct argp argp = {
 	       "what that costs and what it should bring. Does nothing.\v"
 	       "COST is the time for moving the pages, GAIN the expected speed-up. A penalty that "
 	       "is not known is taken from the machine's distances, an MPKI that is not known as 0; "
-	       "--assume says them. A saved plan is applied later by `numaplace apply --plan FILE`.",
+	       "--assume says them. What --json prints is applied later by `numaplace apply --plan FILE`.",
 };
 
-static int report(const struct np_policy_cli *w, const struct np_request *p)
+static void report(const struct np_request *p)
 {
-	struct np_err err;
-
-	if (w->save && np_plan_file_save(p, w->save, &err))
-		return np_failed(NP_EXIT_FAIL, "%s", err.text);
 	if (np_json)
 		np_json_print(np_plan_file_json(p));
 	else
 		np_request_print(stdout, p);
-	return NP_EXIT_OK;
 }
 
 static int show(const struct np_policy_cli *w)
 {
 	struct np_err err;
 	struct np_request p;
-	int status;
 
-	if (w->policy || w->save || w->snapshot || w->common.pids.n || w->common.cgroup ||
-	    w->common.unit || np_select_given(&w->select) || w->select.exclude.n)
+	if (w->policy || w->snapshot || w->common.pids.n || w->common.cgroup || w->common.unit ||
+	    np_select_given(&w->select) || w->select.exclude.n)
 		return np_usage("plan: --show FILE goes with nothing but --json");
 	if (np_plan_file_read(&p, w->show, &err))
 		return np_failed(NP_EXIT_FAIL, "%s", err.text);
-	status = report(w, &p);
+	report(&p);
 	np_request_free(&p);
-	return status;
+	return NP_EXIT_OK;
 }
 
 static int make(struct np_policy_cli *w, const struct np_policy_args *args, struct np_request *p)
@@ -92,9 +86,9 @@ static int plan(struct np_policy_cli *w)
 	status = make(w, &args, &p);
 	if (status)
 		return status;
-	status = report(w, &p);
+	report(&p);
 	np_request_free(&p);
-	return status;
+	return NP_EXIT_OK;
 }
 
 int cmd_plan(int argc, char **argv)

@@ -64,9 +64,6 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 		return np_words_add(&w->option, arg);
 	case 'a':
 		return np_words_add(&w->assume, arg);
-	case NP_KEY_SAVE:
-		w->save = arg;
-		return 0;
 	case NP_KEY_SHOW:
 		w->show = arg;
 		return 0;

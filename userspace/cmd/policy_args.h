@@ -39,9 +39,8 @@
 
 /* plan's and apply's files. */
 #define NP_PLAN_FILE_OPTIONS \
-	{ "save", NP_KEY_SAVE, "FILE", 0, "Keep the plan in a file, as --json prints it, for " \
-	  "`numaplace apply --plan FILE`", 0 }, \
-	{ "show", NP_KEY_SHOW, "FILE", 0, "Say what is in such a file (- for standard input); asks no policy", 0 }, \
+	{ "show", NP_KEY_SHOW, "FILE", 0, "Say what is in a plan that --json printed (- for standard input); " \
+	  "asks no policy", 0 }, \
 	{ "snapshot", NP_KEY_SNAPSHOT, "FILE", 0, "Plan for all tasks of a snapshot, as `numaplace ps " \
 	  "--json` prints it; - for standard input", 0 }
 /* clang-format on */
@@ -56,7 +55,7 @@ struct np_policy_cli {
 	double least_gain; /* below 0: not said, then usual_gain, of a control 0 */
 	double usual_gain;
 	unsigned long sample_ms;
-	const char *save, *show, *snapshot, *plan; /* files */
+	const char *show, *snapshot, *plan; /* files */
 	struct np_common common;
 };
 

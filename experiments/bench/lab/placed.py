@@ -10,6 +10,7 @@ out, and both are counted again.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -199,8 +200,9 @@ def plan_of(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
     """A plan that rests on counters for every task."""
     for _ in range(TRIES):
         plan = measure.tool("plan", "--json", "--override", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--policy",
-                            *scenario.then, *more, "--save", PLAN, *pids)
+                            *scenario.then, *more, *pids)
         if all(decision["traffic"]["measured"]["source"] == "counters" for decision in plan["decisions"]):
+            Path(PLAN).write_text(json.dumps(plan), encoding="ascii")
             return plan
     sys.exit(f"tasks {' '.join(pids)} were not counted in {TRIES} tries: other tasks run on their CPUs")
 

@@ -2,16 +2,8 @@
 /* Writes a plan. */
 #include "plan_file.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "../base/replace_file.h"
 #include "../files/policy_input.h"
 #include "../files/snapshot.h"
-
-#define PLAN_FORMAT (JSON_INDENT(2) | JSON_REAL_PRECISION(10))
 
 /* What is printed of the decisions, and the rest of what the policy has decided. */
 static json_t *request_json(const struct np_request *p)
@@ -41,34 +33,4 @@ json_t *np_plan_file_json(const struct np_request *p)
 	json_object_update_missing(root, request);
 	json_decref(request);
 	return root;
-}
-
-/* By rename, but for what cannot be replaced: /dev/stdout, a pipe, a link. */
-static int write_json(const json_t *root, const char *path)
-{
-	struct np_fresh fresh;
-	struct stat st;
-	int e;
-
-	errno = 0;
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
-		return json_dump_file(root, path, PLAN_FORMAT) ? -(errno ? errno : EIO) : 0;
-	e = np_fresh_open(&fresh, path);
-	if (e)
-		return e;
-	if (!json_dumpf(root, fresh.f, PLAN_FORMAT))
-		return np_fresh_keep(&fresh, path, false);
-	np_fresh_drop(&fresh);
-	return -(errno ? errno : EIO);
-}
-
-int np_plan_file_save(const struct np_request *p, const char *path, struct np_err *err)
-{
-	json_t *root = np_plan_file_json(p);
-	int e = write_json(root, path);
-
-	if (e)
-		np_fail(err, e, "plan %s cannot be written: %s", path, strerror(-e));
-	json_decref(root);
-	return e;
 }

@@ -12,11 +12,8 @@
 
 #define NP_PLAN_FILE_VERSION 2
 
-/* The plan as one object: what `plan --json` prints and `plan --save` keeps. */
+/* The plan as one object: what `plan --json` prints. */
 json_t *np_plan_file_json(const struct np_request *p);
-
-/* 0, or -errno with one line in err. */
-int np_plan_file_save(const struct np_request *p, const char *path, struct np_err *err);
 
 /*
  * The plan as it was saved ("-": on standard input): machine and tasks are those of then. 0, or

@@ -2,6 +2,7 @@
 """A program that keeps more CPUs busy than a node has, on three nodes of one CPU."""
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -54,7 +55,7 @@ def test_two_nodes_and_back(tool: Tool, large: Target, engine: str) -> None:
 
 def test_a_saved_plan_says_both(tool: Tool, large: Target, tmp_path: Path) -> None:
     saved = tmp_path / "plan.json"
-    tool("plan", "--policy", "maximum-local", *WATCHED, "--save", saved, large.pid)
+    saved.write_text(json.dumps(tool("plan", "--policy", "maximum-local", *WATCHED, large.pid)))
     assert tool("apply", "--plan", saved)["decisions"][0]["to_nodes"] == [1, 2]
     assert large.cpus() == {"1-2"}
     table = tool.run("plan", "--show", saved)

@@ -28,7 +28,8 @@ def test_saved_shown_and_applied(tool: Tool, start_target, tmp_path: Path, modul
     """One of the two tasks exits before the plan is carried out."""
     stays, goes = away(start_target), away(start_target)
     saved = tmp_path / "plan.json"
-    answer = tool(*PLAN, "--save", saved, stays.pid, goes.pid)
+    answer = tool(*PLAN, stays.pid, goes.pid)
+    saved.write_text(json.dumps(answer))
     assert tool("plan", "--show", saved)["decisions"] == answer["decisions"]
     assert stays.cpus() == goes.cpus() == {NODE_CPUS[1]}
     goes.end()
@@ -52,7 +53,8 @@ def test_a_plugins_saved_spread_is_applied_without_it(tool: Tool, start_target, 
     big.allocate(24)
     small.allocate(4)
     saved = tmp_path / "plan.json"
-    made = tool("plan", "--policy", crowded, "-o", "from=16", "--sample", 0, "--save", saved, big.pid, small.pid)
+    made = tool("plan", "--policy", crowded, "-o", "from=16", "--sample", 0, big.pid, small.pid)
+    saved.write_text(json.dumps(made))
     assert [d["spread"] for d in made["decisions"]] == [{"0": 1, "1": 1}, None]
     assert shares(nodes_of(big, 24)) == 0
     crowded.unlink()
@@ -80,8 +82,7 @@ def test_a_plugins_saved_spread_is_applied_without_it(tool: Tool, start_target, 
 def test_a_plan_for_another_machine(tool: Tool, start_target, tmp_path: Path, change: Callable,
                                     why: str) -> None:
     target, saved = away(start_target, 1), tmp_path / "plan.json"
-    tool(*PLAN, "--save", saved, target.pid)
-    plan = json.loads(saved.read_text())
+    plan = tool(*PLAN, target.pid)
     change(plan)
     saved.write_text(json.dumps(plan))
     status, line = tool.fails("apply", "--plan", saved)
