@@ -19,6 +19,25 @@ int np_words_add(struct np_words *words, const char *word)
 	return 0;
 }
 
+int np_arg_node(const struct np_machine *m, const char *command, const char *text, int fallback,
+		int *node)
+{
+	struct np_node_args nodes;
+	struct np_err err;
+	int id;
+
+	*node = fallback;
+	if (!text)
+		return NP_EXIT_OK;
+	np_node_args_open(&nodes, m);
+	id = np_node_args_one(&nodes.node, text, &err);
+	np_node_args_close(&nodes);
+	if (id < 0)
+		return np_usage("%s: %s", command, err.text);
+	*node = np_machine_node_index(m, id);
+	return NP_EXIT_OK;
+}
+
 int np_common_parse(int key, const char *arg, struct np_common *c)
 {
 	double rate = 0;

@@ -11,7 +11,7 @@
 enum {
 	/* clang-format off */
 	NP_KEY_MAX_STALL = 0x100, NP_KEY_RATE, NP_KEY_PREFERRED, NP_KEY_PREFERRED_MANY,
-	NP_KEY_INTERLEAVE, NP_KEY_WEIGHTED, NP_KEY_LOCAL, NP_KEY_MEM, NP_KEY_CGROUP, NP_KEY_SAVE, NP_KEY_SHOW,
+	NP_KEY_INTERLEAVE, NP_KEY_WEIGHTED, NP_KEY_LOCAL, NP_KEY_MEM, NP_KEY_CGROUP, NP_KEY_SHOW,
 	NP_KEY_SNAPSHOT, NP_KEY_PLAN, NP_KEY_OVERRIDE, NP_KEY_LEAST_GAIN, NP_KEY_EXCLUDE, NP_KEY_ALL, NP_KEY_UNIT,
 	NP_KEY_USER, NP_KEY_POLICY_TIMEOUT, NP_KEY_NODES, NP_KEY_OWN,
 	/* clang-format on */
@@ -47,6 +47,13 @@ struct np_words {
 	const char **word;
 	size_t n;
 };
+
+/*
+ * The index of the node that the text names, or fallback where it is NULL. NP_EXIT_OK, or an exit
+ * status after printing why.
+ */
+int np_arg_node(const struct np_machine *m, const char *command, const char *text, int fallback,
+		int *node);
 
 /* 0 or ENOMEM, as argp's parsers have it. The caller frees words->word. */
 int np_words_add(struct np_words *words, const char *word);

@@ -110,25 +110,6 @@ static int fail(int e, const char *err)
 			 err);
 }
 
-/* The node of the option, or the default. NP_EXIT_OK, or an exit status after printing why. */
-static int choose_node(const struct np_machine *m, const char *text, int fallback, int *node)
-{
-	struct np_node_args nodes;
-	struct np_err err;
-	int id;
-
-	*node = fallback;
-	if (!text)
-		return NP_EXIT_OK;
-	np_node_args_open(&nodes, m);
-	id = np_node_args_one(&nodes.node, text, &err);
-	np_node_args_close(&nodes);
-	if (id < 0)
-		return np_usage("measure-penalty: %s", err.text);
-	*node = np_machine_node_index(m, id);
-	return NP_EXIT_OK;
-}
-
 /* The last node: most other tasks run on the first. */
 static int default_node(const struct np_machine *m)
 {
@@ -406,10 +387,11 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 
 static int measure(struct results *r, const struct penalty_args *a)
 {
-	int node, remote, status = choose_node(&r->m, a->node, default_node(&r->m), &node);
+	int node, remote,
+		status = np_arg_node(&r->m, "measure-penalty", a->node, default_node(&r->m), &node);
 
 	if (!status)
-		status = choose_node(&r->m, a->remote, NP_NODE_NONE, &remote);
+		status = np_arg_node(&r->m, "measure-penalty", a->remote, NP_NODE_NONE, &remote);
 	if (status)
 		return status;
 	for (size_t i = 0; !status && i < a->flips.n; i++)

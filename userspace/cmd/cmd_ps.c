@@ -112,24 +112,6 @@ static const struct argp argp = {
 	       "--json prints a snapshot, which plan and predict read.",
 };
 
-static int choose_node(struct ps_args *a, const struct np_machine *m)
-{
-	struct np_node_args nodes;
-	struct np_err err;
-	int id;
-
-	a->view.node = -1;
-	if (!a->node)
-		return NP_EXIT_OK;
-	np_node_args_open(&nodes, m);
-	id = np_node_args_one(&nodes.node, a->node, &err);
-	np_node_args_close(&nodes);
-	if (id < 0)
-		return np_usage("ps: %s", err.text);
-	a->view.node = np_machine_node_index(m, id);
-	return NP_EXIT_OK;
-}
-
 /* CPUs that no task may be given; policies that numaplace has set are nobody's choice. */
 static int find_reserved(struct np_machine *m, struct np_tasks *t)
 {
@@ -216,7 +198,7 @@ int cmd_ps(int argc, char **argv)
 	if (!status)
 		status = np_cmd_machine(&m);
 	if (!status)
-		status = choose_node(&a, &m);
+		status = np_arg_node(&m, "ps", a.node, -1, &a.view.node);
 	if (!status)
 		status = np_common_resolve(&a.common);
 	if (!status)
