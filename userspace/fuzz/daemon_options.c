@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The file of the daemon's options. They are read, not carried out. */
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "../cmd/cmd.h"
 #include "../cmd/daemon_args.h"
 #include "fuzz.h"
@@ -21,12 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[64], *argv[] = { "daemon", "--options", path, NULL };
 	static FILE *quiet; /* for the errors; libFuzzer has kept the first stderr */
 	struct np_daemon_args a;
-	int fd = memfd_create("fuzz", 0), status;
+	int fd = fuzz_file(data, size, path), status;
 
 	if (!quiet)
 		quiet = stderr = fopen("/dev/null", "w");
-	FUZZ_CLAIM(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	status = np_daemon_args_read(&a, 3, argv);
 	FUZZ_CLAIM(status == NP_EXIT_OK || status == NP_EXIT_USAGE);
 	FUZZ_CLAIM(status || a.interval_us > 0);

@@ -8,8 +8,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 extern const char *const fuzz_seeds[]; /* NULL-terminated */
 
@@ -25,6 +28,17 @@ static inline char *fuzz_string(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	return text;
+}
+
+/* The input as a file: writes its path, which goes with close() of what is returned. */
+static inline int fuzz_file(const uint8_t *data, size_t size, char path[64])
+{
+	int fd = memfd_create("fuzz", 0);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return fd;
 }
 
 /* A claim about any input. */

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A machine file, which users write. */
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "../lib/files/machine_file.h"
 #include "fuzz.h"
 
@@ -34,12 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char path[64];
 	struct np_err err = { "" };
-	int fd = memfd_create("fuzz", 0), e;
+	int fd = fuzz_file(data, size, path), e;
 	json_t *file;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	file = np_machine_file_json(path, NULL, 0, &e, &err);
 	FUZZ_CLAIM(file ? !e && json_array_size(json_object_get(file, "nodes")) : e && err.text[0]);
 	json_decref(file);

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The [penalty] of a machine file, which users write too. */
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "../lib/files/penalty.h"
 #include "fuzz.h"
 
@@ -20,11 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct np_penalties p;
 	char path[64];
 	struct np_err err = { "" };
-	int fd = memfd_create("fuzz", 0);
+	int fd = fuzz_file(data, size, path);
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (np_penalties_read(&p, path, &err))
 		FUZZ_CLAIM(err.text[0] && !p.n && !p.task);
 	for (size_t i = 0; i < p.n; i++)

@@ -28,8 +28,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct np_err err = { "" };
 	struct np_request p;
 	json_t *j;
+	char path[64];
+	int fd = fuzz_file(data, size, path), e = np_plan_file_read(&p, path, &err);
 
-	if (np_plan_file_parse(&p, (const char *)data, size, "F", &err)) {
+	close(fd);
+	if (e) {
 		FUZZ_CLAIM(err.text[0]);
 		return 0;
 	}

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A task set, which users write. */
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "../lib/files/machine_file.h"
 #include "../lib/files/task_set.h"
 #include "fuzz.h"
@@ -23,11 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct np_err err = { "" };
 	struct np_tasks t;
 	char path[64];
-	int fd = memfd_create("fuzz", 0);
+	int fd = fuzz_file(data, size, path);
 
 	FUZZ_CLAIM(m.n_nodes || !np_machine_file_read("2x2:1G", &m, &model, &err));
-	FUZZ_CLAIM(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (np_task_set_read(path, &m, &t, &err)) {
 		FUZZ_CLAIM(err.text[0] && !strchr(err.text, '\n'));
 	} else {

@@ -3,6 +3,7 @@
 
 #include "../../../policies/plan/plan.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,30 @@
 
 /* "8191," once for every other CPU there can be. */
 #define LONGEST_LIST (NP_MAX_CPUS / 2 * 5 + 1)
+
+json_t *np_json_read(const char *kind, const char *path, char *what, struct np_err *err)
+{
+	bool standard = !strcmp(path, "-");
+	FILE *f = standard ? stdin : fopen(path, "re");
+	json_t *root = NULL;
+	json_error_t why;
+	int e = errno;
+
+	snprintf(what, NP_JSON_WHAT, "%.10s %.110s", kind, standard ? "on standard input" : path);
+	if (f) {
+		root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
+		e = ferror(f) ? errno : EINVAL;
+	}
+	if (!f || (!root && ferror(f)))
+		np_fail(err, 0, "%s cannot be read: %s", what, strerror(e));
+	else if (!root)
+		np_fail(err, 0, "%s is not JSON: line %d, column %d: %.100s", what, why.line,
+			why.column, why.text);
+	if (f && !standard)
+		fclose(f);
+	errno = e;
+	return root;
+}
 
 json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages)
 {

@@ -5,9 +5,17 @@
 
 #include <jansson.h>
 
+#include "../base/error.h"
 #include "../host/topology.h"
 
 struct bitmask;
+
+/*
+ * The value in a file ("-": on standard input), which the caller releases; NULL with one line in err,
+ * and errno. what, of NP_JSON_WHAT bytes, becomes "plan F" or "plan on standard input", for later errors.
+ */
+#define NP_JSON_WHAT 128
+json_t *np_json_read(const char *kind, const char *path, char *what, struct np_err *err);
 
 /* {"0": pages, "1": pages} by the kernel's node numbers. */
 json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages);

@@ -36,10 +36,6 @@ json_t *np_snapshot_json_of(enum np_platform platform, const struct np_machine *
  */
 int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err);
 
-/* The same from text of that length; name stands for it in errors. */
-int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_snapshot *s,
-		      struct np_err *err);
-
 /* The same from an object; what stands for it in errors: "plan F". */
 int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, struct np_err *err);
 

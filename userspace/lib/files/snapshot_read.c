@@ -415,46 +415,16 @@ int np_snapshot_of_json(json_t *root, const char *what, struct np_snapshot *s, s
 	return e;
 }
 
-static int read_json(json_t *root, const json_error_t *why, const char *name, struct np_snapshot *s,
-		     struct np_err *err)
-{
-	char what[128];
-	int e;
-
-	memset(s, 0, sizeof(*s));
-	snprintf(what, sizeof(what), "snapshot %.110s", name);
-	if (!root)
-		return np_fail(err, -EINVAL, "%s is not JSON: line %d, column %d: %.100s", what,
-			       why->line, why->column, why->text);
-	e = np_snapshot_of_json(root, what, s, err);
-	json_decref(root);
-	return e;
-}
-
-int np_snapshot_parse(const char *text, size_t len, const char *name, struct np_snapshot *s,
-		      struct np_err *err)
-{
-	json_error_t why;
-
-	return read_json(json_loadb(text, len, JSON_REJECT_DUPLICATES, &why), &why, name, s, err);
-}
-
 int np_snapshot_read(const char *path, struct np_snapshot *s, struct np_err *err)
 {
-	bool standard = !strcmp(path, "-");
-	const char *name = standard ? "on standard input" : path;
-	FILE *f = standard ? stdin : fopen(path, "re");
-	json_error_t why;
-	json_t *root;
+	char what[NP_JSON_WHAT];
+	json_t *root = np_json_read("snapshot", path, what, err);
+	int e = root ? np_snapshot_of_json(root, what, s, err) : -errno;
 
-	memset(s, 0, sizeof(*s));
-	if (!f)
-		return np_fail(err, -errno, "snapshot %s cannot be read: %s", path,
-			       strerror(errno));
-	root = json_loadf(f, JSON_REJECT_DUPLICATES, &why);
-	if (!standard)
-		fclose(f);
-	return read_json(root, &why, name, s, err);
+	if (!root)
+		memset(s, 0, sizeof(*s));
+	json_decref(root);
+	return e;
 }
 
 void np_snapshot_free(struct np_snapshot *s)

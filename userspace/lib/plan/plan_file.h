@@ -21,10 +21,6 @@ json_t *np_plan_file_json(const struct np_request *p);
  */
 int np_plan_file_read(struct np_request *p, const char *path, struct np_err *err);
 
-/* The same from text of that length; name stands for it in errors. */
-int np_plan_file_parse(struct np_request *p, const char *text, size_t len, const char *name,
-		       struct np_err *err);
-
 /*
  * The plan for this machine as it is now: what was decided, with today's pages,
  * free memory and cpusets. Refused with -ESTALE when the machine is not the one that

@@ -10,7 +10,6 @@
 #include "../base/printable.h"
 #include "../files/policy_input.h"
 #include "../files/snapshot.h"
-#include "../host/proc.h"
 #include "../policy/decisions.h"
 
 #define wrong(s, format, ...) np_fail((s)->err, -EINVAL, "%s: " format, (s)->what, ##__VA_ARGS__)
@@ -190,17 +189,17 @@ static int read_flags(const struct np_plan_source *s, struct np_request *p)
 	return 0;
 }
 
-static int parse(struct np_plan_source *s, struct np_request *p, const char *text, size_t len)
+int np_plan_source_read(struct np_plan_source *s, struct np_request *p, const char *path,
+			struct np_err *err)
 {
 	struct np_snapshot snapshot;
-	json_error_t why;
 	int e;
 
 	memset(p, 0, sizeof(*p));
-	s->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	*s = (struct np_plan_source) { .err = err };
+	s->root = np_json_read("plan", path, s->what, err);
 	if (!s->root)
-		return wrong(s, "it is not JSON: line %d, column %d: %.120s", why.line, why.column,
-			     why.text);
+		return -errno;
 	e = check_version(s);
 	if (!e)
 		e = np_snapshot_of_json(s->root, s->what, &snapshot, s->err);
@@ -217,53 +216,6 @@ static int parse(struct np_plan_source *s, struct np_request *p, const char *tex
 		e = np_plan_decide(s, p);
 	if (e)
 		np_request_free(p);
-	return e;
-}
-
-/* All of it, which the caller frees; NULL with errno set. */
-static char *read_standard_input(void)
-{
-	char *text = NULL;
-	size_t room = 0;
-
-	/* A JSON text has no NUL: the whole input is one record. */
-	if (getdelim(&text, &room, '\0', stdin) >= 0)
-		return text;
-	free(text);
-	return ferror(stdin) ? NULL : strdup("");
-}
-
-static void name_source(struct np_plan_source *s, const char *name, struct np_err *err)
-{
-	*s = (struct np_plan_source) { .err = err };
-	snprintf(s->what, sizeof(s->what), "plan %.120s",
-		 strcmp(name, "-") ? name : "on standard input");
-}
-
-int np_plan_source_read(struct np_plan_source *s, struct np_request *p, const char *path,
-			struct np_err *err)
-{
-	char *text;
-	int e;
-
-	name_source(s, path, err);
-	text = strcmp(path, "-") ? np_read_file(path) : read_standard_input();
-	if (!text)
-		return np_fail(err, -errno, "%s cannot be read: %s", s->what, strerror(errno));
-	e = parse(s, p, text, strlen(text));
-	free(text);
-	return e;
-}
-
-int np_plan_file_parse(struct np_request *p, const char *text, size_t len, const char *name,
-		       struct np_err *err)
-{
-	struct np_plan_source s;
-	int e;
-
-	name_source(&s, name, err);
-	e = parse(&s, p, text, len);
-	json_decref(s.root);
 	return e;
 }
 

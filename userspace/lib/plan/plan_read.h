@@ -3,11 +3,12 @@
 #ifndef NUMAPLACE_LIB_PLAN_READ_H
 #define NUMAPLACE_LIB_PLAN_READ_H
 
+#include "../files/json.h"
 #include "plan_file.h"
 
 struct np_plan_source {
-	char what[128]; /* "plan f.json", for errors */
-	json_t *root;	/* the caller's to release */
+	char what[NP_JSON_WHAT]; /* "plan f.json", for errors */
+	json_t *root;		 /* the caller's to release */
 	struct np_err *err;
 };
 

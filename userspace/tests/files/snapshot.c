@@ -56,9 +56,13 @@ static char *changed(const char *from, const char *to)
 
 static int parse(const char *from, const char *to, struct np_snapshot *s, struct np_err *err)
 {
-	char *text = changed(from, to);
-	int e = np_snapshot_parse(text, strlen(text), "F", s, err);
+	char *text = changed(from, to), path[128];
+	int e;
 
+	snprintf(path, sizeof(path), "%s/F", fixture_begin());
+	fixture_write("F", text);
+	e = np_snapshot_read(path, s, err);
+	fixture_end();
 	free(text);
 	return e;
 }
