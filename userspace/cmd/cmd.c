@@ -160,6 +160,18 @@ void np_catch_ends(void (*handler)(int signal), int flags)
 	np_catch(SIGHUP, &action);
 }
 
+volatile sig_atomic_t np_stopped;
+
+static void note_signal(int signal)
+{
+	np_stopped = signal;
+}
+
+void np_stop_by_signals(int flags)
+{
+	np_catch_ends(note_signal, flags);
+}
+
 int np_cmd_machine(struct np_machine *m)
 {
 	struct np_err err;

@@ -92,6 +92,10 @@ void np_catch(int signal, const struct sigaction *action);
 /* The same of SIGINT, SIGTERM and SIGHUP. */
 void np_catch_ends(void (*handler)(int signal), int flags);
 
+/* The signal of these that has come since np_stop_by_signals(); 0: none. flags: of sigaction(). */
+extern volatile sig_atomic_t np_stopped;
+void np_stop_by_signals(int flags);
+
 /* This machine; NP_EXIT_OK, or an exit status after printing the error. */
 int np_cmd_machine(struct np_machine *m);
 

@@ -12,7 +12,6 @@
 
 enum { KEY_VERIFY = NP_KEY_OWN };
 
-static volatile sig_atomic_t stop;
 static double verify_s; /* 0: not */
 
 static const struct argp_option options[] = {
@@ -52,12 +51,6 @@ static const struct argp argp = {
 	       "exited is skipped. `numaplace restore` brings CPUs and memory policies back, also "
 	       "after a crash of this program. `numaplace plan` says beforehand what will be done.",
 };
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	stop = 1;
-}
 
 static void report(const struct np_applied *a, int e, const char *err)
 {
@@ -102,7 +95,7 @@ static int carry_out(const struct np_request *p, const struct np_engine_ops *ops
 	const struct np_apply_how how = {
 		.engine = ops,
 		.throttle = w->common.throttle,
-		.stop = &stop,
+		.stop = &np_stopped,
 		.note_pages = true,
 		.watch = np_progress_watched() ? watch : NULL,
 		.verify = { .seconds = verify_s, .needed = true },
@@ -161,8 +154,8 @@ static int apply(struct np_policy_cli *w)
 	/* A signal ends the reading of standard input. */
 	status = w->plan ? renew(w, &p) : NP_EXIT_OK;
 	/* The engines check stop between calls; a signal must not make a call fail. */
-	np_catch_ends(on_signal, SA_RESTART);
-	np_policy_stop(&stop);
+	np_stop_by_signals(SA_RESTART);
+	np_policy_stop(&np_stopped);
 	if (!w->plan)
 		status = ask(w, &p);
 	if (status)

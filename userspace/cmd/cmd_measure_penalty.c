@@ -97,13 +97,6 @@ static const struct argp argp = {
 	       "NUMAPLACE_MACHINE_FILE names, else /etc/numaplace/machine.toml.",
 };
 
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
-
 static int fail(int e, const char *err)
 {
 	return np_failed(e == -EACCES || e == -EOPNOTSUPP ? NP_EXIT_CANNOT : NP_EXIT_FAIL, "%s",
@@ -154,7 +147,7 @@ static int bind_child(void *arg)
 /* Waits until the command has ended or stop is set. */
 static void wait_for(struct np_child *c)
 {
-	while (!stopped && !np_child_has_ended(c))
+	while (!np_stopped && !np_child_has_ended(c))
 		poll(NULL, 0, POLL_MS);
 }
 
@@ -177,7 +170,7 @@ static int count_run(const struct np_machine *m, const char *command, struct np_
 		*r = np_reading_between(&before, &after);
 	}
 	np_counters_close(&counters);
-	if (!status && stopped)
+	if (!status && np_stopped)
 		status = np_failed(NP_EXIT_FAIL, "interrupted while \"%s\" ran", command);
 	else if (!status && c->status)
 		status = np_failed(NP_EXIT_FAIL,
@@ -378,7 +371,7 @@ static int flip(struct results *r, pid_t pid, int away, unsigned int ms)
 
 	if (!e) {
 		np_penalty_key_of(pid, st.comm, &key);
-		e = np_penalty_probe(&r->m, pid, away, ms, &stopped, &pair, &err);
+		e = np_penalty_probe(&r->m, pid, away, ms, &np_stopped, &pair, &err);
 	}
 	if (e)
 		return fail(e, err.text);
@@ -418,7 +411,7 @@ static int measure_and_save(const struct penalty_args *a)
 	if (!status && a->save &&
 	    (np_penalties_read(&r.file, a->save, &err) || np_penalties_may_write(a->save, &err)))
 		status = fail(-EINVAL, err.text);
-	np_catch_ends(stop, 0);
+	np_stop_by_signals(0);
 	if (!status)
 		status = measure(&r, a);
 	if (!status && a->save && np_penalties_write(&r.file, a->save, &err))

@@ -140,22 +140,6 @@ static const struct argp argp = {
 	       "them or with --shared: with --engine auto and syscall, not with module.",
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-static void catch_interrupt(void)
-{
-	struct sigaction sa = { .sa_handler = on_interrupt };
-
-	np_catch(SIGINT, &sa);
-	np_catch(SIGTERM, &sa);
-}
-
 struct expected {
 	const struct np_migrate_request *r;
 	uint64_t pages; /* that will be asked about, for the progress bar */
@@ -180,7 +164,7 @@ static bool progress(const struct np_migrate_result *so_far, void *arg)
 	if (x->pages)
 		np_progress_draw((double)(so_far->asked - so_far->absent) / (double)x->pages,
 				 so_far->moved, so_far->bytes, so_far->ns);
-	return !interrupted;
+	return !np_stopped;
 }
 
 static void print_counts(const struct np_migrate_result *out)
@@ -229,7 +213,7 @@ static int migrate(const struct arguments *a, struct np_migrate_request *r)
 		return status;
 	if (np_progress_watched())
 		np_mappings(r->pid, (uint64_t)sysconf(_SC_PAGESIZE), expect, &x);
-	catch_interrupt();
+	np_stop_by_signals(0);
 	r->progress = progress;
 	r->progress_arg = &x;
 	e = ops->migrate(r, &out, &err);

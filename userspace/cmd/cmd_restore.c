@@ -20,8 +20,6 @@ struct arguments {
 	bool all, pages;
 };
 
-static volatile sig_atomic_t interrupted;
-
 static const struct argp_option options[] = {
 	{ "all", NP_KEY_ALL, NULL, 0, "Everything under control", 0 },
 	{ "pages", KEY_PAGES, NULL, 0,
@@ -165,17 +163,11 @@ static int restore_named(const struct arguments *a, struct totals *t)
 	return status;
 }
 
-static void on_interrupt(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
 static bool go_on(const struct np_migrate_result *so_far, void *arg)
 {
 	(void)so_far;
 	(void)arg;
-	return !interrupted;
+	return !np_stopped;
 }
 
 /* NULL: of every task. */
@@ -191,7 +183,7 @@ static int bring_pages_back(const pid_t *pid, const struct np_machine *m,
 	mover.engine = np_cmd_engine(NP_ENGINE_AUTO, &status);
 	if (!mover.engine)
 		return status;
-	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &interrupted, &t->pages, &err);
+	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &np_stopped, &t->pages, &err);
 	if (e && e != -ENOENT)
 		np_error("%s", err.text);
 	return e == -ENOENT ? NP_EXIT_OK : np_engine_exit(e);
@@ -199,14 +191,12 @@ static int bring_pages_back(const pid_t *pid, const struct np_machine *m,
 
 static int restore_pages(const struct arguments *a, struct totals *t)
 {
-	struct sigaction on_signal = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
 	struct np_machine m;
 	int status = np_cmd_machine(&m);
 
 	if (status)
 		return status;
-	np_catch(SIGINT, &on_signal);
-	np_catch(SIGTERM, &on_signal);
+	np_stop_by_signals(SA_RESTART);
 	if (a->all)
 		status = bring_pages_back(NULL, &m, &a->common.throttle, t);
 	for (size_t i = 0; !status && i < a->common.pids.n; i++)

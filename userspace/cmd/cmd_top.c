@@ -72,13 +72,6 @@ static const struct argp argp = {
 	       "the first few; arrows, PgUp, PgDn, Home and End move; any other key reads anew.",
 };
 
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
-
 /* Restores the screen first. */
 static int fail(const char *err)
 {
@@ -231,7 +224,7 @@ static bool obey(struct top *top, int key)
 
 	switch (key) {
 	case 'q':
-		stopped = 1;
+		np_stopped = 1;
 		return true;
 	case 's':
 		top->view.sort = np_sort_name(top->view.sort + 1) ? top->view.sort + 1 : 0;
@@ -281,13 +274,13 @@ static void listen(struct top *top, double until)
 {
 	double left;
 
-	while (!stopped && (left = until - np_clock(CLOCK_MONOTONIC)) > 0) {
+	while (!np_stopped && (left = until - np_clock(CLOCK_MONOTONIC)) > 0) {
 		int key;
 
 		timeout(left > 60 ? 60000 : (int)(left * 1000) + 1);
 		key = getch();
 		if (key == ERR && is_hung_up())
-			stopped = SIGHUP;
+			np_stopped = SIGHUP;
 		if (key == ERR)
 			continue;
 		if (!obey(top, key))
@@ -309,7 +302,7 @@ static int live(struct top *top)
 	noecho();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	while (!stopped && !status) {
+	while (!np_stopped && !status) {
 		double began = np_clock(CLOCK_MONOTONIC);
 
 		status = read_all(top);
@@ -327,15 +320,13 @@ static int live(struct top *top)
 int cmd_top(int argc, char **argv)
 {
 	struct top top = { .interval_us = INTERVAL_US, .view.node = -1 };
-	struct sigaction action = { .sa_handler = stop };
 	int status = np_args(&argp, argc, argv, 0, &top);
 
 	np_tasks_sample_above(NP_VIEW_SAMPLE_ABOVE);
 	if (!status && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
 		status = np_failed(NP_EXIT_CANNOT,
 				   "top: this is no terminal; `numaplace ps` prints the same once");
-	np_catch(SIGINT, &action);
-	np_catch(SIGTERM, &action);
+	np_stop_by_signals(0);
 	if (!status)
 		status = live(&top);
 	np_task_table_free(&top.view);
