@@ -136,13 +136,12 @@ int np_arg_rate(const char *text, const char *what, double max_mib, double *mib)
 			 text, size_text(max_mib, most, sizeof(most)));
 }
 
-int np_arg_ratio(const char *text, const char *what, double *ratio)
+int np_arg_real(const char *text, const char *what, double max, double *value)
 {
 	char *end;
 
-	*ratio = strtod(text, &end);
-	if (isdigit((unsigned char)*text) && !*end && *ratio <= 1000)
+	*value = strtod(text, &end);
+	if ((isdigit((unsigned char)*text) || *text == '.') && !*end && *value <= max)
 		return 0;
-	return np_failed(ECANCELED, "%s \"%s\" is not a number from 0 to 1000, such as 1.05", what,
-			 text);
+	return np_failed(ECANCELED, "%s \"%s\" is not a number from 0 to %g", what, text, max);
 }

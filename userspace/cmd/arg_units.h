@@ -19,7 +19,7 @@ int np_arg_size(const char *text, const char *what, double max_mib, double *mib)
 /* The same a second, "64MiB/s"; the "/s" may be left out. */
 int np_arg_rate(const char *text, const char *what, double max_mib, double *mib);
 
-/* A number from 0 to 1000, such as 1.05. */
-int np_arg_ratio(const char *text, const char *what, double *ratio);
+/* A number from 0 to max, such as 1.05. */
+int np_arg_real(const char *text, const char *what, double max, double *value);
 
 #endif

@@ -84,16 +84,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static int number(const char *text, const char *what, double max, double *value)
-{
-	char *end;
-
-	*value = strtod(text, &end);
-	if ((isdigit((unsigned char)*text) || *text == '.') && !*end && *value <= max)
-		return 0;
-	return np_failed(ECANCELED, "%s \"%s\" is not a number from 0 to %g", what, text, max);
-}
-
 static int intervals(const char *text, const char *what, unsigned int min, unsigned int *value)
 {
 	unsigned long n;
@@ -120,7 +110,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j': /* it logs lines; metrics and events are for programs */
 		return ARGP_ERR_UNKNOWN;
 	case KEY_MIN_GAIN:
-		return number(arg, "--min-gain", 1000, &a->hysteresis.min_gain);
+		return np_arg_real(arg, "--min-gain", 1000, &a->hysteresis.min_gain);
 	case KEY_HYSTERESIS:
 		return intervals(arg, "--hysteresis", 1, &a->hysteresis.plans);
 	case KEY_WINDOW:
@@ -128,13 +118,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_BACK_OFF:
 		return intervals(arg, "--back-off", 1, &a->hysteresis.back_off);
 	case KEY_MIN_BUSY:
-		return number(arg, "--min-busy", 1e6, &a->min_busy);
+		return np_arg_real(arg, "--min-busy", 1e6, &a->min_busy);
 	case KEY_MIN_SIZE:
 		return np_arg_size(arg, "--min-size", MAX_SIZE_MIB, &a->min_size_mib);
 	case KEY_COUNT:
 		return intervals(arg, "--count", 0, &a->count);
 	case KEY_READING:
-		return number(arg, "--reading", 100, &a->reading);
+		return np_arg_real(arg, "--reading", 100, &a->reading);
 	case KEY_TRIAL:
 		return np_arg_seconds(arg, "--trial", &a->trial_s);
 	case KEY_NO_TRIAL:

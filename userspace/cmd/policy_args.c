@@ -80,7 +80,7 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 		w->nodes = arg;
 		return 0;
 	case NP_KEY_LEAST_GAIN:
-		return np_arg_ratio(arg, "--least-gain", &w->least_gain);
+		return np_arg_real(arg, "--least-gain", 1000, &w->least_gain);
 	case 'M':
 		w->model = arg;
 		return 0;
