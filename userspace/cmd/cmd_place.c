@@ -11,7 +11,7 @@
 #include "../lib/host/proc.h"
 #include "cmd_args.h"
 
-enum { KEY_ONE_THREAD = NP_KEY_OWN, KEY_INHERIT, KEY_NO_INHERIT };
+enum { KEY_ONE_THREAD = NP_KEY_OWN, KEY_NO_INHERIT };
 
 struct arguments {
 	struct np_common common;
@@ -22,11 +22,9 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	NP_BINDING_OPTIONS,
-	{ "inherit", KEY_INHERIT, NULL, 0,
-	  "Children and threads that it starts later are placed, and "
-	  "restored, as well (the default)",
-	  0 },
-	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "They get what it had before; needs the module",
+	{ "no-inherit", KEY_NO_INHERIT, NULL, 0,
+	  "Children and threads that it starts later get what it had before, and are not placed and "
+	  "restored as well; needs the module",
 	  0 },
 	{ "one-thread", KEY_ONE_THREAD, NULL, 0, "Only the thread PID, not its whole process", 0 },
 	{ "cgroup", NP_KEY_CGROUP, "PATH", 0,
@@ -73,9 +71,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	int e;
 
 	switch (key) {
-	case KEY_INHERIT:
 	case KEY_NO_INHERIT:
-		a->inherit = key == KEY_INHERIT;
+		a->inherit = false;
 		return 0;
 	case KEY_ONE_THREAD:
 		a->one_thread = true;
