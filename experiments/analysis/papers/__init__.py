@@ -32,10 +32,10 @@ def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], li
     """
     known = [name for name in results.presents if name in PRESENTATIONS]
     unknown = [name for name in results.presents if name not in PRESENTATIONS]
-    return [_chapter(results, name, policy, prefix) for name in known for policy in results.policies], unknown
+    return [_make_chapter(results, name, policy, prefix) for name in known for policy in results.policies], unknown
 
 
-def _chapter(results: Results, name: str, policy: str, prefix: str) -> Chapter:
+def _make_chapter(results: Results, name: str, policy: str, prefix: str) -> Chapter:
     """Labelled, but where the run is the paper's own: without a policy."""
     if results.policies == [NO_POLICY]:
         return PRESENTATIONS[name](results, f"{prefix}-{name}")

@@ -11,7 +11,7 @@ from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import ratio
 from . import reference
-from .cells import Cells, chosen, others
+from .cells import Cells, list_other_cells, select_printed
 from .chapter import Cell, Chapter, Table, like, number
 from .comparison import Printed
 
@@ -36,12 +36,12 @@ FACTORS = ("operation", "access", "memory", "threads")
 CHOICE = (("spread", "l3"),)  # a core for each thread, as in the paper
 
 
-def cells_of(results: Results) -> Cells:
-    return chosen(results, FACTORS, CHOICE)
+def select_cells(results: Results) -> Cells:
+    return select_printed(results, FACTORS, CHOICE)
 
 
 def stream(results: Results, slug: str) -> Chapter:
-    cells = cells_of(results)
+    cells = select_cells(results)
     chapter = Chapter(
         "bergstrom-stream", "STREAM over threads, strides and memory's node", PAPER, MACHINES,
         "With memory on the thread's own node bandwidth grows until all cores run, to nearly 55 000 "
@@ -52,22 +52,22 @@ def stream(results: Results, slug: str) -> Chapter:
     if not cells.values("bandwidth"):
         return chapter
     shown = "copy" if "copy" in cells.levels("operation") else cells.levels("operation")[0]
-    _draw(chapter, cells, shown, slug)
-    chapter.tables.append(_table(cells))
-    for name, other in others(results, FACTORS, CHOICE):
-        chapter.tables.append(replace(_table(other), number=text_format.sentence(name)))
+    _draw_figures(chapter, cells, shown, slug)
+    chapter.tables.append(_make_table(cells))
+    for name, other in list_other_cells(results, FACTORS, CHOICE):
+        chapter.tables.append(replace(_make_table(other), number=text_format.sentence(name)))
     local = cells.curve("", "bandwidth", "threads", operation=shown, access="unstrided",
                         memory="local")
     if local.points:
         best = max(local.points, key=lambda p: p.y)
         chapter.found = (f"The most of {shown}, unstrided, with local memory is "
                          f"{text_format.number(best.y)} MB/s at {text_format.tick(best.x)} threads.")
-    chapter.compare(results, lambda run: _printed_numbers(cells_of(run), chapter.machine))
+    chapter.compare(results, lambda run: _list_printed(select_cells(run), chapter.machine))
     return chapter
 
 
-def _printed_numbers(cells: Cells, machine: str) -> list[Printed]:
-    """The numbers of section 4, of COPY with all cores and local memory."""
+def _list_printed(cells: Cells, machine: str) -> list[Printed]:
+    """Returns the numbers of section 4: of COPY with all cores and local memory."""
     fixed = {"operation": "copy", "memory": "local"}
     most = max(cells.levels("threads", "bandwidth", access="unstrided", **fixed), default=0)
     unstrided, strided = (cells.values("bandwidth", threads=most, access=a, **fixed) for a in ("unstrided", "strided"))
@@ -77,16 +77,16 @@ def _printed_numbers(cells: Cells, machine: str) -> list[Printed]:
     return [*found, Printed.number("unstrided / strided", "", STRIDE, ratio(unstrided, strided) if unstrided and strided else None)]
 
 
-def _draw(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:
+def _draw_figures(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:
     curves = [cells.curve(f"{access}, {memory}", "bandwidth", "threads", operation=shown,
                           access=access, memory=memory) for access, memory in VARIANTS]
     curves = [c for c in curves if c.points]
     chapter.draw("Fig. 3", charts.lines(curves, f"{slug}-fig3", f"Bandwidth of {shown}", "threads",
                                         "bandwidth, MB/s"), f"{shown.upper()}. {TEXT}")
-    nodes = _nodes(cells)
+    nodes = _count_active_nodes(cells)
     if nodes:
-        each = [_per_node(c, nodes) for c in curves]
-        lines = _theoretical(chapter.machine, sorted(nodes))
+        each = [_divide_by_nodes(c, nodes) for c in curves]
+        lines = _make_theoretical_curves(chapter.machine, sorted(nodes))
         chapter.draw("Fig. 4", charts.lines([*each, *lines], f"{slug}-fig4",
                                             f"Bandwidth of {shown} for each active node", "threads",
                                             "MB/s for each node"),
@@ -100,13 +100,13 @@ def _draw(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:
                      f"{shown.upper()}, strided: every access a line of its own. {TEXT}")
 
 
-def _nodes(cells: Cells) -> dict[int, float]:
-    """Active nodes by threads, the same in every variant."""
+def _count_active_nodes(cells: Cells) -> dict[int, float]:
+    """Returns active nodes by threads, which are the same in every variant."""
     found = {n: cells.interval("active_nodes", threads=n) for n in cells.levels("threads")}
     return {n: interval.mean for n, interval in found.items() if interval}
 
 
-def _per_node(curve: Curve, nodes: dict[int, float]) -> Curve:
+def _divide_by_nodes(curve: Curve, nodes: dict[int, float]) -> Curve:
     def scaled(p: Point) -> Point:
         n = nodes[int(p.x)]
         return Point(p.x, p.y / n, *(None if e is None else e / n for e in (p.low, p.high)))
@@ -114,20 +114,20 @@ def _per_node(curve: Curve, nodes: dict[int, float]) -> Curve:
     return Curve(curve.name, tuple(scaled(p) for p in curve.points if int(p.x) in nodes))
 
 
-def _printed(machine: str) -> dict[str, float]:
-    """Theoretical MB/s of the paths, of Tables 2 and 4."""
+def _read_theoretical(machine: str) -> dict[str, float]:
+    """Returns the theoretical MB/s of each path, of Tables 2 and 4."""
     return {row["path"]: 1000 * float(row["bandwidth_gb_s"])
             for row in reference.rows("bergstrom-tables-2-4.csv")
             if machine and row["machine"].startswith(machine)}
 
 
-def _theoretical(machine: str, threads: list[int]) -> list[Curve]:
+def _make_theoretical_curves(machine: str, threads: list[int]) -> list[Curve]:
     ends = (threads[0], threads[-1])
     return [Curve(f"{path}, theory", tuple(Point(x, value) for x in ends), True, 4 + i)
-            for i, (path, value) in enumerate(_printed(machine).items())]
+            for i, (path, value) in enumerate(_read_theoretical(machine).items())]
 
 
-def _table(cells: Cells) -> Table:
+def _make_table(cells: Cells) -> Table:
     variants = [v for v in VARIANTS
                 if cells.values("bandwidth", access=v[0], memory=v[1])]
     rows = []

@@ -26,13 +26,13 @@ class Cells:
         self._by: dict[tuple[str, ...], dict[tuple[Level | None, ...], list[Observation]]] = {}
         self.observations = [o for o in results.independent if o.factors]
         self.observations = self.select(**fixed)
-        self.refused = self._unknown(known)
+        self.refused = self._describe_unknown(known)
         if self.refused:
             self.observations = []
         self._by.clear()
 
-    def _unknown(self, known: tuple[str, ...]) -> list[str]:
-        """Factors of several levels that are not known, in words."""
+    def _describe_unknown(self, known: tuple[str, ...]) -> list[str]:
+        """Returns, in words, the factors of several levels that are not known."""
         levels: dict[str, set[str]] = {}
         for name in sorted({name for o in self.observations for name in o.factors} - {*known}):
             levels[name] = {str(o.factors.get(name, "none")) for o in self.observations}
@@ -56,7 +56,7 @@ class Cells:
         return t_interval(found) if found else None
 
     def levels(self, factor: str, metric: str = "", **fixed: Level) -> list[Any]:
-        """Those that were observed, with a value of the metric, in ascending order."""
+        """Returns the levels that were observed, with a value of the metric where one is named, in ascending order."""
         found = {
             o.factors[factor] for o in self.select(**fixed)
             if factor in o.factors and (not metric or o.value(metric) is not None)
@@ -65,7 +65,7 @@ class Cells:
                                                 if isinstance(level, str) else level))
 
     def missing(self, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[str]:
-        """The data that a presentation needs and the run does not have, in words."""
+        """Returns, in words, the data that a presentation needs and the run does not have."""
         if self.refused:
             return self.refused
         lacking = [f"factor {f}" for f in factors if not self.levels(f)]
@@ -74,7 +74,7 @@ class Cells:
 
     def curve(self, name: str, metric: str, x: str, scale: float = 1.0, colour: int | None = None,
               **fixed: Level) -> Curve:
-        """Means with their intervals along a factor."""
+        """Returns means with their intervals along a factor."""
         points = [
             point(level, self.interval(metric, **{x: level}, **fixed), scale, raw_of(self.select(**{x: level}, **fixed), metric))
             for level in self.levels(x, metric, **fixed)
@@ -95,31 +95,31 @@ class Cells:
 Choice = tuple[tuple[str, Level], ...]  # factors beside a paper's own, with the level that stands for the paper
 
 
-def chosen(results: Results, known: tuple[str, ...], choice: Choice) -> Cells:
-    """The cells that stand for the paper: of each other factor its level where that was run."""
-    return Cells(results, known, **_fixed(results, choice))
+def select_printed(results: Results, known: tuple[str, ...], choice: Choice) -> Cells:
+    """Returns the cells that stand for the paper: of each other factor its level, where that was run."""
+    return Cells(results, known, **_choose_levels(results, choice))
 
 
-def others(results: Results, known: tuple[str, ...], choice: Choice) -> Iterator[tuple[str, Cells]]:
-    """The cells of every other combination of these factors' levels, by its name: each apart from all."""
-    names = varied(results, choice)
-    for levels in product(*(_ran(results, name) for name in names)):
+def list_other_cells(results: Results, known: tuple[str, ...], choice: Choice) -> Iterator[tuple[str, Cells]]:
+    """Yields the cells of every other combination of these factors' levels, each apart, with its name."""
+    names = list_varied_factors(results, choice)
+    for levels in product(*(_list_levels(results, name) for name in names)):
         fixed = dict(zip(names, levels, strict=True))
-        if fixed.items() - _fixed(results, choice).items():
+        if fixed.items() - _choose_levels(results, choice).items():
             yield ", ".join(f"{name} {level}" for name, level in fixed.items()), Cells(results, known, **fixed)
 
 
-def varied(results: Results, choice: Choice) -> list[str]:
-    """Those of the choice's factors that have several levels."""
-    return [name for name in dict(choice) if len(_ran(results, name)) > 1]
+def list_varied_factors(results: Results, choice: Choice) -> list[str]:
+    """Returns those of the choice's factors that have several levels."""
+    return [name for name in dict(choice) if len(_list_levels(results, name)) > 1]
 
 
-def _ran(results: Results, name: str) -> list[Level]:
+def _list_levels(results: Results, name: str) -> list[Level]:
     return list(dict.fromkeys(o.factors[name] for o in results.independent if name in o.factors))
 
 
-def _fixed(results: Results, choice: Choice) -> dict[str, Level]:
-    return {name: level for name, level in choice if level in _ran(results, name)}
+def _choose_levels(results: Results, choice: Choice) -> dict[str, Level]:
+    return {name: level for name, level in choice if level in _list_levels(results, name)}
 
 
 def point(x: float, found: Interval, scale: float = 1.0, raw: Raw = ()) -> Point:

@@ -57,51 +57,51 @@ def stealing(results: Results, slug: str) -> Chapter:
     if not present:
         return chapter
     for metric, unit, tables in present:
-        chapter.tables.append(_means(cells, metric, unit, tables))
-        chapter.draw(tables, _bars(cells, metric, unit, f"{slug}-{metric}"),
+        chapter.tables.append(_make_mean_table(cells, metric, unit, tables))
+        chapter.draw(tables, _draw_bars(cells, metric, unit, f"{slug}-{metric}"),
                      f"{text_format.sentence(metric)} by benchmark and runtime.")
-    frames = {m: as_printed(cells, m) for m, _, _ in present}
+    frames = {m: frame_printed_runtimes(cells, m) for m, _, _ in present}
     every_cell = {m: cells.frame(m, FACTORS) for m, _, _ in present} if len(cells.levels("data")) > 1 else {}
-    chapter.tables += [_variation(frames), _analyses(frames, every_cell)]
-    chapter.compare(results, lambda run: _printed_shares(Cells(run, FACTORS)))
+    chapter.tables += [_make_share_table(frames), _make_variance_table(frames, every_cell)]
+    chapter.compare(results, lambda run: _list_printed(Cells(run, FACTORS)))
     return chapter
 
 
-def _printed_shares(cells: Cells) -> list[Printed]:
-    """What runtime and error explain of the variation, where the text of section 3.2 has it; no interval is derived."""
+def _list_printed(cells: Cells) -> list[Printed]:
+    """Returns what runtime and error explain of the variation, where the text of section 3.2 has it; no interval is derived."""
     found = []
     for row in reference.rows("deters-variation.csv"):
-        data = as_printed(cells, row["metric"])
+        data = frame_printed_runtimes(cells, row["metric"])
         model = fit(data, row["metric"], ["runtime", "benchmark"], ["repeat"], MODELS[row["model"]]) if len(data) else "not measured"
         for column, name in (("runtime", "runtime"), ("error", "Residual")):
-            if row[column] and (term := _term(model, name)):
+            if row[column] and (term := _find_term(model, name)):
                 cell = f"{text_format.sentence(row['metric'])}, {row['model']}: {column}"
                 found.append(Printed.number(cell, "% of the variation", float(row[column]), Ratio(100 * term.share)))
     return found
 
 
-def as_printed(cells: Cells, metric: str) -> pd.DataFrame:
-    """The paper's two runtimes: where the place of the data is a factor too, each with its own."""
+def frame_printed_runtimes(cells: Cells, metric: str) -> pd.DataFrame:
+    """Returns the observations of the paper's two runtimes; where the place of the data is a factor too, each with its own."""
     one = len(cells.levels("data")) < 2
     return cells.frame(metric, ("runtime", "benchmark"), lambda f: one or f.get("data") == OWN_DATA.get(f["runtime"]))
 
 
-def _variants(cells: Cells, metric: str) -> dict[str, dict[str, Level]]:
-    """By name: runtimes, vanilla first, each with every place of the data that was run."""
+def _list_variants(cells: Cells, metric: str) -> dict[str, dict[str, Level]]:
+    """Returns the runtimes, vanilla first, each with every place of the data that was run, by name."""
     runtimes, places = cells.levels("runtime", metric)[::-1], cells.levels("data")
     if len(places) < 2:
         return {runtime: {"runtime": runtime} for runtime in runtimes}
     return {f"{runtime}, data {place}": {"runtime": runtime, "data": place} for runtime in runtimes for place in places}
 
 
-def _variation(frames: dict[str, pd.DataFrame]) -> Table:
-    """What runtime and error explain, by both models, and the paper's numbers where its text has them."""
+def _make_share_table(frames: dict[str, pd.DataFrame]) -> Table:
+    """Returns what runtime and error explain by both models, beside the paper's numbers where its text has them."""
     rows = []
     for metric, data in frames.items():
         for name, log in MODELS.items():
             model = fit(data, metric, ["runtime", "benchmark"], ["repeat"], log)
             label = Cell(f"{text_format.sentence(metric)}, {name}")
-            rows.append((label, Cell("ours"), *(_share(_term(model, term)) for term in ("runtime", "Residual"))))
+            rows.append((label, Cell("ours"), *(_format_share(_find_term(model, term)) for term in ("runtime", "Residual"))))
             rows += [(label, Cell("paper"), *(Cell(f"{row[t]} %", float(row[t])) if row[t] else Cell(text_format.DASH)
                                               for t in ("runtime", "error")))
                      for row in reference.rows("deters-variation.csv") if (row["metric"], row["model"]) == (metric, name)]
@@ -110,31 +110,31 @@ def _variation(frames: dict[str, pd.DataFrame]) -> Table:
                  ("response", "from", "runtime", "error"), tuple(rows))
 
 
-def _analyses(frames: dict[str, pd.DataFrame], every_cell: dict[str, pd.DataFrame]) -> Table:
-    """All terms of both models of each response; of a run that varies the data, plain with that factor too."""
+def _make_variance_table(frames: dict[str, pd.DataFrame], every_cell: dict[str, pd.DataFrame]) -> Table:
+    """Returns all terms of both models of each response; of a run that varies the data, plain with that factor too."""
     rows = []
     asked = [(metric, name, data, ["runtime", "benchmark"], log) for metric, data in frames.items() for name, log in MODELS.items()]
     asked += [(metric, "plain, with the data", data, [*FACTORS], False) for metric, data in every_cell.items()]
     for metric, name, data, factors, log in asked:
         model, label = fit(data, metric, factors, ["repeat"], log), f"{text_format.sentence(metric)}, {name}"
-        rows += [(Cell(label), Cell(model))] if isinstance(model, str) else [_row(label, term, model.pooled) for term in anova(model)]
+        rows += [(Cell(label), Cell(model))] if isinstance(model, str) else [_make_row(label, term, model.pooled) for term in anova(model)]
     return Table("Analysis of variance", "Type II, repeats as blocks. No F and p where too few repeats make interactions the error.",
                  ("response", "term", "variation", "sum of squares", "df", "F", "p"), tuple(rows))
 
 
-def _row(label: str, term: Term, pooled: bool) -> tuple[Cell, ...]:
+def _make_row(label: str, term: Term, pooled: bool) -> tuple[Cell, ...]:
     f, p = (None, None) if pooled else (term.f, term.p)
-    return (Cell(label), Cell("error" if term.name == "Residual" else term.name), _share(term),
+    return (Cell(label), Cell("error" if term.name == "Residual" else term.name), _format_share(term),
             Cell(text_format.number(term.sum_sq), term.sum_sq), Cell(f"{term.df:g}", term.df),
             Cell(text_format.number(f), f), Cell(text_format.p_value(p), p))
 
 
-def _share(term: Any) -> Cell:
+def _format_share(term: Any) -> Cell:
     return Cell(text_format.DASH) if term is None else Cell(f"{100 * term.share:.1f} %", 100 * term.share)
 
 
-def _means(cells: Cells, metric: str, unit: str, tables: str) -> Table:
-    variants = _variants(cells, metric)
+def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table:
+    variants = _list_variants(cells, metric)
     rows = [(Cell(name), *(number(cells.interval(metric, benchmark=name, **fixed)) for fixed in variants.values()))
             for name in cells.levels("benchmark", metric)]
     head = ("benchmark", *(f"{v}, {unit}" if unit != "1" else v for v in variants))
@@ -142,10 +142,10 @@ def _means(cells: Cells, metric: str, unit: str, tables: str) -> Table:
                  "analysis of variance stands below.", head, tuple(rows))
 
 
-def _bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
+def _draw_bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
     names = cells.levels("benchmark", metric)
     curves = []
-    for variant, fixed in _variants(cells, metric).items():
+    for variant, fixed in _list_variants(cells, metric).items():
         found = [(i, cells.interval(metric, benchmark=b, **fixed)) for i, b in enumerate(names)]
         points = tuple(charts.Point(i, f.mean, f.low, f.high) for i, f in found if f)
         curves.append(charts.Curve(variant, points))
@@ -153,5 +153,5 @@ def _bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
     return charts.bars(names, curves, slug, text_format.label(metric), label)
 
 
-def _term(model: Model | str, name: str) -> Any:
+def _find_term(model: Model | str, name: str) -> Any:
     return None if isinstance(model, str) else next((t for t in anova(model) if t.name == name), None)

@@ -41,12 +41,12 @@ DIFFERS = (
 )
 
 
-def cells_of(results: Results) -> Cells:
+def select_cells(results: Results) -> Cells:
     return Cells(results, ("pattern", "alpha", "size_kb", "memory"))
 
 
 def cachetest(results: Results, slug: str) -> Chapter:
-    cells = cells_of(results)
+    cells = select_cells(results)
     chapter = Chapter(
         "heard-cachetest", "Cachetest: patterns, sizes, local and remote memory", PAPER, MACHINES,
         "Remote memory costs most once the data outgrow the last-level cache: over 60 % for "
@@ -57,29 +57,29 @@ def cachetest(results: Results, slug: str) -> Chapter:
         return chapter
     for pattern, (absolute, relative) in FIGURES.items():
         if cells.values("iterations", pattern=pattern):
-            _pattern(chapter, cells, pattern, absolute, relative, slug)
+            _add_pattern(chapter, cells, pattern, absolute, relative, slug)
     if cells.values("iterations", pattern="zipf"):
-        _zipf(chapter, cells, slug)
-    chapter.tables.append(_table(cells))
-    chapter.found = _worst(cells)
-    chapter.compare(results, lambda run: _printed_numbers(cells_of(run)))
+        _add_zipf(chapter, cells, slug)
+    chapter.tables.append(_make_table(cells))
+    chapter.found = _describe_worst(cells)
+    chapter.compare(results, lambda run: _list_printed(select_cells(run)))
     return chapter
 
 
-def _printed_numbers(cells: Cells) -> list[Printed]:
-    """The largest slowdown over the sizes of a pattern, and the deviation of the cells of a pattern and a memory together."""
-    largest = [Printed(f"{pattern}, largest slowdown", "%", over, INFINITE, _largest(cells, pattern)) for pattern, over in OVER.items()]
-    return largest + [Printed(f"{pattern}, {memory}, standard deviation", "parts of the mean", -INFINITE, DEVIATION, deviation(cells, pattern, memory))
+def _list_printed(cells: Cells) -> list[Printed]:
+    """Returns the largest slowdown over the sizes of each pattern, and the deviation of the cells of each pattern and memory."""
+    largest = [Printed(f"{pattern}, largest slowdown", "%", over, INFINITE, _find_largest_slowdown(cells, pattern)) for pattern, over in OVER.items()]
+    return largest + [Printed(f"{pattern}, {memory}, standard deviation", "parts of the mean", -INFINITE, DEVIATION, compute_deviation(cells, pattern, memory))
                       for pattern, memory in product(PATTERNS, MEMORIES)]
 
 
-def _largest(cells: Cells, pattern: str) -> Ratio | None:
+def _find_largest_slowdown(cells: Cells, pattern: str) -> Ratio | None:
     found = [Ratio(*s) for size in cells.levels("size_kb", "iterations", pattern=pattern)
-             if (s := slowdown(cells, pattern=pattern, size_kb=size))]
+             if (s := compute_slowdown(cells, pattern=pattern, size_kb=size))]
     return max(found, key=lambda s: s.value, default=None)
 
 
-def deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
+def compute_deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
     """Root mean square over the cells of each one's deviation in parts of its mean, with its interval by chi-squared;
     None where no cell has two observations. Each of the six has its share of the 5 %."""
     groups: dict[tuple[object, object], list[float]] = {}
@@ -94,8 +94,8 @@ def deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
     return Ratio(sqrt(square), *(sqrt(square * df / chi2.ppf(p, df)) for p in (1 - miss / 2, miss / 2)))
 
 
-def slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None, float | None] | None:
-    """In percent, with Fieller's limits."""
+def compute_slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None, float | None] | None:
+    """Returns the slowdown by remote memory in percent, with Fieller's limits; None without both memories."""
     local = cells.values("iterations", memory="local", **fixed)
     remote = cells.values("iterations", memory="remote", **fixed)
     found = ratio(local, remote) if local and remote else None
@@ -105,51 +105,51 @@ def slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None, float |
     return 100 * (found.value - 1), low, high
 
 
-def _slowdowns(cells: Cells, name: str, **fixed: Level) -> Curve:
+def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
     points = []
     for size in cells.levels("size_kb", "iterations", **fixed):
-        found = slowdown(cells, size_kb=size, **fixed)
+        found = compute_slowdown(cells, size_kb=size, **fixed)
         if found:
             points.append(Point(float(size), *found))
     return Curve(name, tuple(points))
 
 
-def _pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, relative: str,
+def _add_pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, relative: str,
              slug: str) -> None:
     curves = [cells.curve(memory, "iterations", "size_kb", pattern=pattern, memory=memory)
               for memory in ("local", "remote")]
     chapter.draw(absolute, charts.lines(curves, f"{slug}-{pattern}", f"{pattern}: performance",
                                         "data set, KB", "iterations/s"),
                  f"{pattern.capitalize()} accesses. {PICTURE}")
-    chapter.draw(relative, charts.lines([_slowdowns(cells, pattern, pattern=pattern)],
+    chapter.draw(relative, charts.lines([_make_slowdown_curve(cells, pattern, pattern=pattern)],
                                         f"{slug}-{pattern}-slow", f"{pattern}: slowdown",
                                         "data set, KB", "slowdown, %", from_zero=False),
                  f"{SLOWDOWN} {PICTURE}")
 
 
-def _zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
+def _add_zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
     alphas = cells.levels("alpha", "iterations", pattern="zipf")
     sizes = cells.levels("size_kb", "iterations", pattern="zipf")
     for memory, figure in (("local", "Fig. 12"), ("remote", "Fig. 13")):
-        grid = [[_mean(cells, alpha, size, memory) for size in sizes] for alpha in alphas]
+        grid = [[_compute_mean(cells, alpha, size, memory) for size in sizes] for alpha in alphas]
         chapter.draw(figure, heatmap.draw(
             grid, alphas, sizes, f"{slug}-zipf-{memory}", f"Zipf, {memory} memory: performance",
             "data set, KB", "α", "iterations/s", log=True),
             f"Zipf walks with {memory} memory; the surface of the paper as a map, colours on a "
             f"logarithmic scale. {PICTURE}")
-    grid = [[(slowdown(cells, pattern="zipf", alpha=a, size_kb=s) or (None,))[0] for s in sizes]
+    grid = [[(compute_slowdown(cells, pattern="zipf", alpha=a, size_kb=s) or (None,))[0] for s in sizes]
             for a in alphas]
     chapter.draw("Fig. 14", heatmap.draw(
         grid, alphas, sizes, f"{slug}-zipf-slow", "Zipf: slowdown", "data set, KB", "α",
         "slowdown, %"), f"{SLOWDOWN} {PICTURE}")
 
 
-def _mean(cells: Cells, alpha: float, size: int, memory: str) -> float | None:
+def _compute_mean(cells: Cells, alpha: float, size: int, memory: str) -> float | None:
     found = cells.interval("iterations", pattern="zipf", alpha=alpha, size_kb=size, memory=memory)
     return found.mean if found else None
 
 
-def _table(cells: Cells) -> Table:
+def _make_table(cells: Cells) -> Table:
     sizes = cells.levels("size_kb", "iterations")
     kinds: list[tuple[str, dict[str, Level]]] = [
         (p, {"pattern": p}) for p in FIGURES if cells.values("iterations", pattern=p)]
@@ -157,14 +157,14 @@ def _table(cells: Cells) -> Table:
               for a in cells.levels("alpha", "iterations", pattern="zipf")]
     rows = []
     for name, fixed in kinds:
-        found = [slowdown(cells, size_kb=size, **fixed) for size in sizes]
-        rows.append((Cell(name), *(_cell(f) for f in found)))
+        found = [compute_slowdown(cells, size_kb=size, **fixed) for size in sizes]
+        rows.append((Cell(name), *(_format_slowdown(f) for f in found)))
     return Table("Figs 9, 11 and 14 as numbers", f"Slowdown in percent by size in KB, small: its 95 % interval. {SLOWDOWN} "
                  "The paper's text: over 60 % sequential, over 40 % uniform.",
                  ("pattern", *(str(size) for size in sizes)), tuple(rows))
 
 
-def _cell(found: tuple[float, float | None, float | None] | None) -> Cell:
+def _format_slowdown(found: tuple[float, float | None, float | None] | None) -> Cell:
     if found is None:
         return Cell(text_format.DASH)
     value, low, high = found
@@ -172,11 +172,11 @@ def _cell(found: tuple[float, float | None, float | None] | None) -> Cell:
     return Cell(f"{value:.1f}".replace("-", "−"), value, limits)
 
 
-def _worst(cells: Cells) -> str:
+def _describe_worst(cells: Cells) -> str:
     told = []
     for pattern in (*FIGURES, "zipf"):
         found = [(p.y, p.x) for a in (cells.levels("alpha", pattern=pattern) or [None])
-                 for p in _slowdowns(cells, "", pattern=pattern, **({} if a is None else {"alpha": a})
+                 for p in _make_slowdown_curve(cells, "", pattern=pattern, **({} if a is None else {"alpha": a})
                                      ).points]
         if found:
             most, size = max(found)

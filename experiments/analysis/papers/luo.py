@@ -9,7 +9,7 @@ from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Ratio, ratio, t_interval
 from . import reference
-from .cells import Cells, chosen, others
+from .cells import Cells, list_other_cells, select_printed
 from .chapter import Cell, Chapter, Table, like, number
 from .comparison import INFINITE, Printed, as_ratio
 
@@ -29,7 +29,7 @@ DIFFERS = (
 )
 
 
-def _chapter(results: Results, name: str, title: str, says: str) -> Chapter:
+def _make_chapter(results: Results, name: str, title: str, says: str) -> Chapter:
     return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES), differs=DIFFERS)
 
 
@@ -37,13 +37,13 @@ def _chapter(results: Results, name: str, title: str, says: str) -> Chapter:
 CHOICE = (("workers", "threads"), ("spread", "l3"), ("memory", "local"), ("memory", "remote"))
 
 
-def cells_of(results: Results, *factors: str) -> Cells:
-    return chosen(results, factors, CHOICE)
+def select_cells(results: Results, *factors: str) -> Cells:
+    return select_printed(results, factors, CHOICE)
 
 
-def _others(chapter: Chapter, results: Results, metric: str, rows: str, columns: str) -> None:
-    """What else was run beside the paper's experiment: a table of each."""
-    for name, cells in others(results, (rows, columns), CHOICE):
+def _add_other_runs(chapter: Chapter, results: Results, metric: str, rows: str, columns: str) -> None:
+    """Adds a table for each combination of factors that was run besides the paper's."""
+    for name, cells in list_other_cells(results, (rows, columns), CHOICE):
         head = cells.levels(columns, metric)
         chapter.tables.append(Table(
             text_format.sentence(name), f"{text_format.sentence(metric)}, MB/s, with a 95 % interval. The paper has none of it.", (f"{rows}, by {columns}", *(str(y) for y in head)),
@@ -52,8 +52,8 @@ def _others(chapter: Chapter, results: Results, metric: str, rows: str, columns:
 
 
 def contention(results: Results, slug: str) -> Chapter:
-    cells = cells_of(results, "local", "remote")
-    chapter = _chapter(
+    cells = select_cells(results, "local", "remote")
+    chapter = _make_chapter(
         results, "luo-contention", "Local and remote threads on one memory controller",
         "More local threads are not always more bandwidth: the best total stands where some threads "
         "are remote. On the E5620 a queue keeps about half of the controller for each side; on the "
@@ -67,23 +67,23 @@ def contention(results: Results, slug: str) -> Chapter:
     alone = cells.interval("bandwidth", local=most, remote=0)
     if most and alone:
         unit = f"{most}L0R"
-        chapter.tables.append(_table(cells, alone.mean, unit))
-        chapter.draw("Fig. 5", _single(cells, chapter.machine, alone.mean, unit, slug),
+        chapter.tables.append(_make_table(cells, alone.mean, unit))
+        chapter.draw("Fig. 5", _draw_single(cells, chapter.machine, alone.mean, unit, slug),
                      f"One side alone, in parts of {unit}. Hollow and dashed: the paper's Table 1 of "
                      f"the {chapter.machine or E5620}, labelled paper, 4L0R = 1.")
-        chapter.found = _best(cells, alone.mean, unit)
+        chapter.found = _describe_best(cells, alone.mean, unit)
     if cells.values("bandwidth_local"):
-        chapter.draw("Fig. 6", _impact(cells, "local", "remote", f"{slug}-fig6"),
+        chapter.draw("Fig. 6", _draw_impact(cells, "local", "remote", f"{slug}-fig6"),
                      "Bandwidth of the local threads together. " + NOT_NUMBERS)
     if cells.values("bandwidth_remote"):
-        chapter.draw("Fig. 7", _impact(cells, "remote", "local", f"{slug}-fig7"),
+        chapter.draw("Fig. 7", _draw_impact(cells, "remote", "local", f"{slug}-fig7"),
                      "Bandwidth of the remote threads together. " + NOT_NUMBERS)
-    chapter.compare(results, lambda run: _printed_totals(cells_of(run, "local", "remote"), chapter.machine))
-    _others(chapter, results, "bandwidth", "local", "remote")
+    chapter.compare(results, lambda run: _list_printed_totals(select_cells(run, "local", "remote"), chapter.machine))
+    _add_other_runs(chapter, results, "bandwidth", "local", "remote")
     return chapter
 
 
-def _table(cells: Cells, alone: float, unit: str) -> Table:
+def _make_table(cells: Cells, alone: float, unit: str) -> Table:
     tables = {name: reference.luo(file) for name, file in FILES.items()}
     columns = cells.levels("remote")
     rows = []
@@ -100,7 +100,7 @@ def _table(cells: Cells, alone: float, unit: str) -> Table:
                  "labelled paper.", ("threads", *(f"{y}R" for y in columns)), tuple(rows))
 
 
-def _printed_totals(cells: Cells, machine: str) -> list[Printed]:
+def _list_printed_totals(cells: Cells, machine: str) -> list[Printed]:
     """Table 1 in parts of the most local threads alone that both have; of a machine that is none of the paper's, both tables.
     Section 4 says of the E5620 which part the local threads keep."""
     most = max((n for n in THREADS if cells.values("bandwidth", local=n, remote=0)), default=0)
@@ -113,19 +113,19 @@ def _printed_totals(cells: Cells, machine: str) -> list[Printed]:
             if own and (x, y) != (most, 0) and alone:
                 found.append(Printed.number(f"{of}{x}L{y}R", f"parts of {most}L0R", value / table[most, 0], ratio(own, alone)))
         if name == E5620:
-            found += [Printed(f"{of}local part of {x}L{y}R", "parts", 0.5, 0.6, _local_part(cells, x, y))
+            found += [Printed(f"{of}local part of {x}L{y}R", "parts", 0.5, 0.6, _compute_local_part(cells, x, y))
                       for x in THREADS[1:] for y in THREADS[1:]]
     return found
 
 
-def _local_part(cells: Cells, x: int, y: int) -> Ratio | None:
-    """Of each observation, since its local and its total bandwidth rise and fall together."""
+def _compute_local_part(cells: Cells, x: int, y: int) -> Ratio | None:
+    """Returns the part of the local threads, by observation, as its local and its total bandwidth rise and fall together."""
     both = [(o.value("bandwidth_local"), o.value("bandwidth")) for o in cells.select(local=x, remote=y)]
     parts = [local / total for local, total in both if local is not None and total]
     return as_ratio(t_interval(parts)) if parts else None
 
 
-def _single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
+def _draw_single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
     table = reference.luo(FILES[machine or E5620])
     curves = [
         cells.curve("local (xL, 0R)", "bandwidth", "local", 1 / alone, 0, remote=0),
@@ -139,8 +139,8 @@ def _single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> s
                         f"parts of {unit}", ticks=range(1, 5))
 
 
-def _impact(cells: Cells, side: str, other: str, slug: str) -> str:
-    """The bandwidth of one side along the number of threads of the other."""
+def _draw_impact(cells: Cells, side: str, other: str, slug: str) -> str:
+    """Draws the bandwidth of one side along the number of threads of the other."""
     metric, letter = f"bandwidth_{side}", side[0].upper()
     curves = [cells.curve(f"{n} {side} ({n}{letter})", metric, other, **{side: n})
               for n in cells.levels(side, metric) if n > 0]
@@ -148,7 +148,7 @@ def _impact(cells: Cells, side: str, other: str, slug: str) -> str:
                         f"{other} threads", f"{side} bandwidth, MB/s", ticks=cells.levels(other))
 
 
-def _best(cells: Cells, alone: float, unit: str) -> str:
+def _describe_best(cells: Cells, alone: float, unit: str) -> str:
     totals = {(x, y): cells.interval("bandwidth", local=x, remote=y)
               for x in cells.levels("local") for y in cells.levels("remote")}
     (x, y), best = max(((k, v) for k, v in totals.items() if v), key=lambda item: item[1].mean)
@@ -157,8 +157,8 @@ def _best(cells: Cells, alone: float, unit: str) -> str:
 
 
 def cross(results: Results, slug: str) -> Chapter:
-    cells = cells_of(results, "reference", "opposite")
-    chapter = _chapter(
+    cells = select_cells(results, "reference", "opposite")
+    chapter = _make_chapter(
         results, "luo-cross", "Cross: threads on each node, memory on the other",
         "On the E5620 one opposite thread costs the others some 30 %, further ones nothing more; on "
         "the LS 3A opposite threads cost at most 10 %.")
@@ -171,12 +171,12 @@ def cross(results: Results, slug: str) -> Chapter:
                                         "opposite threads", "bandwidth of the referenced, MB/s",
                                         ticks=cells.levels("opposite")),
                  "Bandwidth of the referenced threads together. " + NOT_NUMBERS)
-    chapter.compare(results, lambda run: _printed_cross(cells_of(run, "reference", "opposite"), chapter.machine))
-    _others(chapter, results, "bandwidth_reference", "reference", "opposite")
+    chapter.compare(results, lambda run: _list_printed_cross(select_cells(run, "reference", "opposite"), chapter.machine))
+    _add_other_runs(chapter, results, "bandwidth_reference", "reference", "opposite")
     return chapter
 
 
-def _printed_cross(cells: Cells, machine: str) -> list[Printed]:
+def _list_printed_cross(cells: Cells, machine: str) -> list[Printed]:
     """Section 3.4: on the E5620 the first opposite thread costs two and more about 30 % and further ones nothing, and one
     thread loses less than 5 %; on the LS 3A none loses more than 10 %."""
     found = []
@@ -193,15 +193,15 @@ def _printed_cross(cells: Cells, machine: str) -> list[Printed]:
 
 
 def split(results: Results, slug: str) -> Chapter:
-    cells = cells_of(results, "local", "remote")
-    chapter = _chapter(
+    cells = select_cells(results, "local", "remote")
+    chapter = _make_chapter(
         results, "luo-split", "Split: all threads on one node, memory on both",
         "On the LS 3A local and remote accesses from one node hardly disturb each other; on the "
         "E5620 local bandwidth falls with every thread that accesses the other node.")
     chapter.missing = cells.missing(("local", "remote"), ("bandwidth_local", "bandwidth_remote"))
     for side, other in (("local", "remote"), ("remote", "local")):
         if cells.values(f"bandwidth_{side}"):
-            chapter.draw("Fig. 9", _impact(cells, side, other, f"{slug}-fig9-{side}"),
+            chapter.draw("Fig. 9", _draw_impact(cells, side, other, f"{slug}-fig9-{side}"),
                          f"Bandwidth of the threads with {side} memory. " + NOT_NUMBERS)
-    _others(chapter, results, "bandwidth_local", "local", "remote")
+    _add_other_runs(chapter, results, "bandwidth_local", "local", "remote")
     return chapter

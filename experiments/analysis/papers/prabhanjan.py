@@ -48,13 +48,13 @@ BENCHMARKED = ("pipeline", "memory", "value_bytes")
 PRINTED_BYTES = 3  # of the paper's values
 
 
-def _chapter(results: Results, name: str, title: str, says: str, differs: tuple[str, ...] = DIFFERS) -> Chapter:
+def _make_chapter(results: Results, name: str, title: str, says: str, differs: tuple[str, ...] = DIFFERS) -> Chapter:
     return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES), differs=differs)
 
 
 def times(results: Results, slug: str) -> Chapter:
     cells = Cells(results, FACTORS)
-    chapter = _chapter(
+    chapter = _make_chapter(
         results, "prabhanjan-times", "Times with local and remote memory",
         "Sorting, lists and token counts take as long with remote memory as with local. Random "
         "updates of large arrays take up to 1.58 times as long; random keys and sorted sets are "
@@ -65,52 +65,52 @@ def times(results: Results, slug: str) -> Chapter:
     ran = [e for e in TABLES if cells.values("seconds", experiment=e)]
     chapter.title += f": {', '.join(ran)}"
     for experiment in ran:
-        chapter.tables.append(_table(cells, experiment))
-    chapter.draw("TR/TL of all tables", _ratios(cells, chapter.tables, slug),
+        chapter.tables.append(_make_table(cells, experiment))
+    chapter.draw("TR/TL of all tables", _draw_ratios(cells, chapter.tables, slug),
                  "Time with remote memory over time with local; 1 is no difference.")
-    chapter.compare(results, lambda run: _printed_times(Cells(run, FACTORS)))
-    chapter.found = _found(cells)
+    chapter.compare(results, lambda run: _list_printed_times(Cells(run, FACTORS)))
+    chapter.found = _describe_ratios(cells)
     return chapter
 
 
-def _cases(cells: Cells, experiment: str) -> list[dict[str, Level]]:
-    """The rows of a table: size, then accesses and pipeline where they vary."""
+def _list_cases(cells: Cells, experiment: str) -> list[dict[str, Level]]:
+    """Returns the cases of a table: size, then accesses and pipeline where they vary."""
     found = {tuple((f, o.factors[f]) for f in ("size", "accesses", "pipeline") if f in o.factors)
              for o in cells.select(experiment=experiment)}
-    return [dict(case) for case in sorted(found, key=lambda c: _key(dict(c)))]
+    return [dict(case) for case in sorted(found, key=lambda c: _make_sort_key(dict(c)))]
 
 
-def ran(row: dict[str, str]) -> dict[str, Level]:
-    """The case whose times the row has, which in Table 7.2 is not always the printed one (errata of the papers)."""
+def find_measured_case(row: dict[str, str]) -> dict[str, Level]:
+    """Returns the case whose times the row has, which in Table 7.2 is not always the printed one (errata of the papers)."""
     return {name: float(text) for name in ("size", "accesses") if (text := row[f"ran_{name}"] or row[name])}
 
 
-def _ratio(cells: Cells, **case: Level) -> Ratio | None:
+def _compute_ratio(cells: Cells, **case: Level) -> Ratio | None:
     local = cells.values("seconds", memory="local", **case)
     remote = cells.values("seconds", memory="remote", **case)
     return ratio(remote, local) if local and remote else None
 
 
-def ratio_cell(found: Ratio | None) -> Cell:
+def format_ratio(found: Ratio | None) -> Cell:
     if found is None:
         return Cell(text_format.DASH)
     limits = "" if found.low is None else f" ({found.low:.3f} to {found.high:.3f})"
     return Cell(f"{found.value:.3f}{limits}", found.value)
 
 
-def _table(cells: Cells, experiment: str) -> Table:
+def _make_table(cells: Cells, experiment: str) -> Table:
     title, key = TABLES[experiment]
     papers = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
     rows = []  # by size, ours above the paper's
-    for case in _cases(cells, experiment):
+    for case in _list_cases(cells, experiment):
         own = {"experiment": experiment, **case}
-        rows.append((_key(case), Cell(_name(case)), Cell("ours"),
+        rows.append((_make_sort_key(case), Cell(_format_case(case)), Cell("ours"),
                      *(number(cells.interval("seconds", memory=m, **own))
-                       for m in ("local", "remote")), ratio_cell(_ratio(cells, **own))))
+                       for m in ("local", "remote")), format_ratio(_compute_ratio(cells, **own))))
     for row in papers:
         local, remote = float(row["local_s"]), float(row["remote_s"])
         case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
-        rows.append((_key(ran(row)), Cell(_name(case)), Cell("paper"), Cell(row["local_s"], local),
+        rows.append((_make_sort_key(find_measured_case(row)), Cell(_format_case(case)), Cell("paper"), Cell(row["local_s"], local),
                      Cell(row["remote_s"], remote), Cell(f"{remote / local:.3f}", remote / local)))
     return Table(title, f"{experiment.capitalize()}: wall-clock seconds, ours with 95 % intervals "
                  "(of the ratio: Fieller's); rows of the paper are labelled paper and have one run."
@@ -119,40 +119,40 @@ def _table(cells: Cells, experiment: str) -> Table:
                  tuple(cells for _, *cells in sorted(rows, key=lambda row: row[0])))
 
 
-def _printed_times(cells: Cells) -> list[Printed]:
+def _list_printed_times(cells: Cells) -> list[Printed]:
     """TR/TL of the rows that were run, and their seconds but of random updates: the paper's have the fill in them, which
     weighs less in a ratio. Where no size of a table was run, its smallest and largest stand beside ours."""
     found = []
     for experiment, (_, key) in TABLES.items():
         rows = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
-        pairs, own = _beside(rows, _cases(cells, experiment))
+        pairs, own = _pair_rows(rows, _list_cases(cells, experiment))
         for row, case in pairs:
-            name = _name({"experiment": experiment} | ran(row))
-            name = f"{experiment}, {name}" if own else f"{experiment}, ours {_name(case)}, paper {name}"
+            name = _format_case({"experiment": experiment} | find_measured_case(row))
+            name = f"{experiment}, {name}" if own else f"{experiment}, ours {_format_case(case)}, paper {name}"
             case = {"experiment": experiment, **case}
-            found.append(Printed.number(name, "TR/TL", float(row["remote_s"]) / float(row["local_s"]), _ratio(cells, **case)))
+            found.append(Printed.number(name, "TR/TL", float(row["remote_s"]) / float(row["local_s"]), _compute_ratio(cells, **case)))
             if own and experiment != "random-update":
                 found += [Printed.number(f"{name}, {memory}", "s", float(row[f"{memory}_s"]), cells.interval("seconds", memory=memory, **case))
                           for memory in ("local", "remote")]
     return found
 
 
-def _beside(rows: list[dict[str, str]], cases: list[dict[str, Level]]) -> tuple[list[tuple[dict[str, str], dict[str, Level]]], bool]:
-    """A table's rows with our cases, not pipelined where both were run, and whether these are of the same size."""
-    ours = {tuple(_key(case)[:2]): case for case in reversed(cases)}
-    same = [(row, ours[place]) for row in rows if (place := tuple(_key(ran(row))[:2])) in ours]
+def _pair_rows(rows: list[dict[str, str]], cases: list[dict[str, Level]]) -> tuple[list[tuple[dict[str, str], dict[str, Level]]], bool]:
+    """Returns a table's rows, each with our case, not pipelined where both were run, and whether the two are of the same size."""
+    ours = {tuple(_make_sort_key(case)[:2]): case for case in reversed(cases)}
+    same = [(row, ours[place]) for row in rows if (place := tuple(_make_sort_key(find_measured_case(row))[:2])) in ours]
     if same or not ours:
         return same, True
-    rows, places = sorted(rows, key=lambda row: _key(ran(row))), sorted(ours)
+    rows, places = sorted(rows, key=lambda row: _make_sort_key(find_measured_case(row))), sorted(ours)
     ends = [(rows[0], ours[places[0]]), (rows[-1], ours[places[-1]])]
     return ends if len(ours) > 1 and len(rows) > 1 else ends[1:], False
 
 
-def _key(case: dict[str, Level]) -> list[float]:
+def _make_sort_key(case: dict[str, Level]) -> list[float]:
     return [float(case.get(name) or 0) for name in ("size", "accesses", "pipeline")]
 
 
-def _name(case: dict[str, Level]) -> str:
+def _format_case(case: dict[str, Level]) -> str:
     parts = [text_format.count(float(case["size"]))] if case.get("size") else ["one text"]
     if "accesses" in case:
         parts.append(f"{text_format.count(float(case['accesses']))} accesses")
@@ -161,16 +161,16 @@ def _name(case: dict[str, Level]) -> str:
     return ", ".join(parts)
 
 
-def _ratios(cells: Cells, tables: list[Table], slug: str) -> str:
-    """Over the size of the data, each as a part of the largest of its table, on a logarithm."""
+def _draw_ratios(cells: Cells, tables: list[Table], slug: str) -> str:
+    """Draws TR/TL over the size of the data, as a part of the largest of its table, on a logarithmic axis."""
     curves = []
     for i, (experiment, (_, key)) in enumerate(TABLES.items()):
         ours = []
-        for case in _cases(cells, experiment):
-            found = _ratio(cells, experiment=experiment, **case)
+        for case in _list_cases(cells, experiment):
+            found = _compute_ratio(cells, experiment=experiment, **case)
             if found and case.get("size") and case.get("pipeline", 1) == 1:
                 ours.append(Point(float(case["size"]), found.value, found.low, found.high))
-        printed = [Point(float(ran(row)["size"]), float(row["remote_s"]) / float(row["local_s"]))
+        printed = [Point(float(find_measured_case(row)["size"]), float(row["remote_s"]) / float(row["local_s"]))
                    for row in reference.rows("redis-tables-7.1-7.5.csv")
                    if row["table"] == key and row["size"]]
         if ours:
@@ -182,11 +182,11 @@ def _ratios(cells: Cells, tables: list[Table], slug: str) -> str:
                         from_zero=False, log_x=True)
 
 
-def _found(cells: Cells) -> str:
+def _describe_ratios(cells: Cells) -> str:
     told = []
     for experiment in [e for e in TABLES if cells.values("seconds", experiment=e)]:
-        found = [r.value for case in _cases(cells, experiment)
-                 if (r := _ratio(cells, experiment=experiment, **case))]
+        found = [r.value for case in _list_cases(cells, experiment)
+                 if (r := _compute_ratio(cells, experiment=experiment, **case))]
         if found:
             span = f"{min(found):.2f}" if len(found) == 1 else f"{min(found):.2f} to {max(found):.2f}"
             told.append(f"{experiment} {span}")
@@ -195,49 +195,49 @@ def _found(cells: Cells) -> str:
 
 def counters(results: Results, slug: str) -> Chapter:
     cells = Cells(results, COUNTED)
-    chapter = _chapter(
+    chapter = _make_chapter(
         results, "prabhanjan-counters", "Counters over time with local and remote memory",
         "With local memory the server's cycles per instruction are lower, its instructions per "
         "cycle higher, and there is hardly a remote DRAM access, even where times do not differ.")
-    kept = _counted(results)
+    kept = _select_counted(results)
     names = {name for o in kept for name in ("ipc", "local_dram", "remote_dram")
-             if _known(o.raw["series"].get(name))}
+             if _drop_missing(o.raw["series"].get(name))}
     if not names:
         chapter.missing = cells.refused or ["series of counters: this machine, or this run, counts none"]
         return chapter
     chapter.missing = [f"series {n}" for n in ("ipc", "local_dram", "remote_dram") if n not in names]
     for experiment in sorted({str(o.factors.get("experiment")) for o in kept}):
-        cases = _cases_of(kept, experiment)
+        cases = _select_cases(kept, experiment)
         for i, own in enumerate(cases):
             _draw_series(chapter, own, experiment, names, f"{slug}-{i}")
-    chapter.compare(results, lambda run: _printed_accesses(_counted(run)))
+    chapter.compare(results, lambda run: _list_printed_accesses(_select_counted(run)))
     return chapter
 
 
-def _printed_accesses(kept: list[Observation]) -> list[Printed]:
-    """Remote DRAM accesses with local memory, of the largest size of each experiment."""
+def _list_printed_accesses(kept: list[Observation]) -> list[Printed]:
+    """Returns remote DRAM accesses with local memory, of the largest size of each experiment."""
     return [Printed(f"{experiment}, remote / local DRAM accesses with local memory", "%", *FAR_ACCESSES,
-                    _far_accesses(_cases_of(kept, experiment)[0]))
+                    _compute_far_accesses(_select_cases(kept, experiment)[0]))
             for experiment in sorted({str(o.factors.get("experiment")) for o in kept})]
 
 
-def _far_accesses(kept: list[Observation]) -> Ratio | None:
-    """Percent of the local ones, over each observation's time."""
-    sums = [[sum(_known(o.raw["series"].get(name))) for name in ("local_dram", "remote_dram")]
+def _compute_far_accesses(kept: list[Observation]) -> Ratio | None:
+    """Returns remote accesses in percent of the local ones, over each observation's time."""
+    sums = [[sum(_drop_missing(o.raw["series"].get(name))) for name in ("local_dram", "remote_dram")]
             for o in kept if o.factors.get("memory") == "local"]
     found = [100 * remote / local for local, remote in sums if local]
     return as_ratio(t_interval(found)) if found else None
 
 
-def _counted(results: Results) -> list[Observation]:
+def _select_counted(results: Results) -> list[Observation]:
     return [o for o in Cells(results, COUNTED).observations if isinstance(o.raw.get("series"), dict)]
 
 
-def _cases_of(kept: list[Observation], experiment: str) -> list[list[Observation]]:
-    return _with_both([o for o in kept if str(o.factors.get("experiment")) == experiment])
+def _select_cases(kept: list[Observation], experiment: str) -> list[list[Observation]]:
+    return _select_with_both_memories([o for o in kept if str(o.factors.get("experiment")) == experiment])
 
 
-def _with_both(kept: list[Observation]) -> list[list[Observation]]:
+def _select_with_both_memories(kept: list[Observation]) -> list[list[Observation]]:
     """Each size of the data with both memories, not pipelined where that was run, the largest first: nothing but the
     memory's node differs in one."""
     def case(o: Observation) -> tuple[float, float]:
@@ -249,7 +249,7 @@ def _with_both(kept: list[Observation]) -> list[list[Observation]]:
     return [[o for o in kept if case(o) == wanted] for wanted in sorted(least.items(), reverse=True)]
 
 
-def _known(series: object) -> list[float]:
+def _drop_missing(series: object) -> list[float]:
     return [v for v in series if isinstance(v, (int, float))] if isinstance(series, list) else []
 
 
@@ -261,9 +261,9 @@ def _draw_series(chapter: Chapter, kept: list[Observation], experiment: str, nam
     for figure, name, label, inverse in wanted:
         if name not in names:
             continue
-        curves = [c for memory in ("local", "remote") if (c := _over_time(kept, memory, name, inverse))]
+        curves = [c for memory in ("local", "remote") if (c := _make_curve(kept, memory, name, inverse))]
         key = label.lower().replace(" ", "-")
-        case = _name(kept[0].factors) if "size" in kept[0].factors else experiment
+        case = _format_case(kept[0].factors) if "size" in kept[0].factors else experiment
         counted = kept[0].raw["series"].get("source")
         chapter.draw(figure, charts.lines(curves, f"{slug}-{experiment}-{key}",
                                           f"{experiment}: {label} over time", "time, s", label),
@@ -272,9 +272,9 @@ def _draw_series(chapter: Chapter, kept: list[Observation], experiment: str, nam
                      + (f" Counted by: {counted}." if counted else ""))
 
 
-def _over_time(kept: list[Observation], memory: str, name: str, inverse: bool) -> Curve | None:
+def _make_curve(kept: list[Observation], memory: str, name: str, inverse: bool) -> Curve | None:
     first = next((o for o in kept if o.factors.get("memory") == memory
-                  and _known(o.raw["series"].get(name))), None)
+                  and _drop_missing(o.raw["series"].get(name))), None)
     if first is None:
         return None
     step = float(first.raw["series"].get("interval_s") or 1)
@@ -286,7 +286,7 @@ def _over_time(kept: list[Observation], memory: str, name: str, inverse: bool) -
 
 def benchmark(results: Results, slug: str) -> Chapter:
     cells = Cells(results, BENCHMARKED)
-    chapter = _chapter(
+    chapter = _make_chapter(
         results, "prabhanjan-benchmark", "redis-benchmark with local and remote memory",
         "The paper prints single outputs: LRANGE_600 with local memory, 13 444 requests a second; "
         "PING_INLINE 123 001 and PING_BULK 163 666 with remote memory. It reads a difference from LRANGE without a ratio.",
@@ -295,69 +295,69 @@ def benchmark(results: Results, slug: str) -> Chapter:
     chapter.missing = cells.missing(("memory",), ()) or ([] if names else ["a metric in ops/s"])
     if chapter.missing:
         return chapter
-    chapter.tables += [_rates(cells, names), *_latencies(cells, names)]
-    chapter.compare(results, lambda run: _printed_rates(Cells(run, BENCHMARKED)))
+    chapter.tables += [_make_rate_table(cells, names), *_make_latency_tables(cells, names)]
+    chapter.compare(results, lambda run: _list_printed_rates(Cells(run, BENCHMARKED)))
     return chapter
 
 
-def _printed_rates(cells: Cells) -> list[Printed]:
-    load = _as_printed(cells)
+def _list_printed_rates(cells: Cells) -> list[Printed]:
+    load = _choose_load(cells)
     return [Printed.number(f"{name}, {memory} memory", "ops/s", float(value), cells.interval(name, memory=memory, **load))
-            for name, by in _printed().items() for memory, value in by.items()]
+            for name, by in _read_rates().items() for memory, value in by.items()]
 
 
-def _loads(cells: Cells) -> list[dict[str, Level]]:
-    """What was run, the paper's first."""
+def _list_loads(cells: Cells) -> list[dict[str, Level]]:
+    """Returns the loads that were run, the paper's first."""
     factors = [f for f in ("value_bytes", "pipeline") if cells.levels(f)]
     found = {tuple((f, o.factors[f]) for f in factors if f in o.factors) for o in cells.observations}
     return [dict(load) for load in sorted(found)]
 
 
-def _as_printed(cells: Cells) -> dict[str, Level]:
-    """The paper's load where it was run, or the only one of ours."""
-    return (_loads(cells) or [{}])[0]
+def _choose_load(cells: Cells) -> dict[str, Level]:
+    """Returns the paper's load where it was run, else the only one of ours."""
+    return (_list_loads(cells) or [{}])[0]
 
 
-def _load_name(name: str, load: dict[str, Level]) -> str:
+def _format_load(name: str, load: dict[str, Level]) -> str:
     size = [f"{load['value_bytes']} bytes"] if "value_bytes" in load else []
     return ", ".join([name, *size, *([f"pipeline {load['pipeline']}"] if load.get("pipeline", 1) != 1 else [])])
 
 
-def _rates(cells: Cells, names: list[str]) -> Table:
-    rows, printed = [], _printed()
-    for load in _loads(cells):
+def _make_rate_table(cells: Cells, names: list[str]) -> Table:
+    rows, printed = [], _read_rates()
+    for load in _list_loads(cells):
         for name in names:
             local, remote = (cells.values(name, memory=m, **load) for m in ("local", "remote"))
             if not (local or remote):
                 continue
-            rows.append((Cell(_load_name(name, load)), Cell("ours"),
+            rows.append((Cell(_format_load(name, load)), Cell("ours"),
                          *(number(cells.interval(name, memory=m, **load)) for m in ("local", "remote")),
-                         ratio_cell(ratio(local, remote) if local and remote else None)))
-            if name in printed and load == _as_printed(cells):
-                rows.append(_printed_row(f"{name}, {PRINTED_BYTES} bytes", printed[name]))
+                         format_ratio(ratio(local, remote) if local and remote else None)))
+            if name in printed and load == _choose_load(cells):
+                rows.append(_make_printed_row(f"{name}, {PRINTED_BYTES} bytes", printed[name]))
     return Table("Experiment 7, Fig. 8.9", "Requests a second with 95 % intervals, and local / remote with Fieller's: "
                  "above 1, local is faster. Rows of the paper are labelled paper and have one run.",
                  ("command", "from", "local, ops/s", "remote, ops/s", "local / remote"), tuple(rows))
 
 
-def _latencies(cells: Cells, names: list[str]) -> list[Table]:
-    """Of redis-benchmark's own percentiles, where its version prints them."""
+def _make_latency_tables(cells: Cells, names: list[str]) -> list[Table]:
+    """Returns tables of redis-benchmark's own percentiles, where its version prints them."""
     columns = [(m, q) for q in ("p50", "p99") for m in ("local", "remote")]
-    rows = [(Cell(_load_name(name, load)), *(number(cells.interval(f"{name}_latency_{q}", memory=m, **load)) for m, q in columns))
-            for load in _loads(cells) for name in names if cells.values(f"{name}_latency_p50", **load)]
+    rows = [(Cell(_format_load(name, load)), *(number(cells.interval(f"{name}_latency_{q}", memory=m, **load)) for m, q in columns))
+            for load in _list_loads(cells) for name in names if cells.values(f"{name}_latency_p50", **load)]
     return [Table("Experiment 7, latency", "Microseconds from a request to its answer, by redis-benchmark, with 95 % "
                   "intervals; the paper prints none.", ("command", *(f"{m} {q}, us" for m, q in columns)), tuple(rows))
             ] if rows else []
 
 
-def _printed() -> dict[str, dict[str, str]]:
-    """Rates by command and memory."""
+def _read_rates() -> dict[str, dict[str, str]]:
+    """Returns the printed rates by command and memory."""
     found: dict[str, dict[str, str]] = {}
     for row in reference.rows("redis-benchmark-printed.csv"):
         found.setdefault(row["command"], {})[row["memory"]] = row["ops_s"]
     return found
 
 
-def _printed_row(name: str, by: dict[str, str]) -> tuple[Cell, ...]:
+def _make_printed_row(name: str, by: dict[str, str]) -> tuple[Cell, ...]:
     cells = (Cell(by[m], float(by[m])) if m in by else Cell(text_format.DASH) for m in ("local", "remote"))
     return (Cell(name), Cell("paper"), *cells, Cell(text_format.DASH))

@@ -15,7 +15,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def luo(machine: str) -> dict[tuple[int, int], float]:
-    """Total bandwidth by (local, remote) threads, 4L0R = 1."""
+    """Returns the total bandwidth by (local, remote) threads, 4L0R = 1."""
     return {
         (int(row["local_threads"]), int(column[:-1])): float(value)
         for row in rows(f"luo-table1-{machine}.csv")

@@ -53,9 +53,9 @@ def fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequ
     if isinstance(found, str):
         return found
     pooled = order < len(factors)
-    if log is None and _residual_p(found) < REJECT and (frame[response] > 0).all():
+    if log is None and _test_residuals(found) < REJECT and (frame[response] > 0).all():
         other = _fit(frame, response, factors, blocks, order, True)
-        if not isinstance(other, str) and _residual_p(other) > _residual_p(found):
+        if not isinstance(other, str) and _test_residuals(other) > _test_residuals(found):
             return Model(True, pooled, other)
     return Model(bool(log), pooled, found)
 
@@ -67,8 +67,8 @@ def _fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Seq
         return "a value is not above 0, so it has no logarithm"
     data = pd.DataFrame({f: frame[f].astype(str) for f in [*factors, *blocks]})
     data["response"] = numpy.log(frame[response]) if log else frame[response]
-    terms = " + ".join(_coded(f) for f in factors)
-    model = ols(f"response ~ ({terms})**{order}" + "".join(f" + {_coded(b)}" for b in blocks), data)
+    terms = " + ".join(_code_factor(f) for f in factors)
+    model = ols(f"response ~ ({terms})**{order}" + "".join(f" + {_code_factor(b)}" for b in blocks), data)
     if numpy.linalg.matrix_rank(model.exog) < model.exog.shape[1]:
         return "a combination has no clean observation"
     found = model.fit()
@@ -79,11 +79,11 @@ def _fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Seq
     return found
 
 
-def _coded(factor: str) -> str:
+def _code_factor(factor: str) -> str:
     return f"C(Q('{factor}'), Sum)"
 
 
-def _residual_p(found: Any) -> float:
+def _test_residuals(found: Any) -> float:
     """Returns the smaller p value of the two tests of the residuals."""
     from statsmodels.stats.diagnostic import het_breuschpagan
 

@@ -110,24 +110,24 @@ def _draw(rate: Axes | None, pages: Axes, course: Course) -> list[tuple[Axes, Se
         rate.plot(*zip(*course.rate, strict=True), "-", color=theme.colour("ink"), linewidth=1.1)
         dress(rate, "", "MB/s")
         rate.set_ylim(bottom=0)
-    _stack(pages, course)
+    _draw_pages(pages, course)
     dress(pages, "s from the beginning of apply", "pages")
     for axes in (rate, pages):
         if axes:
             axes.axvspan(0, course.apply_s, color=theme.colour("muted"), alpha=0.3, linewidth=0)
-            axes.set_xlim(*_ends(course))
+            axes.set_xlim(*_time_range(course))
     (rate or pages).set_title(text_format.printable(course.policy), loc="left", size=9.5, color=theme.colour("ink"))
     return [(pages, [_tip(course, moment) for moment in course.moments])]
 
 
-def _ends(course: Course) -> tuple[float, float]:
+def _time_range(course: Course) -> tuple[float, float]:
     times = [m.t for m in course.moments] + [course.apply_s] + [t for t, _ in course.rate]
     return min(0.0, *times), max(times)
 
 
-def _stack(axes: Axes, course: Course) -> None:
-    """Straight through apply; before it and after it pages are where the moment says."""
-    points = sorted([*course.moments, *_at_ends(course)], key=lambda m: m.t)
+def _draw_pages(axes: Axes, course: Course) -> None:
+    """Draws the pages of each node over time: straight lines through apply, and before and after it what the samples say."""
+    points = sorted([*course.moments, *_moments_around_apply(course)], key=lambda m: m.t)
     nodes = sorted({node for m in points for node in m.pages})
     axes.stackplot([m.t for m in points], [[m.pages.get(node, 0) for m in points] for node in nodes],
                    colors=[theme.node_colour(node) for node in nodes], linewidth=0)
@@ -135,8 +135,8 @@ def _stack(axes: Axes, course: Course) -> None:
         axes.axvline(m.t, color=theme.colour("surface"), linewidth=0.8, linestyle=":")
 
 
-def _at_ends(course: Course) -> list[Moment]:
-    """The last moment before apply, when it begins, and the first one after it, when it has ended."""
+def _moments_around_apply(course: Course) -> list[Moment]:
+    """Returns the last sample before apply, moved to its beginning, and the first one after it, moved to its end."""
     before = [replace(m, t=0.0) for m in course.moments if m.t < 0][-1:]
     return before + [replace(m, t=course.apply_s) for m in course.moments if m.t > course.apply_s][:1]
 

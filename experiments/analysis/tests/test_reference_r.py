@@ -136,8 +136,8 @@ def test_pooled_deviation(tmp_path: Path) -> None:
         "cross", "none", 10 * cell + k, metrics=[{"name": "iterations", "unit": "1/s", "value": float(value)}],
         factors={"pattern": "sequential", "memory": "local", "size_kb": cell})
         for cell, found in enumerate(WARP.values()) for k, value in enumerate(found)]
-    cells = heard.cells_of(read_run(synthetic.write(tmp_path, lines)))
-    same("pooled", *ends(heard.deviation(cells, "sequential", "local")))
+    cells = heard.select_cells(read_run(synthetic.write(tmp_path, lines)))
+    same("pooled", *ends(heard.compute_deviation(cells, "sequential", "local")))
 
 
 def test_every_printed_value_is_compared() -> None:
