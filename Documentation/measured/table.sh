@@ -6,7 +6,7 @@ set -o pipefail
 
 placements=none,maximum-local:pages=follow,n-mass:pages=stay,measured:pages=move,interleave,weighted
 runner=experiments/runner
-uses=($runner/observe.py $runner/observe_static.py $runner/pilot.py $runner/switched.py $runner/locality.py $runner/workloads
+uses=($runner/observe.py $runner/observe_static.py $runner/pilot.py $runner/active_mechanism.py $runner/locality.py $runner/workloads
 	$runner/kinds $runner/suite $runner/calibration.py experiments/host/topology.py experiments/host/distance.py
 	experiments/workloads experiments/lab policies userspace/lib kmod ':(exclude)*/tests/*')
 case $1 in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The mechanism of one observation, and what the kernel does meanwhile under any placement."""
+"""Switches the mechanism of one observation on and off, and counts what the kernel does meanwhile under any placement."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .workloads.kinds import KINDS
 from .workloads.workload import RunningWorkload
 
 
-def check(suite: Suite, nodes: Sequence[Node]) -> None:
-    """That each mechanism of the suite can act here and on its workloads, before anything starts."""
+def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
+    """Checks, before anything starts, that each mechanism of the suite can act here and on its workloads. CannotError: one cannot."""
     for level in suite.policies:
         mechanism = registry.of_level(level)
         if mechanism is None:
@@ -30,8 +30,11 @@ def check(suite: Suite, nodes: Sequence[Node]) -> None:
                               "has its tasks placed after that: leave one of them out")
 
 
-class Switched:
-    """Of a policy it only looks at what the kernel counts."""
+class ActiveMechanism:
+    """Holds the mechanism of one observation; under a policy it has none, and only counts.
+
+    The observer calls, in this order: start(), then place() for a mechanism or watch() for a policy, end(), tear_down().
+    """
 
     def __init__(self, level: str, nodes: Sequence[Node], guard: Guard | None) -> None:
         self.mechanism = registry.of_level(level)
@@ -41,7 +44,7 @@ class Switched:
         self.before: activity.Activity | None = None
 
     def start(self, running: RunningWorkload) -> None:
-        """Before the programs start, which a mechanism is to see from their first page on unless the suite places them."""
+        """Switches the mechanism on before the programs start, where the kernel places them: it sees their first page."""
         if not running.as_found:
             return
         self.threads += activity.MOVERS  # which work under any placement
@@ -50,22 +53,23 @@ class Switched:
             running.before_exec, running.bound = self.mechanism.call("before_exec", self.nodes), self.mechanism.binds
 
     def place(self, running: RunningWorkload) -> dict[str, Any]:
-        """In the place of a policy's answer: nothing was decided here."""
+        """Attaches the mechanism to the running programs. Returns what stands for a policy's answer, with no decision."""
         if not running.as_found:
             self._begin()
         self.mechanism.call("attach", self._scope(), running.pids)
         return {"decisions": []}
 
     def watch(self, running: RunningWorkload) -> None:
-        """A policy is about to act."""
+        """Begins to count where a policy is about to act on programs that the suite has placed."""
         if not running.as_found:
             self._begin()
 
     def end(self, record: dict[str, Any]) -> None:
-        """It has been measured."""
+        """Writes what the kernel has counted since the beginning to the record, as its key `kernel`."""
         record["kernel"] = activity.since(self.before, self._now())
 
     def tear_down(self, record: dict[str, Any]) -> None:
+        """Switches the mechanism off; why that failed becomes a mark of the record."""
         if self.mechanism:
             try:
                 self.mechanism.call("tear_down")

@@ -21,10 +21,10 @@ from ..host.host_nodes import Node
 from ..host.tool import Numaplace, policy_of
 from ..mechanisms import activity, registry
 from . import calibration, locality, pilot
+from .active_mechanism import ActiveMechanism
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite
-from .switched import Switched
 from .workloads.kinds import KINDS
 from .workloads.workload import Measured, RunningWorkload, metric
 
@@ -53,8 +53,8 @@ class Observer:
         begin = time.monotonic()
         self.saved_cpus: dict[int, set[int]] = {}
         running = self._workload(trial)
-        self.switched = Switched(trial.policy, self.nodes, self.guard)
-        running.unseen_counts = self.switched.mechanism.starts if self.switched.mechanism else policy_of(trial.policy) == "none"
+        self.active = ActiveMechanism(trial.policy, self.nodes, self.guard)
+        running.unseen_counts = self.active.mechanism.starts if self.active.mechanism else policy_of(trial.policy) == "none"
         try:
             with self.guard.scope() if self.guard else nullcontext():
                 self._carry_out(trial, running, record)
@@ -103,7 +103,7 @@ class Observer:
         with timed("pilot"):
             self._pilot(trial, running, record)
         with timed("start"):
-            self.switched.start(running)
+            self.active.start(running)
             running.start()
         with timed("ps_before"):
             before = self._ps(running, record)
@@ -119,7 +119,7 @@ class Observer:
             after = self._ps(running, record)
         with timed("verify"):
             record["check"] = running.verify()
-        self.switched.end(record)
+        self.active.end(record)
         self._check_end(after, applied if running.as_found else None, record)
         self._fill(running, before, after, measured, record)
 
@@ -149,12 +149,12 @@ class Observer:
 
     def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: dict[str, Any]) -> None:
         begin = time.monotonic()
-        if self.switched.mechanism:
-            record["apply"] = self.switched.place(running)
+        if self.active.mechanism:
+            record["apply"] = self.active.place(running)
         elif running.unseen_counts and not running.alive():
             record["apply"] = {"decisions": []}
         else:
-            self.switched.watch(running)
+            self.active.watch(running)
             known = knowledge.of_level(trial.policy)
             sample, inputs = 0 if known.knows == "nothing" else sample, self._inputs(running, known)
             record["inputs"] = {role: asdict(found) for role, found in inputs.items()}
@@ -163,7 +163,7 @@ class Observer:
             with calibration.links_wrong(self.numaplace, known, self.scratch):
                 record["apply"] = self.numaplace.apply(trial.policy, running.pids, pilot.arguments(running, inputs), sample)
         end = time.monotonic()
-        if not self.switched.mechanism:  # of which nobody has measured what a move takes
+        if not self.active.mechanism:  # of which nobody has measured what a move takes
             record["cost"] = cost(record["apply"], end - begin, sample)
         record["apply_at"] = [round(begin, 6), round(end, 6)]
 
@@ -231,7 +231,7 @@ class Observer:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
                 record["metrics"].append(metric(name, "fraction", value))
-        moved = activity.moved(record["kernel"]) if running.as_found or self.switched.mechanism else pages_moved(record["apply"])
+        moved = activity.moved(record["kernel"]) if running.as_found or self.active.mechanism else pages_moved(record["apply"])
         record["metrics"].append(metric("pages_moved", "pages", moved))
 
     def _fill_work(self, running: RunningWorkload, record: dict[str, Any]) -> None:
@@ -252,7 +252,7 @@ class Observer:
         except SPOILS as error:
             record["marks"].append(f"not restored: {reason_of(error)}")
         finally:
-            self.switched.tear_down(record)
+            self.active.tear_down(record)
             with timed("stop"):
                 running.stop()
 

@@ -19,7 +19,7 @@ from ..host.interrupts import stop_signals
 from ..host.tool import Numaplace
 from ..mechanisms import registry
 from ..units import duration
-from . import calibration, check_machine, switched
+from . import active_mechanism, calibration, check_machine
 from .boots import shares
 from .observe import Observer
 from .observe_static import StaticObserver
@@ -80,7 +80,7 @@ def check(suite: Suite, numaplace: Numaplace) -> None:
     """What the suite starts and needs, before the first process starts."""
     check_programs(suite)
     nodes = host_nodes.nodes()
-    switched.check(suite, nodes)
+    active_mechanism.check_mechanisms(suite, nodes)
     placed = [] if schedule.is_static(suite) else registry.only_policies(suite.policies)
     if placed and not host_nodes.remote_memory(nodes):
         raise CannotError(f"placement {placed[0]}: this machine has one node with memory, so that nothing can be placed: run it in the lab "

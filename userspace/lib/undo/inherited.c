@@ -72,7 +72,12 @@ static bool is_narrowed(const struct bitmask *set, const struct bitmask *allowed
 	return cut && (none ? whole : same);
 }
 
-static bool wears(struct search *q, const struct np_saved *r, pid_t pid, const struct bitmask *cpus)
+/*
+ * Whether cpus, which process pid has, are those that the record's placement gave, now or earlier,
+ * or what its own cpuset leaves of them. Reads the cpuset of pid once.
+ */
+static bool has_cpus_of(struct search *q, const struct np_saved *r, pid_t pid,
+			const struct bitmask *cpus)
 {
 	if (equal(cpus, r->set) || (r->earlier && equal(cpus, r->earlier)))
 		return true;
@@ -89,7 +94,7 @@ static bool wears(struct search *q, const struct np_saved *r, pid_t pid, const s
 bool np_inherited_has(const struct np_saved *r, pid_t pid, const struct bitmask *cpus)
 {
 	struct search q = { 0 };
-	bool result = wears(&q, r, pid, cpus);
+	bool result = has_cpus_of(&q, r, pid, cpus);
 
 	search_end(&q);
 	return result;
@@ -206,7 +211,7 @@ static const struct np_saved *origin(struct search *q, pid_t pid, unsigned long 
 		if (q->by_pid && r->pid != nearest->pid)
 			break;
 		if (r->pid == nearest->pid && !r->gone && has_descendants(r) &&
-		    start >= r->placed && wears(q, r, pid, now))
+		    start >= r->placed && has_cpus_of(q, r, pid, now))
 			return r;
 	}
 	return NULL;
