@@ -48,6 +48,16 @@ class Daemon:
         return [line for line in self.lines if line.startswith(f"process {target.pid} ")]
 
 
+def wait_for_intervals(metrics: Path, number: int) -> None:
+    """Until the daemon that writes this file has had so many more."""
+    def intervals() -> int:
+        found = re.search(r"^numaplace_daemon_intervals_total (\d+)$", metrics.read_text() if metrics.exists() else "", re.MULTILINE)
+        return int(found[1]) if found else 0
+
+    begin = intervals()
+    wait_until(lambda: intervals() >= begin + number, intervals)
+
+
 @pytest.fixture
 def start_daemon(tool: Tool) -> Iterator[Callable[..., Daemon]]:
     started: list[Daemon] = []
@@ -165,14 +175,14 @@ def cgroups(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.long("intervals of the daemon")
-def test_a_task_that_goes_to_and_fro_is_left_alone(tool: Tool, start_target, start_daemon,
-                                                   module: None) -> None:
+def test_a_task_that_goes_to_and_fro_is_left_alone(tool: Tool, start_target, start_daemon, module: None,
+                                                   tmp_path: Path) -> None:
     """Its memory is moved away under it each time that it has come to it."""
     target = start_target(cpus=0, memory=0)
     target.allocate(16)
     # What a look at its pages takes here is made up for at the default's 0.05 % only after a minute or more.
     daemon = start_daemon("--option", "pages=stay", "--hysteresis", "1", "--window", "600",
-                          "--back-off", BACK_OFF, "--reading", "20", target.pid)
+                          "--back-off", BACK_OFF, "--reading", "20", "--metrics", tmp_path / "metrics", target.pid)
     for node in (1, 0):
         tool("migrate", target.pid, "--to", node)
         wait_until(runs_on(target, node), lambda: daemon.lines)
@@ -181,7 +191,7 @@ def test_a_task_that_goes_to_and_fro_is_left_alone(tool: Tool, start_target, sta
     wait_until(lambda: any(re.fullmatch(pattern, line) for line in daemon.lines), lambda: daemon.lines)
     tool("migrate", target.pid, "--to", 1)
     lines = len(daemon.lines)
-    time.sleep(1.5)
+    wait_for_intervals(tmp_path / "metrics", 10)
     assert target.cpus() == {NODE_CPUS[0]} and len(daemon.lines) == lines
 
 
@@ -267,9 +277,9 @@ def test_adopts_what_one_that_crashed_had_placed(tool: Tool, start_target, start
     assert not any("adopted" in line for line in last.lines)
 
 
-def test_a_reused_pid_is_another_process(start_target, start_daemon) -> None:
+def test_a_reused_pid_is_another_process(start_target, start_daemon, tmp_path: Path) -> None:
     named, kept = away(start_target), away(start_target)
-    daemon = start_daemon("--engine", "syscall", named.pid, kept.pid)
+    daemon = start_daemon("--engine", "syscall", "--metrics", tmp_path / "metrics", named.pid, kept.pid)
     wait_until(lambda: daemon.about(named) and daemon.about(kept), lambda: daemon.lines)
     assert runs_on(named, 0)() and runs_on(kept, 0)()
     named.end()
@@ -281,7 +291,7 @@ def test_a_reused_pid_is_another_process(start_target, start_daemon) -> None:
         another.end()
     assert another.pid == named.pid, "the kernel did not give the number again"
     another.ask("spinners 1")
-    time.sleep(1)
+    wait_for_intervals(tmp_path / "metrics", 10)
     assert another.cpus() == {NODE_CPUS[1]}
     assert len(daemon.about(another)) == 1, "one line, of the process that had the number before"
     daemon.end()
