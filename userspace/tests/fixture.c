@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../lib/host/proc.h"
 #include "../lib/plan/saved_pages.h"
@@ -65,4 +68,21 @@ bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1)
 	CU_ASSERT_EQUAL(np_proc_stat(pid, &st), 0);
 	CU_ASSERT_EQUAL(np_saved_pages_add(m, &t, every, NULL, &added, &err), 0);
 	return added;
+}
+
+pid_t fixture_start_idle(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	return child;
+}
+
+void fixture_end_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }

@@ -14,6 +14,10 @@ void fixture_end(void);
 /* Writes a file below the fixture, with the folders it needs. */
 void fixture_write(const char *path, const char *text);
 
+/* A child that does nothing, and its end. */
+pid_t fixture_start_idle(void);
+void fixture_end_child(pid_t child);
+
 /* Notes pages of a process on node 1 of two, as what to restore; false where it is noted already. */
 bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1);
 

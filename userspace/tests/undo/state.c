@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The file that holds the originals, and placing and restoring this machine's own threads. */
+/* The file that holds the originals. */
 #include "../../lib/undo/saved_affinity.h"
 
 #include <errno.h>
@@ -162,133 +162,6 @@ static void refuses_a_damaged_file(void)
 	fixture_end();
 }
 
-/* A process of our own that does nothing. */
-static pid_t start_idle(void)
-{
-	pid_t child = fork();
-
-	if (child == 0) {
-		pause();
-		_exit(0);
-	}
-	return child;
-}
-
-static void end(pid_t child)
-{
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-}
-
-static int place_on(pid_t pid, const struct bitmask *cpus, struct np_err *err)
-{
-	const struct np_place_request r = {
-		.pid = pid,
-		.cpus = cpus,
-		.mem_mode = -1,
-		.inherit = true,
-	};
-
-	return np_affinity_place(&r, err);
-}
-
-static void set_list(struct bitmask *mask, const char *list)
-{
-	np_list_parse_kernel(list, mask);
-}
-
-/* An idle child, and the CPUs that it had. The state goes to XDG_RUNTIME_DIR; root's own file is used as root. */
-struct idle {
-	pid_t pid;
-	struct bitmask *before;
-};
-
-static struct idle idle_begin(void)
-{
-	struct idle c = { start_idle(), numa_bitmask_alloc(NP_MAX_CPUS) };
-
-	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
-	np_affinity_get(c.pid, c.before);
-	return c;
-}
-
-static void idle_end(struct idle *c)
-{
-	end(c->pid);
-	numa_bitmask_free(c->before);
-	fixture_end();
-}
-
-static int idle_place(const struct idle *c, const char *list, struct np_err *err)
-{
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	int e;
-
-	set_list(cpus, list);
-	e = place_on(c->pid, cpus, err);
-	numa_bitmask_free(cpus);
-	return e;
-}
-
-static bool has_cpus(pid_t pid, const struct bitmask *cpus)
-{
-	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	bool same;
-
-	np_affinity_get(pid, now);
-	same = numa_bitmask_equal(now, cpus);
-	numa_bitmask_free(now);
-	return same;
-}
-
-/* Gives the child its CPUs back, once. */
-static void check_restore(const struct idle *c)
-{
-	struct np_err err = { "" };
-	size_t n, kept;
-
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&c->pid), &n, &kept, &err), 0);
-	CU_ASSERT(n == 1 && kept == 0);
-	CU_ASSERT(has_cpus(c->pid, c->before));
-}
-
-static void check_nothing_to_restore(const struct idle *c)
-{
-	struct np_err err = { "" };
-	size_t n, kept;
-
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&c->pid), &n, &kept, &err), -ENOENT);
-}
-
-static void places_and_restores_a_process(void)
-{
-	struct bitmask *want = numa_bitmask_alloc(NP_MAX_CPUS);
-	struct np_err err = { "" };
-	struct idle c = idle_begin();
-
-	set_list(want, "0");
-	CU_ASSERT_EQUAL(place_on(c.pid, want, &err), 0);
-	CU_ASSERT(has_cpus(c.pid, want));
-	check_restore(&c);
-	check_nothing_to_restore(&c);
-	numa_bitmask_free(want);
-	idle_end(&c);
-}
-
-/* CPUs that are not there: the kernel refuses, and nothing is remembered. */
-static void a_refused_placement_leaves_nothing(void)
-{
-	struct np_err err = { "" };
-	struct idle c = idle_begin();
-
-	CU_ASSERT_NOT_EQUAL(idle_place(&c, "8000-8001", &err), 0);
-	CU_ASSERT_NOT_EQUAL(idle_place(&c, "0,8000", &err), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "allows only CPUs 0 of 0,8000"));
-	CU_ASSERT(has_cpus(c.pid, c.before));
-	check_nothing_to_restore(&c);
-	idle_end(&c);
-}
-
 static void add_to(struct np_saved_affinity *s, pid_t pid)
 {
 	struct np_saved r = { .tid = pid,
@@ -299,8 +172,8 @@ static void add_to(struct np_saved_affinity *s, pid_t pid)
 
 	CU_ASSERT_EQUAL_FATAL(np_proc_stat(pid, &st), 0);
 	r.start = st.start;
-	set_list(r.original, "2");
-	set_list(r.set, "3");
+	np_list_parse_kernel("2", r.original);
+	np_list_parse_kernel("3", r.set);
 	np_saved_affinity_drop(s, pid);
 	CU_ASSERT_EQUAL(np_saved_affinity_add(s, &r), 0);
 	numa_bitmask_free(r.original);
@@ -320,7 +193,7 @@ static void appends_and_forgives_a_cut_line(void)
 {
 	char list[NP_LIST_LEN];
 	struct np_err err;
-	pid_t child = start_idle();
+	pid_t child = fixture_start_idle();
 	struct stat first, then;
 	struct np_saved_affinity s;
 
@@ -346,77 +219,7 @@ static void appends_and_forgives_a_cut_line(void)
 	}
 	append_text("x\n");
 	CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), -EINVAL);
-	end(child);
-	fixture_end();
-}
-
-/* A second placement was noted, but the tool was killed before it touched the thread. */
-static void an_untouched_second_placement_is_restored(void)
-{
-	struct bitmask *first = numa_bitmask_alloc(NP_MAX_CPUS);
-	struct np_err err = { "" };
-	struct idle c = idle_begin();
-
-	set_list(first, "0");
-	CU_ASSERT_EQUAL(place_on(c.pid, first, &err), 0);
-	if (!idle_place(&c, "1", &err)) { /* two CPUs */
-		np_affinity_set(c.pid, first);
-		check_restore(&c);
-	}
-	numa_bitmask_free(first);
-	idle_end(&c);
-}
-
-#define VICTIMS	   64
-#define TIMEOUT_US (60 * 1000 * 1000)
-
-/* All of them on CPU 0, then on CPU 1 where there is one, for ever. */
-static void place_all(const pid_t *victim)
-{
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	struct np_err err;
-
-	for (size_t i = 0;; i++) {
-		set_list(cpus, i / VICTIMS % 2 ? "1" : "0");
-		place_on(victim[i % VICTIMS], cpus, &err);
-	}
-}
-
-/* Waits until the tool has come to a victim: false when it takes too long. */
-static bool is_changed(pid_t victim, const struct bitmask *before)
-{
-	for (int waited = 0; waited < TIMEOUT_US; waited += 100) {
-		if (!has_cpus(victim, before))
-			return true;
-		usleep(100);
-	}
-	return false;
-}
-
-/* Whatever the moment: one whose CPUs are changed can be given them back. */
-static void a_killed_tool_loses_no_original(void)
-{
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS);
-	pid_t victim[VICTIMS], tool;
-	struct np_err err = { "" };
-	size_t n, kept;
-
-	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
-	for (size_t i = 0; i < VICTIMS; i++)
-		victim[i] = start_idle();
-	np_affinity_get(victim[0], before);
-	tool = fork();
-	if (tool == 0)
-		place_all(victim);
-	CU_ASSERT(numa_bitmask_weight(before) == 1 || is_changed(victim[VICTIMS / 2], before));
-	usleep((unsigned int)(getpid() % 64) * 1000); /* another moment each time */
-	end(tool);
-	for (size_t i = 0; i < VICTIMS; i++) {
-		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, &err);
-		CU_ASSERT(has_cpus(victim[i], before));
-		end(victim[i]);
-	}
-	numa_bitmask_free(before);
+	fixture_end_child(child);
 	fixture_end();
 }
 
@@ -453,7 +256,7 @@ static void a_held_lock_says_who_holds_it(void)
 	snprintf(who, sizeof(who), "process %d (", holder);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, who));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
-	end(holder);
+	fixture_end_child(holder);
 	CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), 0);
 	np_saved_affinity_close(&s);
 	close(ready[0]);
@@ -538,15 +341,11 @@ static CU_TestInfo state_tests[] = {
 	{ "tasks of daemons of other namespaces stay", tasks_of_daemons_of_other_namespaces_stay },
 	{ "a held lock says who holds it", a_held_lock_says_who_holds_it },
 	{ "appends and forgives a cut line", appends_and_forgives_a_cut_line },
-	{ "an untouched second placement is restored", an_untouched_second_placement_is_restored },
-	{ "a killed tool loses no original", a_killed_tool_loses_no_original },
 	{ "survives the tool", survives_the_tool },
 	{ "keeps any mask whole", keeps_any_mask_whole },
 	{ "forgets a reused pid", forgets_a_reused_pid },
 	{ "forgets an earlier boot", forgets_an_earlier_boot },
 	{ "refuses a damaged file", refuses_a_damaged_file },
-	{ "places and restores a process", places_and_restores_a_process },
-	{ "a refused placement leaves nothing", a_refused_placement_leaves_nothing },
 	CU_TEST_INFO_NULL,
 };
 
