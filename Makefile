@@ -25,7 +25,7 @@ include setup/install.mk
 include setup/package.mk
 include setup/image.mk
 
-.PHONY: all setup demo demo-as-readme demo-debian12 demo-debian13 check check-quick check-full check-full-age check-debian12 check-debian13 check-release \
+.PHONY: all setup demo demo-as-measured demo-debian12 demo-debian13 check check-quick check-full check-full-age check-debian12 check-debian13 check-release \
 	style clean help
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS that set-up has fetched
@@ -34,15 +34,15 @@ demo: setup			## the whole job once: boots a machine, runs every workload under 
 	@$(MAKE) --no-print-directory tools $(addprefix $(BUILD)/modules/$(DEMO_SERIES)/,numaplace.ko numaplace_lab.ko)
 	$(BUILD)/numaplace experiment demo
 
-demo-as-readme:			## make demo, then whether it ended as README.md says
+demo-as-measured:			## make demo, then whether it ended as Documentation/measured/demo.txt says
 	@mkdir -p $(BUILD)
 	@bash -o pipefail -c '$(MAKE) --no-print-directory demo | tee $(BUILD)/demo.txt'
-	@$(PY) -m experiments.as_readme $(BUILD)/demo.txt
+	@$(PY) -m experiments.as_measured $(BUILD)/demo.txt
 
-demo-debian12:			## in a bare Debian 12 root, as root: make demo-as-readme
+demo-debian12:			## in a bare Debian 12 root, as root: make demo-as-measured
 demo-debian13:			## the same in a bare Debian 13 root
 demo-debian12 demo-debian13: demo-debian%:
-	@setup/debian $* make demo-as-readme
+	@setup/debian $* make demo-as-measured
 
 check: setup-check			## what .ci/run calls, 15 minutes; SERIES=all boots 6.1 and 7 also where nothing of theirs has changed
 	@$(MAKE) --no-print-directory -j$(TEST_WORKERS) all test-programs

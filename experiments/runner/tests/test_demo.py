@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from experiments import as_readme
+from experiments import as_measured
 from experiments.commands.experiment import demo
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,21 +30,22 @@ def test_a_person_is_asked_and_the_default_is_no(monkeypatch) -> None:
         assert demo.may_load_module() is allowed
 
 
-END = as_readme.shown((ROOT / "README.md").read_text())
+MEASURED = (ROOT / "Documentation/measured/demo.txt").read_text()
+END = as_measured.expected_end(MEASURED)
 
 
 def ends_as(end: str) -> str | None:
     output = "demo: 63 observations in 400 s\n" + end
-    return as_readme.difference(output, (ROOT / "README.md").read_text())
+    return as_measured.find_difference(output, MEASURED)
 
 
-def test_figures_widths_and_folders_may_differ_from_those_of_the_readme() -> None:
+def test_figures_widths_and_folders_may_differ_from_those_measured() -> None:
     other = re.sub(r"(?<=\s)[+−]?[\d.]+(?=\s)", "7", END).replace("───", "─").replace("/home/you/", "/root/")
     assert other != END
     assert ends_as(other) is None
 
 
-def test_words_and_lines_may_not_differ_from_those_of_the_readme() -> None:
+def test_words_and_lines_may_not_differ_from_those_measured() -> None:
     lines = END.splitlines(keepends=True)
     n_mass = next(line for line in lines if "n-mass" in line)
     for other in (

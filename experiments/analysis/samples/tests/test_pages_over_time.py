@@ -78,7 +78,7 @@ def test_the_height_of_the_stack_is_the_pages(tmp_path: Path) -> None:
 
     course, = pages.courses(run(tmp_path, [sampled("n-mass", 0)]), "cross")
     axes = Figure().subplots()
-    pages._stack(axes, course)
+    pages._draw_pages(axes, course)
     begin, end, last = ([max(y for x, y in area.get_paths()[0].vertices if x == pytest.approx(at))
                          for area in axes.collections] for at in (0, 0.5, 2.25))
     assert (begin, end, last) == ([10, 20], [4, 20], [4, 20])

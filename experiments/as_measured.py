@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether the demo's output ends as README.md shows it: line by line the same words, whatever the figures are."""
+"""Compares the end of the demo's output with the measured table, line by line: the same words, whatever the figures are."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from pathlib import Path
 
 from .paths import HERE
 
-README = HERE.code / "README.md"
-SHOWN = re.compile(r"^`make demo` ends like this.*?^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MEASURED = HERE.code / "Documentation/measured/demo.txt"
+AFTER = """demo: 96 observations in 700 s
+
+The report, with a figure for every workload: /home/you/numaplace/results/demo/report.html
+"""
 FIGURE = re.compile(r"(?<!\S)[+−-]?\d+(\.\d+)?(->\d+(\.\d+)?)?(?!\S)")
 INTERVAL = re.compile(r" (\[[^\]]*\]|[*=m](?= |$))")  # with what it decides
 REPORT = re.compile(r"\S*/results/demo/report\.html$")
 
 
-def shown(readme: str) -> str:
-    found = SHOWN.search(readme)
-    if not found:
-        raise ValueError("README.md shows no end of make demo: no block follows '`make demo` ends like this'")
-    return found[1]
+def expected_end(measured: str) -> str:
+    """Returns how the demo ends, from the text of its measured file: the table without the file's head, then what it says last."""
+    return end_of(measured).partition("observations by commit")[0] + AFTER
 
 
 def kind(line: str) -> str:
@@ -44,26 +45,26 @@ def end_of(output: str) -> str:
     return "".join(lines[head:])
 
 
-def difference(output: str, readme: str) -> str | None:
-    """The first line that is not of the kind shown, or nothing."""
-    wanted = kinds(shown(readme))
+def find_difference(output: str, measured: str) -> str | None:
+    """Returns what is wrong with the first line that is not of the measured kind, or None."""
+    wanted = kinds(expected_end(measured))
     found = kinds(end_of(output))
     for number, kind_wanted in enumerate(wanted):
         kind_found = found[number] if number < len(found) else "nothing"
         if kind_found != kind_wanted:
-            return f"line {number + 1} of the end of make demo is '{kind_found}', in README.md '{kind_wanted}'"
+            return f"line {number + 1} of the end of make demo is '{kind_found}', in Documentation/measured/demo.txt '{kind_wanted}'"
     return None
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="as_readme", description=__doc__)
+    parser = argparse.ArgumentParser(prog="as_measured", description=__doc__)
     parser.add_argument("output", type=Path, help="file with what make demo wrote")
     args = parser.parse_args(arguments)
-    differs = difference(args.output.read_text(), README.read_text())
+    differs = find_difference(args.output.read_text(), MEASURED.read_text())
     if differs:
         print(f"demo: {differs}: correct whichever is wrong", file=sys.stderr)
         return 1
-    print("demo: it ended as README.md says")
+    print("demo: it ended as Documentation/measured/demo.txt says")
     return 0
 
 
