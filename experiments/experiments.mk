@@ -85,7 +85,7 @@ bench-kernels: setup-check tools $(BUILD)/bench/plain-triad $(BUILD)/bench/clock
 .PHONY: evidence
 evidence: setup-check			## every suite on its machines of the lab, 5 hours in calls of TIME=1500s that go on where the last one stopped, then one page
 	@$(MAKE) --no-print-directory tools modules
-	$(PY) -m experiments.bench.evidence $(if $(TIME),--time $(TIME))
+	$(PY) -m experiments.commands.campaign.evidence $(if $(TIME),--time $(TIME))
 
 .PHONY: bench-multichase
 bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a build of its authors' sources; 2 minutes

@@ -19,7 +19,7 @@ from pathlib import Path
 # What cannot run there, by command; of every other command all examples run.
 ELSEWHERE = {
     "calibrate-machine": "needs simulated time; `make bench-calibrate`",
-    "campaign": "needs ReFrame and other machines; `make check-fleet`",
+    "campaign": "needs other machines; `make check-fleet`",
     "cancel": "needs a job that still runs; test_progress.py",
     "counters": "needs counters; test_simulation.py",
     "daemon": "does not end; test_daemon.py",

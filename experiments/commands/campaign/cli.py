@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""numaplace campaign: suites on many machines, by ReFrame."""
+"""numaplace campaign: suites on many machines."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import shutil
 import subprocess
 import sys
 import uuid
-from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from experiments.commands.campaign import engine, machines, state
-from experiments.commands.experiment import cli as runner
+from experiments.commands.campaign.piece import DONE, SKIPPED
+from experiments.commands.run_request import request_of
 from experiments.errors import UsageError, exit_status
 from experiments.paths import HERE
-from experiments.runner.progress import Bar
 
-UNFINISHED = 1
 # Options of `experiment run` with and without a value.
 VALUES = ("kernel", "repeats", "seed", "repeat-until-ci", "max-repeats", "workloads", "policies", "engine", "boots", "budget")
 FLAGS = ("quick", "functional", "no-calibrate")
@@ -50,12 +49,11 @@ def options(args: argparse.Namespace) -> list[str]:
         f"--{name}" for name in FLAGS if given[name]]
 
 
-def check(found: list[machines.Machine], suites: list[str], words: list[str]) -> None:
-    """What `experiment run` would refuse on a machine, it refuses here."""
-    for machine in found:
-        lab = ["--lab", machine.lab] if machine.lab else []
+def check(campaign: state.Campaign, suites: list[str]) -> None:
+    """Refuses what `experiment run` would refuse on a machine. suites: as they were given."""
+    for machine in campaign.machines:
         for suite in suites:
-            runner.request_of(runner.read_options(["run", suite, *lab, *words]))
+            request_of(replace(campaign.run_options(), suite=suite, lab=machine.lab or None))
 
 
 def kept_names(suites: list[str]) -> list[str]:
@@ -69,18 +67,16 @@ def kept_names(suites: list[str]) -> list[str]:
 
 def begin(argv: list[str]) -> int:
     args = parser().parse_args(argv)
-    found, names = machines.read(args.machines), kept_names(args.suites)
-    check(found, args.suites, options(args))
     folder = args.out.absolute()
+    campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", kept_names(args.suites), options(args), machines.read(args.machines))
+    check(campaign, args.suites)
     if (folder / state.FILE).exists():
         raise UsageError(f"{args.out} has a campaign already: go on with numaplace campaign resume {args.out}, or give another --out")
-    engine.check()
     try:
         (folder / "suites").mkdir(parents=True, exist_ok=True)
         for suite in args.suites:
             if suite.endswith(".toml"):
                 shutil.copy(suite, folder / "suites")
-        campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", names, options(args), found)
         campaign.write()
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}: give another --out") from None
@@ -88,42 +84,23 @@ def begin(argv: list[str]) -> int:
 
 
 def go_on(campaign: state.Campaign) -> int:
-    engine.check()
-    before = campaign.steps()
-    ended: set[tuple[int, int]] = set()
-
-    def tell(machine: int, suite: int) -> None:
-        step = campaign.step(machine, suite)
-        if before[machine * len(campaign.suites) + suite].state != "done":
-            print(step, flush=True)
-        ended.add((machine, suite))
-        if bar:
-            bar.show(len(ended), f"{step.suite} on {step.machine}: {step.state}")
-
-    # For a log the lines are enough.
-    with engine.alone(campaign.folder), (Bar(len(before)) if sys.stdout.isatty() else nullcontext()) as bar:
-        engine.run(campaign.folder, campaign.machines, tell)
+    with engine.alone(campaign.folder):
+        engine.run(engine.left(campaign.pieces()))
     return conclude(campaign)
 
 
 def show(campaign: state.Campaign) -> int:
-    print("\n".join(map(str, campaign.steps())))
+    print("\n".join(engine.line(piece, piece.state()) for piece in campaign.pieces()))
     return conclude(campaign)
 
 
 def conclude(campaign: state.Campaign) -> int:
-    """0 where every step is done or skipped."""
-    steps = campaign.steps()
-    left = [step for step in steps if step.left]
-    if left:
-        print(f"numaplace campaign: {len(left)} of {len(steps)} steps are not done ({left[0].suite} on {left[0].machine}: "
-              f"{left[0].why or 'not started'}): numaplace campaign resume {campaign.folder} goes on", file=sys.stderr)
-    return UNFINISHED if left else 0
+    """0 where every piece is done or skipped."""
+    return engine.conclude("numaplace campaign", campaign.pieces(), f"numaplace campaign resume {campaign.folder} goes on", (DONE, SKIPPED))
 
 
 def report(campaign: state.Campaign) -> int:
-    return subprocess.run([HERE.programs / "numaplace", "experiment", "report", campaign.folder / state.RUNS],
-                          check=False).returncode
+    return subprocess.run([HERE.programs / "numaplace", "experiment", "report", campaign.folder / state.RUNS], check=False).returncode
 
 
 def act(argv: list[str]) -> int:
@@ -137,4 +114,4 @@ def act(argv: list[str]) -> int:
 
 def main() -> int:
     return exit_status("numaplace campaign", lambda: act(sys.argv[1:]),
-                       "a step on a host by ssh goes on there, and numaplace campaign resume takes what it measures")
+                       "a suite on a host by ssh goes on there, and numaplace campaign resume takes what it measures")

@@ -1,63 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ReFrame runs a campaign: what it is told, and the command."""
+"""Runs the pieces of a campaign: one at a time on each host, and machines of the lab as many as this one has processors for.
+
+In the lab a machine has a thread of the host for each of its CPUs, and a busy host sets their clocks apart.
+"""
 
 from __future__ import annotations
 
 import fcntl
-import importlib.util
-import json
 import os
-import re
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from experiments.commands.campaign import state
-from experiments.commands.campaign.machines import Machine
-from experiments.errors import CannotError, Interrupted, UsageError
+from experiments.errors import NotPutBackError, UsageError
+from experiments.host import host_nodes
 from experiments.host.interrupts import stop_signals
-from experiments.host.process import start
+from experiments.runner.progress import Bar
 
-CHECK = Path(__file__).with_name("reframe_check.py")
-PACKAGE = "reframe-hpc==4.10.4"
-LOG = "reframe.out"
-SETTINGS = "settings.yaml"  # in JSON, which is YAML
-# Of ReFrame's output: a step that has ended, as "[       OK ] (1/6) Suite %suite=0 /84eb7ba6 @campaign:m0+numaplace".
-ENDED = re.compile(r"\[ +(?:OK|FAIL|SKIP|ERROR) \] .*%suite=(\d+) .*@campaign:m(\d+)\+")
+from . import piece as pieces
+from .piece import Piece, State
 
-
-def settings(folder: Path, machines: list[Machine]) -> dict[str, Any]:
-    """ReFrame's configuration: a partition for each machine, by its position, which has one job at a time."""
-    log = {"type": "file", "name": str(folder / "reframe.log"), "level": "debug", "append": True,
-           "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s"}
-    return {
-        "systems": [{"name": "campaign", "hostnames": [".*"], "partitions": [_partition(k, m) for k, m in enumerate(machines)],
-                     "stagedir": str(folder / "stage"), "outputdir": str(folder / "output")}],
-        "environments": [{"name": "numaplace"}],
-        "general": [{"check_search_path": [str(CHECK)], "keep_stage_files": True, "colorize": False}],
-        "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(folder / "results.db")}],
-        "logging": [{"handlers": [log], "handlers_perflog": []}],
-    }
+POLL = 0.5   # s
+LEAST = 60   # s, for which a piece is begun
+UNFINISHED = 1
 
 
-def _partition(position: int, machine: Machine) -> dict[str, Any]:
-    options = {"sched_options": {"ssh_hosts": [machine.host]}} if machine.host else {}
-    return {"name": f"m{position}", "descr": machine.name, "scheduler": machine.scheduler, "launcher": "local",
-            "environs": ["numaplace"], "max_jobs": 1, "access": machine.access, **options}
-
-
-def check() -> None:
-    if importlib.util.find_spec("reframe") is None:
-        raise CannotError(f"{sys.executable} has no package reframe, which runs campaigns: {sys.executable} -m pip install "
-                          f"{PACKAGE}, in an environment or with --target FOLDER and PYTHONPATH=FOLDER")
+@dataclass
+class Running:
+    piece: Piece
+    process: subprocess.Popen[bytes]
+    begin: float
 
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "a", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,26 +48,90 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def run(folder: Path, machines: list[Machine], tell: Callable[[int, int], None]) -> None:
-    """Until each suite on each machine is done, skipped or failed; tells the positions of each that has ended."""
-    (folder / SETTINGS).write_text(json.dumps(settings(folder, machines), indent=1) + "\n", encoding="utf-8")
-    (folder / state.REPORT).unlink(missing_ok=True)
-    environment = os.environ | {"NUMAPLACE_CAMPAIGN": str(folder), "RFM_REPORT_FILE": str(folder / state.REPORT)}
-    command = [sys.executable, "-u", "-c", "from reframe.frontend.cli import main; main()", "--config-file",
-               folder / SETTINGS, "--checkpath", CHECK, "--exec-policy=async", "--run"]
-    with stop_signals(), open(folder / LOG, "ab") as log:
-        # In a session of its own: Ctrl-C reaches the campaign alone, and ReFrame once, which then ends its jobs.
-        child = start(command, signal.SIGINT, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                      stderr=subprocess.STDOUT, start_new_session=True)
+def left(found: Sequence[Piece]) -> list[Piece]:
+    """Returns what is not done, in its order, what has failed last."""
+    words = {piece: piece.state().word for piece in found}
+    return sorted((piece for piece in found if words[piece] != pieces.DONE), key=lambda piece: words[piece] == pieces.FAILED)
+
+
+def run(found: Sequence[Piece], seconds: float | None = None, shared: bool = False) -> None:
+    """Runs each piece to its end, unless its machine is lost. Prints a line for each that ends; a terminal also has a bar of them.
+
+    seconds: no piece begins after them. shared: each gets an equal part of what is left as its budget; else what runs then is
+    ended, and goes on in a later call.
+    """
+    waiting, running, beside = list(found), [], at_once(found, len(os.sched_getaffinity(0)))
+    until = float("inf") if seconds is None else time.monotonic() + seconds
+    with stop_signals(), (Bar(len(found)) if sys.stdout.isatty() else nullcontext()) as bar:
         try:
-            for line in child.stdout:
-                log.write(line)
-                log.flush()
-                if ended := ENDED.search(line.decode(errors="replace")):
-                    tell(int(ended[2]), int(ended[1]))
-        except Interrupted:
-            child.send_signal(signal.SIGINT)
-            log.writelines(child.stdout)
-            raise
+            while (waiting or running) and (shared or time.monotonic() < until):
+                while one := next((one for one in waiting if is_free(one, running, beside)), None):
+                    room = until - time.monotonic()
+                    budget = share(room, len(waiting), beside) if shared and seconds is not None else None
+                    if budget == 0 if shared else room < LEAST:
+                        waiting.clear()
+                        break
+                    waiting.remove(one)
+                    one.prepare()
+                    running.append(Running(one, one.start(budget), time.monotonic()))
+                time.sleep(POLL)
+                for lost in ended(running):
+                    waiting = [one for one in waiting if one.machine.host_name != lost]
+                if bar:
+                    bar.show(len(found) - len(waiting) - len(running), ", ".join(one.piece.name for one in running))
         finally:
-            child.wait()
+            for one in running:
+                one.piece.stop(one.process)
+            for one in running:
+                one.process.wait()
+
+
+def at_once(found: Sequence[Piece], processors: int) -> int:
+    """So many on this computer that their machines' CPUs, on average, are no more than the processors; one at least."""
+    here = [one.machine.lab for one in found if not one.machine.remote]
+    if not here or not all(here):
+        return 1
+    cpus = sum(len(node.cpus) for lab in here for node in host_nodes.of_lab(lab))
+    return max(1, min(len(here), processors * len(here) // max(1, cpus)))
+
+
+def is_free(piece: Piece, running: list[Running], beside: int) -> bool:
+    there = sum(one.piece.machine.host_name == piece.machine.host_name for one in running)
+    return there < (1 if piece.machine.remote else beside)
+
+
+def share(room: float, waiting: int, beside: int) -> int:
+    """Returns the seconds for the next of so many pieces: what one does not need is for those after it."""
+    return max(0, int(room * min(beside, waiting) / waiting))
+
+
+def ended(running: list[Running]) -> Iterator[str]:
+    """Takes those out that have ended, and prints them. Yields the hosts that are lost: not reached, or not as they were."""
+    for one in [one for one in running if one.process.poll() is not None]:
+        running.remove(one)
+        status = one.piece.conclude(one.process.returncode, time.monotonic() - one.begin)
+        print(line(one.piece, one.piece.state()), flush=True)
+        if status is None or (status == NotPutBackError.status and not one.piece.machine.lab):
+            yield one.piece.machine.host_name
+
+
+def line(piece: Piece, state: State) -> str:
+    return (f"{piece.machine.name:16} {piece.suite:20} {state.word:8} {state.records:5} records {state.seconds:>6} s  "
+            f"{state.why}").rstrip()
+
+
+def count_states(found: Sequence[Piece]) -> str:
+    counted = Counter(piece.state().word for piece in found)
+    return f"{len(found)} pieces: " + ", ".join(f"{number} {word}" for word, number in counted.items())
+
+
+def conclude(name: str, found: Sequence[Piece], goes_on: str, enough: Sequence[str] = (pieces.DONE,)) -> int:
+    """Names what has failed, then how much is not done, on standard error. Returns 1 where something is not, else 0."""
+    states = {piece: piece.state() for piece in found}
+    for piece, state in states.items():
+        if state.word == pieces.FAILED:
+            print(f"{name}: {piece.name} has failed: {state.why}: see {piece.out / pieces.LOG}", file=sys.stderr)
+    if all(state.word in enough for state in states.values()):
+        return 0
+    print(f"{name}: {count_states(found)}: {goes_on}", file=sys.stderr)
+    return UNFINISHED

@@ -7,12 +7,13 @@
     folder = "numaplace"      # there, made where it is missing; default numaplace-campaign, in the home folder
     program = "numaplace"     # there; default numaplace
     lab = "demo-2s"           # a machine of the lab, on that host
-    slurm = ["--partition=numa", "--nodelist=box1"]    # options of sbatch, in the place of host
+    slurm = ["--partition=numa", "--nodelist=box1"]    # options of srun, in the place of host
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from typing import Any
 from experiments.errors import UsageError
 
 NAME = re.compile(r"[^/@.\x00-\x1f][^/@\x00-\x1f]*")
-WORD = re.compile(r"[\w%+,./:=@\[\]~-]+")  # ReFrame puts those of ssh into a line for a shell
 KEYS = {"host": str, "ssh": list, "folder": str, "program": str, "lab": str, "slurm": list}
 # A host that is switched off ends its step within a minute.
 NOTICES = ("-oConnectTimeout=15", "-oServerAliveInterval=15", "-oServerAliveCountMax=3")
@@ -38,16 +38,19 @@ class Machine:
     slurm: tuple[str, ...] = ()
 
     @property
-    def scheduler(self) -> str:
-        """ReFrame's."""
-        return "squeue" if self.slurm else "ssh" if self.host else "local"
+    def remote(self) -> bool:
+        return bool(self.host or self.slurm)
 
     @property
-    def access(self) -> list[str]:
-        """What its scheduler is told to get at the machine. Of an option that is given twice, ssh takes the first."""
-        if self.slurm:  # the job of a node that goes down ends, and does not wait for the node: that is for resume
-            return ["--no-requeue", *self.slurm]
-        return [f"#host={self.host}", *self.ssh, *NOTICES] if self.host else []
+    def host_name(self) -> str:
+        """What has one piece at a time; "" is this computer."""
+        return self.host or (self.name if self.slurm else "")
+
+    def command(self, words: list[str], job: str) -> list[str]:
+        """Returns the words that run words there, by ssh or as a job of this name. Of an option that is given twice, ssh takes the first."""
+        if self.slurm:
+            return ["srun", "--exclusive", "--ntasks=1", f"--job-name={job}", *self.slurm, *words]
+        return ["ssh", "-oBatchMode=yes", *self.ssh, *NOTICES, self.host, shlex.join(words)]
 
 
 def read(path: Path) -> list[Machine]:
@@ -72,12 +75,9 @@ def _machine(path: Path, name: str, table: Any) -> Machine:
             raise UsageError(f"{path}: [{name}] {key} is not a {'list of texts' if KEYS[key] is list else 'text'}")
         if not value:
             raise UsageError(f"{path}: [{name}] {key} is empty: leave it out")
-    for word in (*table.get("ssh", []), *([table["host"]] if "host" in table else [])):
-        if not WORD.fullmatch(word):
-            raise UsageError(f"{path}: [{name}] '{word}' has characters that a shell changes: "
-                             "give the host a name in ~/.ssh/config")
     if "host" in table and "slurm" in table:
         raise UsageError(f"{path}: [{name}] has host and slurm: Slurm chooses the host itself; leave one out")
-    if "ssh" in table and "host" not in table:
-        raise UsageError(f"{path}: [{name}] has ssh and no host: name the host, or leave ssh out")
+    for key in ("ssh", "folder", "program"):
+        if key in table and "host" not in table and (key == "ssh" or "slurm" not in table):
+            raise UsageError(f"{path}: [{name}] has {key} and no host: name the host, or leave {key} out")
     return Machine(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})

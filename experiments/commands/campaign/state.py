@@ -1,43 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far a campaign is: what its folder has of each suite on each machine."""
+"""The folder of a campaign: its file has what the campaign began with."""
 
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from experiments.commands.campaign.machines import Machine
+from experiments.commands.campaign.piece import Piece, list_pieces
+from experiments.commands.run_request import read_options
 from experiments.errors import UsageError
-from experiments.paths import HERE
-from experiments.runner.records import results
+from experiments.runner.options import RunOptions
 
 FILE = "campaign.json"
 RUNS = "runs"
-VERDICT = "verdict"  # the last file of a step: see machine_side/step.sh
-REPORT = "report.json"  # ReFrame's, of its last session
-OPEN = "open"
-STDERR = re.compile(r"--- stderr --- (.+) --- stderr ---")  # of a command of ReFrame's, such as ssh
-
-
-@dataclass(frozen=True)
-class Step:
-    machine: str
-    suite: str
-    state: str  # done, skipped, failed, or open
-    seconds: str = "-"
-    why: str = ""
-    records: int = 0
-
-    @property
-    def left(self) -> bool:
-        return self.state in ("failed", OPEN)
-
-    def __str__(self) -> str:
-        return (f"{self.machine:16} {self.suite:20} {self.state:8} {self.records:5} records {self.seconds:>6} s  "
-                f"{self.why}").rstrip()
 
 
 @dataclass(frozen=True)
@@ -49,34 +27,16 @@ class Campaign:
     machines: list[Machine]
 
     def write(self) -> None:
-        told = {"name": self.name, "reporter": str(HERE.programs / "numaplace"), "suites": self.suites, "options": self.options,
-                "machines": [asdict(m) for m in self.machines]}
+        told = {"name": self.name, "suites": self.suites, "options": self.options, "machines": [asdict(m) for m in self.machines]}
         (self.folder / FILE).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
-    def steps(self) -> list[Step]:
-        return [self.step(m, k) for m in range(len(self.machines)) for k in range(len(self.suites))]
+    def run_options(self) -> RunOptions:
+        return replace(read_options(["run", *self.options]), resume=True)
 
-    def step(self, machine: int, suite: int) -> Step:
-        """By their positions."""
-        names = self.machines[machine].name, self.suites[suite].removesuffix(".toml")
-        kept = self.folder / RUNS / f"{names[1]}@{names[0]}"
-        try:
-            state, seconds, why = (kept / VERDICT).read_text(encoding="utf-8").rstrip("\n").split(" ", 2)
-        except OSError:
-            return Step(*names, OPEN, why=self._failure(machine, suite), records=results.count(kept))
-        return Step(*names, state, seconds, why, results.count(kept))
-
-    def _failure(self, machine: int, suite: int) -> str:
-        """What ReFrame says of a step that came to no verdict."""
-        try:
-            runs = json.loads((self.folder / REPORT).read_text(encoding="utf-8"))["runs"]
-        except (OSError, ValueError):
-            return ""
-        said = [case["fail_reason"] or "" for run in runs for case in run["testcases"]
-                if (case["partition"], case["suite"]) == (f"m{machine}", suite)]
-        words = " ".join(said[-1].split()) if said else ""
-        found = STDERR.search(words)
-        return found[1] if found else words
+    def pieces(self) -> list[Piece]:
+        suites = [str(self.folder / "suites" / suite) if suite.endswith(".toml") else suite for suite in self.suites]
+        places = [(suite, machine) for machine in self.machines for suite in suites]
+        return list_pieces(self.folder / RUNS, places, self.run_options(), self.name)
 
 
 def read(folder: Path) -> Campaign:

@@ -5,26 +5,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...errors import ExperimentError, UsageError, exit_status
 from ...host import host_nodes
 from ...host.host_nodes import in_lab
-from ...runner.boots import shares
 from ...runner.options import RunOptions
 from ...runner.progress import Narrator
 from ...runner.records import results
-from ...runner.repeats import precision
 from ...runner.run import Request, on_machine, planned, run
 from ...runner.suite import designs, estimate, schedule
 from ...runner.suite import suite as suites
-from ...units import duration, percent
+from ...units import duration
+from ..run_request import add_run_options, lab_machine, request_of, split
+from ..run_request import split_policies as split_policies  # worth's and judge's
 from . import run_all, run_verbs
 
 
@@ -60,43 +57,6 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def add_run_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--all", action="store_true", help="every suite, and a report of all")
-    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
-    one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
-                     help="in the lab, on this machine of it, or the suite's own")
-    one.add_argument("--timed", action="store_true", help="in the lab with simulated time: the default")
-    one.add_argument("--functional", action="store_true", help="in the lab without: times mean nothing")
-    one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
-    one.add_argument("--repeats", type=int, metavar="N")
-    one.add_argument("--seed", type=int, metavar="N")
-    one.add_argument("--repeat-until-ci", metavar="PERCENT", type=percent,
-                     help="goes on until every mean's 95 %% interval is no wider, each way")
-    one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
-    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
-    one.add_argument("--placements", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
-                     help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
-    one.add_argument("--tuned", metavar="FILE", type=Path,
-                     help="of 'tune': adds its levels, and the same mechanisms at their defaults")
-    one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
-                     help="a parameter, as in triad.size=512M")
-    one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
-    one.add_argument("--quick", action="store_true", help="the suite's small levels")
-    one.add_argument("--boots", type=int, metavar="N",
-                     help="shares the repeats out over N boots, of the lab or, which then asks for each reboot, of this machine, each with every combination, or of a multiple of the repeats "
-                          "with some workloads (one a repeat, or what the suite says)")
-    one.add_argument("--jobs", type=int, metavar="N",
-                     help="in the lab: so many of the boots side by side (one a processor; of --boots 1)")
-    one.add_argument("--share", type=int, nargs=2, metavar=("BOOT", "BOOTS"), help=argparse.SUPPRESS)  # what the host tells the guest
-    one.add_argument("--budget", metavar="TIME", type=estimate.budget,
-                     help="as many repeats as fit, as in 8h or 1h30min; none begins later")
-    one.add_argument("--no-calibrate", action="store_true",
-                     help="does not measure this machine first where a policy needs a contention model")
-    one.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
-    one.add_argument("--force", action="store_true", help="throws away the results in DIR")
-
-
 def add_tune_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
     one.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split, required=True, help="mechanisms that have parameters")
@@ -109,86 +69,6 @@ def add_tune_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one.add_argument("--budget", metavar="TIME", type=estimate.budget, help="as in 8h or 1h30min; no round begins later")
-
-
-def split(text: str) -> list[str]:
-    return [word for word in text.split(",") if word]
-
-
-def split_policies(text: str) -> list[str]:
-    """Commas stand between policies and between a policy's options: OPTION=VALUE belongs to the policy before it."""
-    found: list[str] = []
-    for word in split(text):
-        if found and ":" in found[-1] and "=" in word.partition(":")[0].partition("#")[0]:
-            found[-1] += f",{word}"
-        else:
-            found.append(word)
-    return found
-
-
-def read_options(words: list[str]) -> RunOptions:
-    """Reads the words of `experiment run`."""
-    return RunOptions.read(parser().parse_args(words))
-
-
-def request_of(args: RunOptions) -> Request:
-    """What is asked for, on no machine yet."""
-    if not args.suite:
-        raise UsageError("which suite? 'list' shows them; --all runs every one")
-    suite = suites.load(args.suite)
-    if args.quick:
-        suite = suites.with_levels(suite, suite.quick)
-    elif args.lab is None and not in_lab():
-        suite = suites.with_levels(suite, suite.real)
-    suite = suites.with_levels(suite, suite.on.get(lab_machine(args, suite), {}))
-    now = None if suite.design else args.workloads  # a design makes its workloads on the machine
-    suite = suites.change(suites.choose(suite, now, args.policies), args.set)
-    suite = suites.repeated(suite, args.repeats, args.seed)
-    if args.tuned:
-        suite = add_tuned(args, suite)
-    suite = replace(suite, calibrate=False) if args.no_calibrate else suite
-    for name in ("kernel", "functional", "timed"):
-        if getattr(args, name) and args.lab is None:
-            raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
-    if args.jobs is not None and args.lab is None:
-        raise UsageError("--jobs is the lab's: give --lab MACHINE too")
-    boots, jobs = boots_of(args, suite)
-    if boots != 1 and args.repeat_until_ci is not None:
-        raise UsageError("--boots and --repeat-until-ci: give one of them, as the repeats of a boot are fixed before it")
-    if args.functional and args.timed:
-        raise UsageError("--functional and --timed: give one of them")
-    if args.resume and args.force:
-        raise UsageError("--resume keeps the results and --force throws them away: give one of them")
-    until = args.repeat_until_ci
-    rule = None if until is None else partial(precision.next_block, percent=until, most=args.max_repeats)
-    return Request(suite, args.out or Path("results") / suite.name, args.engine,
-                   args.resume, args.force, tuple(args.workloads or ()) if suite.design else (), rule, until,
-                   args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
-
-
-def boots_of(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
-    """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
-    known before how many there will be. A functional machine uses several processors itself."""
-    own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
-    boots = shares.fitting(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
-    usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
-    jobs = usual if args.jobs is None else args.jobs
-    if not 1 <= jobs <= max(1, boots):
-        raise UsageError(f"--jobs {jobs}: the run has {boots} boot{'s' * (boots > 1)}: give more --boots")
-    return boots, jobs
-
-
-def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
-    from ..tune import tuned
-    most = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
-    found = tuned.beside(suite.policies, args.tuned, lab_machine(args, suite) or host_nodes.machine_name(),
-                         range(suite.seed, suite.seed + most))
-    return suites.choose(suite, None, found)
-
-
-def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
-    """Of the lab, that it will run or runs on; none on a real machine."""
-    return (args.lab or suite.machines[0]) if args.lab is not None else in_lab()
 
 
 def command_list(args: argparse.Namespace) -> int:
@@ -299,7 +179,7 @@ def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda r
 def command_run_and_tell(args: argparse.Namespace) -> int:
     """What was measured is told also where something was not."""
     if args.all:
-        return command_run_all(args)
+        return run_all.run(args)
     given = RunOptions.read(args)
     if not args.suite or in_lab():
         return run_suite(given)
@@ -335,18 +215,6 @@ def command_tune(args: argparse.Namespace) -> int:
     machine = lab_machine(asked, request.suite)
     request = on_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
     return tune.carry_out(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
-
-
-def command_run_all(args: argparse.Namespace) -> int:
-    """All of it, then one report of what there is."""
-    args.out = args.out or Path("results") / "all"
-    failed = run_all.run(args)
-    if any(args.out.glob(f"*/{results.NAME}")):
-        args.command, args.directory = "report", str(args.out)
-        failed += ["the report could not be written"] if run_verbs.carry_out(args) else []
-    if failed:
-        raise ExperimentError("; ".join(failed))
-    return 0
 
 
 def command_demo(args: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments.commands.experiment import cli
+from experiments.commands.run_request import read_options
 from experiments.host import state
 from experiments.runner import run_in_lab
 from experiments.runner.boots import at_once, shares
@@ -273,9 +274,9 @@ def test_side_by_side_a_boot_that_fails_is_told(small: Path, monkeypatch, capsys
 
 
 def test_all_suites_are_told_of_the_boots() -> None:
-    words = cli.read_options(["run", "--all", "--lab", "--boots", "3"]).words()
+    words = read_options(["run", "--all", "--lab", "--boots", "3"]).words()
     assert words[words.index("--boots") + 1] == "3"
-    assert cli.read_options(["run", "--all", "--lab"]).words() == ["run", "--all", "--lab"]
+    assert read_options(["run", "--all", "--lab"]).words() == ["run", "--all", "--lab"]
 
 
 def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]]) -> None:

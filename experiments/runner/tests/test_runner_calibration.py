@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.calibrate import in_lab
-from experiments.commands.experiment.cli import main, read_options, request_of
+from experiments.commands.experiment.cli import main
+from experiments.commands.run_request import read_options, request_of
 from experiments.errors import CannotError, ExperimentError, UsageError
 from experiments.host import host_nodes
 from experiments.host.tool import DERIVED, Numaplace

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from experiments.commands.experiment import cli, run_all
+from experiments.commands.campaign.piece import every_suite
 from experiments.errors import UsageError
 from experiments.host import host_nodes
 from experiments.host.topology import Cpu
+from experiments.runner.options import RunOptions
 from experiments.runner.suite import designs, schedule
 from experiments.runner.suite import suite as suites
 
@@ -217,7 +217,6 @@ def test_what_measures_places_that_it_names_has_no_placement(name: str) -> None:
 
 
 def test_all_suites_leave_those_out_and_say_why(capsys) -> None:
-    args = cli.parser().parse_args(["run", "--all", "--lab", "cxl-3n", "--placements", "none,interleave"])
-    names = {one.name.partition(" ")[0] for one in run_all.chosen(args, Path())}
+    names = {name for name, _ in every_suite(RunOptions(lab="cxl-3n", policies=["none", "interleave"]))}
     assert "core-to-core" not in names and {"contention", "cross", "cachetest", "redis-lists"} <= names
     assert "core-to-core: left out, has no placement: it measures" in capsys.readouterr().out

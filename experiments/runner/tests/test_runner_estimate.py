@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from experiments.commands.experiment import run_all
-from experiments.commands.experiment.cli import main, parser
+from experiments.commands.experiment.cli import main
 from experiments.errors import UsageError
 from experiments.host import host_nodes
 from experiments.runner import run as runs
-from experiments.runner.options import RunOptions
 from experiments.runner.records import manifest, results
 from experiments.runner.run import Request, Runner
 from experiments.runner.suite import designs, estimate, schedule
@@ -134,48 +130,6 @@ def test_a_run_goes_on_with_the_repeats_that_it_began_with(tmp_path: Path) -> No
     assert runs.planned(request, None).suite.repeats == 9
     assert runs.planned(replace(request, resume=False), None).suite.repeats == 2
     assert runs.planned(replace(request, suite=replace(suite, repeats=1)), None).suite.repeats == 1, "other words: refused later"
-
-
-class Pretended:
-    """A run of --all that takes as long as the test's clock goes on between two looks."""
-
-    def __init__(self, name: str, words: list[str]) -> None:
-        self.name, self.lab, self.words, self.process = name, None, words, self
-        self.returncode = 0
-
-    def start(self, options: RunOptions) -> None:
-        self.words.append(f"{self.name} {options.budget}s")
-
-    def poll(self) -> int:
-        return 0
-
-    def tell(self) -> None:
-        pass
-
-
-@pytest.mark.parametrize("labs, processors, beside", [
-    (["demo-2s"] * 4, 2, 1), (["demo-2s"] * 4, 16, 4), (["demo-2s"] * 4, 8, 2), (["demo-2s"] * 4, 256, 4),
-    (["demo-2s", "opteron-6172-4s"], 52, 2), (["demo-2s", "opteron-6172-4s"], 51, 1), (["demo-2s", None], 64, 1)])
-def test_machines_run_at_once_while_there_are_processors(labs: list[str | None], processors: int, beside: int) -> None:
-    """demo-2s has 4 CPUs, opteron-6172-4s 48."""
-    runs = [run_all.Run("sort", lab, Path()) for lab in labs]
-    assert run_all.at_once(runs, processors) == beside
-
-
-@pytest.mark.parametrize("takes, started, late", [
-    (600, ["a 900s", "b 1000s", "c 1200s", "d 1800s"], None), (2000, ["a 900s", "b 533s"], "2 of 4 runs were left out, .*: c, d")])
-def test_the_budget_of_all_is_shared_by_its_suites(monkeypatch: pytest.MonkeyPatch, takes: float, started: list[str],
-                                                   late: str | None) -> None:
-    now, words = [0.0], []
-
-    def sleep(_seconds: float) -> None:
-        now[0] += takes
-
-    monkeypatch.setattr(run_all, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
-    monkeypatch.setattr(run_all, "chosen", lambda *_: [Pretended(name, words) for name in "abcd"])
-    told = run_all.run(parser().parse_args(["run", "--all", "--budget", "1h"]))
-    assert words == started
-    assert [re.fullmatch(late, line) is not None for line in told] == ([True] if late else [])
 
 
 def test_a_list_of_times(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,16 +8,14 @@ import os
 import random
 import re
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
-from experiments.analysis.tests import synthetic
-from experiments.commands.experiment import run_all
-from experiments.commands.experiment.cli import main, parser
+from experiments.commands.campaign.piece import every_suite
+from experiments.commands.experiment.cli import main
+from experiments.runner.options import RunOptions
 from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory
@@ -235,8 +233,7 @@ def without_memtier(monkeypatch) -> None:
 
 def test_all_leaves_out_what_needs_a_program_that_debian_does_not_have(monkeypatch, capsys) -> None:
     without_memtier(monkeypatch)
-    args = parser().parse_args(["run", "--all", "--lab"])
-    names = {one.suite for one in run_all.chosen(args, Path("out"))}
+    names = {name for name, _ in every_suite(RunOptions(lab=""))}
     assert "redis-benchmark" in names and "redis-memtier" not in names
     assert "redis-memtier: left out, memtier_benchmark is not installed" in capsys.readouterr().out
 
@@ -342,46 +339,3 @@ def test_list_shows_every_suite_with_its_time(capsys) -> None:
 def test_words_that_contradict_each_other(capsys, words: list[str], said: str) -> None:
     assert main(words) == 2
     assert said in capsys.readouterr().err
-
-
-def test_all_suites_run_in_the_lab_and_what_fails_is_named(tmp_path: Path, monkeypatch, capsys) -> None:
-    """A kernel that the lab does not have: every run is refused, in its own words, or for a program that is not installed."""
-    monkeypatch.chdir(tmp_path)
-    few = ["cross"]
-    monkeypatch.setattr(suites, "names", lambda: few)
-    assert main(["run", "--all", "--quick", "--lab", "--kernel", "5.4", "--out", "all"]) == 1
-    said = capsys.readouterr()
-    runs = sum(len(suites.load(name).machines) for name in few)
-    assert runs > 1
-    assert re.search(rf"^{runs} runs, [1-9]\d* at a time$", said.out, re.MULTILINE)
-    assert said.out.count(": 0 observations in ") == said.out.count("    ! ") == runs
-    whys = re.findall(r"^    ! (.*)", said.out, re.MULTILINE)
-    assert all("5.4" in why or "is not installed: apt-get install" in why for why in whys) and f"{runs} of {runs} runs did not end well" in said.err
-    assert (tmp_path / "all" / "cross-ls3a-2s" / "run.log").exists()
-
-
-def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkeypatch, capsys) -> None:
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(self: run_all.Run, _options: list[str]) -> None:
-        self.process = subprocess.Popen(["sleep", "600"])
-        started.append(self.process)
-
-    monkeypatch.setattr(run_all.Run, "start", start)
-    monkeypatch.setattr(run_all, "at_once", lambda *_: 2)
-    monkeypatch.setattr(run_all.time, "sleep", lambda _seconds: os.kill(os.getpid(), signal.SIGINT))
-    assert main(["run", "--all", "--lab", "--out", str(tmp_path)]) == 130
-    assert "stopped; " in capsys.readouterr().err
-    assert [process.returncode for process in started] == [-signal.SIGTERM] * 2
-
-
-def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, monkeypatch, capsys) -> None:
-    def two_runs(args) -> list[str]:
-        synthetic.write(args.out / "policy-matrix", synthetic.full())
-        return ["1 of 2 runs did not end well: sort"]
-
-    monkeypatch.setattr(run_all, "run", two_runs)
-    assert main(["run", "--all", "--out", str(tmp_path)]) == 1
-    said = capsys.readouterr()
-    assert "did not end well: sort" in said.err and str(tmp_path / "report.html") in said.out
-    assert "policy-matrix" in (tmp_path / "report.html").read_text(encoding="utf-8")

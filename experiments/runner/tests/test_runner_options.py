@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.commands.experiment import cli
+from experiments.commands.run_request import read_options
 from experiments.runner.options import RunOptions
 
 ALL = RunOptions("contention", out=Path("a b"), lab="demo-2s", functional=True, kernel="6.1", repeats=3, seed=7, repeat_until_ci=2.5,
@@ -16,10 +16,10 @@ ALL = RunOptions("contention", out=Path("a b"), lab="demo-2s", functional=True, 
 
 @pytest.mark.parametrize("options", [RunOptions("sort"), RunOptions(all=True, lab="", out=Path("o"), timed=True), ALL])
 def test_words_are_read_as_the_same_options(options: RunOptions) -> None:
-    read = cli.read_options(options.words())
+    read = read_options(options.words())
     assert read.words() == options.words()
     assert all(getattr(read, name) == value for name, value in vars(options).items() if value not in (None, ()))
 
 
 def test_defaults_have_no_words() -> None:
-    assert cli.read_options(["run", "sort"]).words() == ["run", "sort"]
+    assert read_options(["run", "sort"]).words() == ["run", "sort"]

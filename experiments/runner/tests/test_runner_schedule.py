@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.commands.experiment import cli
+from experiments.commands.run_request import read_options
 from experiments.errors import UsageError
 from experiments.host.tool import Numaplace
 from experiments.runner.records import results
@@ -104,8 +105,8 @@ def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, sa
 
 def test_a_machine_of_the_lab_may_have_levels_of_its_own() -> None:
     asked = ["run", "contention", "--quick", "--lab"]
-    paper, same, slower = (cli.request_of(cli.read_options([*asked, *machine])).suite.parameters["memory"]["seconds"]
+    paper, same, slower = (cli.request_of(read_options([*asked, *machine])).suite.parameters["memory"]["seconds"]
                            for machine in ([], ["xeon-e5620-2s"], ["ls3a-2s"]))
     assert paper == same < slower
-    given = cli.request_of(cli.read_options([*asked, "ls3a-2s", "--set", "memory.seconds=0.5"]))
+    given = cli.request_of(read_options([*asked, "ls3a-2s", "--set", "memory.seconds=0.5"]))
     assert given.suite.parameters["memory"]["seconds"] == 0.5

@@ -16,13 +16,13 @@ def read(folder: Path, text: str) -> list[machines.Machine]:
     return machines.read(folder / "m.toml")
 
 
-def test_each_kind_of_machine_has_its_scheduler(tmp_path: Path) -> None:
+def test_each_kind_of_machine_has_its_command(tmp_path: Path) -> None:
     here, there, given = read(tmp_path, '[here]\n["box 1"]\nhost = "box1"\nssh = ["-p", "2222"]\nlab = "demo-2s"\n'
                                         '[given]\nslurm = ["--partition=numa"]\n')
-    assert (here.scheduler, here.access, here.program) == ("local", [], "numaplace")
-    assert (there.name, there.scheduler, there.lab) == ("box 1", "ssh", "demo-2s")
-    assert there.access[:3] == ["#host=box1", "-p", "2222"]
-    assert (given.scheduler, given.access) == ("squeue", ["--no-requeue", "--partition=numa"])
+    assert (here.remote, here.host_name, there.host_name, given.host_name) == (False, "", "box1", "given")
+    words = there.command(["sh", "a b"], "job")
+    assert words[:4] == ["ssh", "-oBatchMode=yes", "-p", "2222"] and words[-2:] == ["box1", "sh 'a b'"]
+    assert given.command(["sh"], "job") == ["srun", "--exclusive", "--ntasks=1", "--job-name=job", "--partition=numa", "sh"]
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -36,10 +36,9 @@ def test_each_kind_of_machine_has_its_scheduler(tmp_path: Path) -> None:
     ("[a]\nhost = 1", "[a] host is not a text"),
     ('[a]\nssh = "-p 22"', "[a] ssh is not a list of texts"),
     ('[a]\nhost = ""', "[a] host is empty"),
-    ('[a]\nhost = "b"\nssh = ["-i", "my key"]', "[a] 'my key' has characters that a shell changes"),
-    ('[a]\nhost = "$(id)"', "[a] '$(id)' has characters"),
     ('[a]\nhost = "b"\nslurm = ["-N1"]', "[a] has host and slurm"),
     ('[a]\nssh = ["-v"]', "[a] has ssh and no host"),
+    ('[a]\nprogram = "p"', "[a] has program and no host"),
 ])
 def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UsageError) as error:

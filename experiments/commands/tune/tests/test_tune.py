@@ -14,6 +14,7 @@ import pytest
 
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment import cli
+from experiments.commands.run_request import read_options
 from experiments.commands.tune import command, rounds, search, tuned
 from experiments.errors import UsageError
 from experiments.mechanisms import registry
@@ -128,7 +129,7 @@ def test_the_levels_of_the_file_stand_beside_the_defaults(file: Path) -> None:
     levels = [one["level"] for one in said["mechanism"]]
     assert all(level.startswith(f"{name}:") and "," in level for name, level in zip(NAMES, levels)), levels
     assert all(one["best"] >= one["default"] == 1 for one in said["mechanism"])
-    args = cli.read_options(["run", "policy-matrix", "--lab", "demo-2s", "--placements", "none,tiering", "--tuned", str(file)])
+    args = read_options(["run", "policy-matrix", "--lab", "demo-2s", "--placements", "none,tiering", "--tuned", str(file)])
     request = cli.request_of(args)
     assert list(request.suite.policies) == ["none", "tiering", levels[0], "numa-balancing", levels[1]]
     words = cli.in_guest(args, request).words()  # commas stand in levels and between them
@@ -143,7 +144,7 @@ def test_the_levels_of_the_file_stand_beside_the_defaults(file: Path) -> None:
 ])
 def test_a_run_on_the_training_input_or_elsewhere_is_refused(file: Path, words: list[str], why: str) -> None:
     with pytest.raises(UsageError, match=why) as caught:
-        cli.request_of(cli.read_options(["run", "policy-matrix", "--tuned", str(file), *words]))
+        cli.request_of(read_options(["run", "policy-matrix", "--tuned", str(file), *words]))
     assert "\n" not in str(caught.value)
 
 

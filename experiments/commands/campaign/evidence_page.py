@@ -12,26 +12,17 @@ from experiments.analysis.pages import report_all
 from experiments.model_fit import luo
 from experiments.model_fit.__main__ import load, print_held_out
 
-from . import pieces
+from .piece import Piece
 
 
-def write(folder: Path, states: dict[pieces.Piece, str]) -> str:
-    """FOLDER/report.html with all chapters of the pieces that are done; the page as text."""
-    done = [piece.out for piece, state in states.items() if state == pieces.DONE]
+def write(folder: Path, done: list[Piece], states: str) -> str:
+    """FOLDER/report.html with all chapters of the pieces that are done; the page as text. states: of all, as words."""
+    head = [f"This page is of the pieces that are done, of {states}"]
     if not done:
-        return "\n".join(_pieces(states))
-    _, parts = report_all.write(folder, done)
-    sections = (_pieces(states), _numbers(parts), _held_out(), _runs(parts))
+        return head[0]
+    _, parts = report_all.write(folder, [piece.out for piece in done])
+    sections = (head, _numbers(parts), _held_out(), _runs(parts))
     return "\n".join(line for section in sections for line in (*section, ""))
-
-
-def _pieces(states: dict[pieces.Piece, str]) -> Iterator[str]:
-    """Those that this page is not of, by name."""
-    yield f"This page is of the pieces that are done, of {pieces.told(states)}"
-    for state in (pieces.FAILED, pieces.MISSING, pieces.CUT, pieces.OLD):
-        names = [piece.name for piece, found in states.items() if found == state]
-        if names:
-            yield f"  {state}: {', '.join(names)}"
 
 
 def _numbers(parts: list[report_all.Part]) -> Iterator[str]:

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make evidence: each suite on each of its machines of the lab, then one page of them.
+
+A piece is done once for what its numbers are made by. One that was cut goes on, one that failed or is of older code is made anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from experiments import pieces
+from experiments.commands.run_request import request_of
+from experiments.errors import exit_status
+from experiments.host import host_nodes
+from experiments.mechanisms import registry
+from experiments.paths import HERE
+from experiments.pieces import WITHOUT_TESTS
+from experiments.runner.options import RunOptions
+from experiments.runner.records import manifest, results
+from experiments.runner.run import Request, on_machine
+from experiments.runner.suite import schedule
+from experiments.runner.workloads.kinds import PROGRAMS
+from experiments.units import seconds
+
+from . import engine, evidence_page
+from .piece import DONE, FAILED, OPEN, Piece, State, every_suite, list_pieces
+
+OPTIONS = RunOptions(lab="", quick=True, repeats=3, boots=3, resume=True)
+# What every simulated number is made by; what judges it is kept in the run's manifest.
+INPUTS = ("KERNELS", "kmod", "policies", "userspace/lib", "experiments/runner", "experiments/lab/plugin", "experiments/lab/guest",
+          "experiments/lab/machine.py", "experiments/lab/qemu.py", "experiments/lab/simulated.py",
+          ":(glob)experiments/workloads/*.[ch]")
+SOURCES = {"np-mem": "mem", "np-hot": "hot", "np-mm": "mm", "np-redis": "redis", "np-steal": "stealing"}  # of programs
+OLD = "of older code"
+INPUTS_FILE = "inputs"  # the digest, and the commit that began the run, by which alone it goes on
+
+
+class EvidencePiece(Piece):
+    @cached_property
+    def request(self) -> Request:
+        return on_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.of_lab(self.machine.lab))
+
+    @cached_property
+    def digest(self) -> str:
+        return pieces.digest(HERE.code, [*INPUTS, *self.uses(), *WITHOUT_TESTS], tuple(OPTIONS.words()))
+
+    def uses(self) -> list[str]:
+        """What not every piece uses: machine, suite, the programs' sources, mechanisms."""
+        suite = self.request.suite
+        programs = {name for one in suite.workloads for name in PROGRAMS[one.kind]}
+        programs |= {name for one in suite.workloads if one.kind == "command"
+                     for words in (one.options["command"].command, one.options["command"].client) for name in words}
+        found = [f"experiments/workloads/{SOURCES[name]}" for name in sorted(programs & SOURCES.keys())]
+        found += ["experiments/workloads/apps"] if "apps/" in suite.text else []
+        found += ["experiments/mechanisms"] if {re.split("[:#]", one)[0] for one in suite.policies} & set(registry.KNOWN) else []
+        return [f"experiments/lab/machines/{self.machine.lab}.toml", f"experiments/suites/{self.suite}.toml", *found]
+
+    def state(self) -> State:
+        made_by, found = self._made_by(), super().state()
+        return found if made_by in ("", self.digest) else replace(found, word=OLD)
+
+    def _made_by(self, commit: bool = False) -> str:
+        file = self.out / INPUTS_FILE
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        return text if commit else text.partition(" ")[0]
+
+    def prepare(self) -> None:
+        inputs = f"{self.digest} {manifest.sources()}"
+        if self._made_by(commit=True) != inputs or self.state().word == FAILED:
+            shutil.rmtree(self.out, ignore_errors=True)
+        super().prepare()
+        (self.out / INPUTS_FILE).write_text(inputs, encoding="utf-8")
+
+    def is_done(self, status: int) -> bool:
+        """A run with a marked observation ends with 1: it is done where each cell has one that may be averaged."""
+        if status != 1:
+            return status == 0
+        there = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.marks(r)}
+        return there >= {(trial.workload.name, trial.policy) for trial in schedule.make(self.request.suite)}
+
+
+def carry_out(folder: Path, time: float | None) -> int:
+    """`time`: in seconds; None runs nothing."""
+    found = list_pieces(folder, every_suite(OPTIONS), OPTIONS, kind=EvidencePiece)
+    if time is not None:
+        print(engine.count_states(found), flush=True)
+        with engine.alone(folder):
+            engine.run(engine.left(found), time)
+    if time is None or not {piece.state().word for piece in found} & {OPEN, OLD}:
+        print(evidence_page.write(folder, [piece for piece in found if piece.state().word == DONE], engine.count_states(found)))
+    return engine.conclude("evidence", found, "the same command goes on")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make evidence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("results/evidence"), metavar="DIR")
+    parser.add_argument("--time", type=seconds, default=1500, metavar="TIME", help="what runs then is cut, and goes on in the next call (1500s)")
+    parser.add_argument("--page", action="store_true", help="runs nothing: the page of what is done")
+    arguments = parser.parse_args()
+    return exit_status("evidence", lambda: carry_out(arguments.out, None if arguments.page else arguments.time), "the same command goes on")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
