@@ -5,7 +5,6 @@ A file begins with its command, the commit, and the machine. One that cannot be 
 """
 
 import argparse
-import hashlib
 import os
 import platform
 import re
@@ -19,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path.insert(0, str(TOP))
 
+from experiments import pieces  # noqa: E402
 from experiments.lab import qemu_program  # noqa: E402
 
 BOUND_FAILS = 1
@@ -30,24 +30,16 @@ def targets() -> dict[str, dict]:
     return tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8"))
 
 
-def git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=TOP, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def digest(inputs: list[str]) -> str:
-    """Of the files as they are committed or added."""
-    return hashlib.sha256(git("ls-files", "--stage", "--", *inputs).encode()).hexdigest()[:12]
-
-
 def processor() -> str:
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found[1] if found else platform.machine()
 
 
 def head(command: str, inputs: list[str], load: float, seconds: float) -> str:
-    changed = ", changed" if git("status", "--porcelain", "--", *inputs) else ""
+    changed = ", changed" if pieces.git(TOP, "status", "--porcelain", "--", *inputs) else ""
+    commit = pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()
     version = qemu_program.full_version(qemu_program.find())
-    return (f"# {command}\n# commit {git('rev-parse', '--short=12', 'HEAD')}{changed}, inputs {digest(inputs)}\n"
+    return (f"# {command}\n# commit {commit}{changed}, inputs {pieces.digest(TOP, inputs)}\n"
             f"# {processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {version}; "
             f"load {load:.1f} before; {seconds:.0f} s\n\n")
 
@@ -74,7 +66,7 @@ def why_old(name: str, inputs: list[str]) -> str | None:
         return "no target has written it"
     if found[1]:
         return "written with changes that were not committed"
-    return None if found[2] == digest(inputs) else f"later changes to {' '.join(inputs)}"
+    return None if found[2] == pieces.digest(TOP, inputs) else f"later changes to {' '.join(inputs)}"
 
 
 def main() -> int:
