@@ -22,38 +22,15 @@ from experiments.runner.boots.host_load import HostLoad
 from experiments.runner.records import manifest, results
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
+from experiments.runner.tests.test_runner_observe_static import CACHETEST, SUITE
 
 ROOT = Path(__file__).resolve().parents[3]
-SUITE = """
-name = "small"
-question = "?"
-paper = "none"
-machines = ["demo-2s"]
-takes = "1 s"
-design = "cachetest"
-repeats = 4
-warmups = 1
-seed = 1
-nodes = 1
-responses = ["iterations"]
-[factors]
-pattern = ["uniform"]
-alpha = [1.5]
-size_kb = [64]
-memory = ["local"]
-[memory]
-size = "64K"
-kernel = "auto"
-seconds = 0.01
-warm = 0.002
-pages = "default"
-"""
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
-    path.write_text(SUITE)
+    path.write_text(SUITE.format(design="cachetest", repeats=4, factors=CACHETEST.replace("64, 128", "64")))
     return path
 
 
