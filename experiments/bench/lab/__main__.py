@@ -16,7 +16,6 @@ from experiments.bench.lab import (
     cachetest,
     calibrated,
     calls,
-    clock,
     contention,
     copy,
     endurance,
@@ -25,7 +24,6 @@ from experiments.bench.lab import (
     migration,
     planted,
     present,
-    sensitivity,
     simulation,
     speed,
     start,
@@ -34,7 +32,6 @@ from experiments.bench.lab.inside import ROOT
 from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
 
 CLAIMS = [
-    Claim("clock", "timers, ticks, processors' time and boots, on each kernel and host load: demo-2s", clock.clock),
     Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.starts),
     Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.exact),
     Claim("planted", "a table on the wrong node, found by its accesses; what counting costs: 2x2", planted.planted),
@@ -42,7 +39,6 @@ CLAIMS = [
           mechanisms.mechanisms),
     Claim("accessed", "memory in use as MGLRU and DAMON find it, on each kernel: demo-2s", accessed.accessed),
     Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
-    Claim("sensitivity", "what each number of the machine file does to latency and bandwidth: demo-2s", sensitivity.sensitivity),
     Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
     Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),
     Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.picture),

@@ -26,10 +26,9 @@ def host_load(processes: int):
         yield
 
 
-def measure(name: str, *what: str, timeout: int = 900, kernel: str | None = None, changes: tuple[str, ...] = ()) -> list[dict]:
+def measure(name: str, *what: str, timeout: int = 900) -> list[dict]:
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
-    argv = build_words(name, ["python3", MEASURE, *what], ["--no-module", *(f"--set={change}" for change in changes)], kernel=kernel,
-                       seconds=timeout)
+    argv = build_words(name, ["python3", MEASURE, *what], ["--no-module"], seconds=timeout)
     run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)
     assert run.returncode == 0, run.stdout + run.stderr
     return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
