@@ -20,6 +20,7 @@ from experiments.analysis.runs.results import ResultsError, natural, policy_rank
 from experiments.analysis.stats.intervals import Interval
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment import cli
+from experiments.runner.tests.test_runner_observe_static import CACHETEST, SUITE
 
 ROOT = Path(__file__).parents[3]
 KEYS = ["workload", "policy", "metric", "unit", "mean", "ci95_low", "ci95_high", "n", "platform"]
@@ -367,34 +368,8 @@ def test_reference_tables_are_whole() -> None:
 
 def test_a_run_that_ends_before_it_is_precise_names_the_cells(tmp_path: Path, capsys) -> None:
     suite, out = tmp_path / "small.toml", tmp_path / "out"
-    suite.write_text(SUITE)
+    suite.write_text(SUITE.format(design="cachetest", repeats=2, factors=CACHETEST.replace("64, 128", "64")).replace("warmups = 1", "warmups = 0"))
     assert cli.main(["run", str(suite), "--out", str(out), "--repeat-until-ci", "0.000001%", "--max-repeats", "3"]) == 0
     told = "the precision of 1e-06 % was not reached in 1 cells: uniform-64K-local / none"
     assert f"small: {told}" in capsys.readouterr().out.splitlines()
     assert told in summary.notes(read(out)) and summary.NARROW in summary.notes(read(out))
-
-
-SUITE = """
-name = "small"
-question = "?"
-paper = "none"
-machines = ["demo-2s"]
-takes = "1 s"
-design = "cachetest"
-repeats = 2
-warmups = 0
-seed = 1
-nodes = 1
-responses = ["iterations"]
-[factors]
-pattern = ["uniform"]
-alpha = [1.5]
-size_kb = [64]
-memory = ["local"]
-[memory]
-size = "64K"
-kernel = "auto"
-seconds = 0.01
-warm = 0.002
-pages = "default"
-"""
