@@ -4,20 +4,47 @@
  * command line. Ends with 0 if all tests passed, with 1 if one failed or none ran, with 2 if there
  * is no such suite.
  */
+#define _GNU_SOURCE /* basename() */
 #include "cunit_main.h"
 
 #include <CUnit/Basic.h>
 #include <stdlib.h>
+#include <string.h>
+
+static void check_registered(const char *name, bool registered)
+{
+	if (!registered) {
+		fprintf(stderr, "suite \"%s\": not registered: %s\n", name, CU_get_error_msg());
+		exit(2);
+	}
+}
+
+static void initialize_registry(void)
+{
+	if (!CU_registry_initialized())
+		check_registered("all", CU_initialize_registry() == CUE_SUCCESS);
+}
 
 void add_suite(const char *name, CU_TestInfo *tests)
 {
 	CU_SuiteInfo suites[] = { { .pName = name, .pTests = tests }, CU_SUITE_INFO_NULL };
 
-	if ((!CU_registry_initialized() && CU_initialize_registry() != CUE_SUCCESS) ||
-	    CU_register_suites(suites) != CUE_SUCCESS) {
-		fprintf(stderr, "suite \"%s\": not registered: %s\n", name, CU_get_error_msg());
-		exit(2);
-	}
+	initialize_registry();
+	check_registered(name, CU_register_suites(suites) == CUE_SUCCESS);
+}
+
+void add_test(const char *file, const char *name, CU_TestFunc function)
+{
+	char suite_name[64];
+	CU_pSuite suite;
+
+	snprintf(suite_name, sizeof(suite_name), "%s", basename(file));
+	suite_name[strcspn(suite_name, ".")] = '\0';
+	initialize_registry();
+	suite = CU_get_suite(suite_name);
+	if (!suite)
+		suite = CU_add_suite(suite_name, NULL, NULL);
+	check_registered(suite_name, suite && CU_add_test(suite, name, function));
 }
 
 static bool run_passes(CU_pSuite suite)

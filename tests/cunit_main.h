@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables of tests, which cunit_main.c runs as suites in the order in which their objects are linked. */
+/* Tests, which cunit_main.c runs as suites in the order in which their objects are linked. */
 #ifndef NUMAPLACE_TESTS_CUNIT_MAIN_H
 #define NUMAPLACE_TESTS_CUNIT_MAIN_H
 
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
 
-/* A row of a table: the test has the name of its function. */
-#define TEST(function) { #function, function }
+/* Begins a test of the suite that has the name of its file: TEST(name) { ... } */
+#define TEST(function) \
+	static void function(void); \
+	static void __attribute__((constructor)) add_##function(void) \
+	{ \
+		add_test(__FILE__, #function, function); \
+	} \
+	static void function(void)
 
-/* At the end of a file: tests is a static table that ends with CU_TEST_INFO_NULL. */
+void add_test(const char *file, const char *name, CU_TestFunc function);
+
+/* The same with a table, at the end of a file: tests is static and ends with CU_TEST_INFO_NULL. */
 #define TEST_SUITE(name, tests) \
 	static void __attribute__((constructor)) add_##tests(void) \
 	{ \

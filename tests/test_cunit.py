@@ -7,21 +7,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SUITES = """
-#include "cunit_main.h"
-static void passes(void) { CU_ASSERT(1); }
-static void fails(void) { CU_ASSERT(0); }
-static CU_TestInfo good_tests[] = { TEST(passes), CU_TEST_INFO_NULL };
-static CU_TestInfo bad_tests[] = { TEST(passes), TEST(fails), CU_TEST_INFO_NULL };
-TEST_SUITE("good", good_tests);
-TEST_SUITE("bad", bad_tests);
-"""
+SUITES = {
+    "good": '#include "cunit_main.h"\nTEST(passes) { CU_ASSERT(1); }\n',
+    "bad": '#include "cunit_main.h"\nTEST(passes) { CU_ASSERT(1); }\nTEST(fails) { CU_ASSERT(0); }\n',
+}
 
 
-def built(folder: Path, text: str) -> Path:
-    (folder / "suites.c").write_text(text)
-    subprocess.run(["cc", "-I", ROOT / "tests", "-o", "suites", "suites.c", ROOT / "tests" / "cunit_main.c", "-lcunit"],
-                   cwd=folder, check=True)
+def built(folder: Path, suites: dict[str, str]) -> Path:
+    for name, text in suites.items():
+        (folder / f"{name}.c").write_text(text)
+    subprocess.run(["cc", "-I", ROOT / "tests", "-o", "suites", *(f"{name}.c" for name in suites),
+                    ROOT / "tests" / "cunit_main.c", "-lcunit"], cwd=folder, check=True)
     return folder / "suites"
 
 
@@ -42,4 +38,4 @@ def test_the_status_says_whether_all_passed(suites, words, status, ran):
 
 
 def test_a_program_without_a_test_fails(tmp_path):
-    assert subprocess.run([built(tmp_path, "")], stdout=subprocess.DEVNULL, check=False).returncode == 1
+    assert subprocess.run([built(tmp_path, {})], stdout=subprocess.DEVNULL, check=False).returncode == 1

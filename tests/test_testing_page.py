@@ -13,7 +13,7 @@ ELSEWHERE = re.compile(r"make check-(debug|torture)\b|\bfault_injection\b|a piec
 def where(file: Path, function: str) -> str:
     """The tier and the kernels, or what is wrong."""
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    found = re.search(rf"((?:^[^\n]+\n)*)^(def|static void) {function}\(", text, re.MULTILINE)
+    found = re.search(rf"((?:^[^\n]+\n)*)^(?:(?:def|static void) {function}\(|TEST\({function}\))", text, re.MULTILINE)
     if not found:
         return "is not there"
     marks, guest = found[1], "/guest/" in str(file)

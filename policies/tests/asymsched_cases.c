@@ -49,7 +49,7 @@ static void left_alone(void)
  * Nodes 0 and 2 are the best connected (12 against 20 and 30): the cluster 0-1 goes
  * there. Node 0 may stay, which moves the 100 pages of node 1; or go, which moves 400.
  */
-static void goes_where_links_are_fast_and_moves_least(void)
+TEST(goes_where_links_are_fast_and_moves_least)
 {
 	a_cluster(300, 100);
 	distance(0, 1, 30);
@@ -63,7 +63,7 @@ static void goes_where_links_are_fast_and_moves_least(void)
 }
 
 /* The task's own node is the one to leave where 2 and 3 are the best pair. */
-static void the_task_moves_with_its_memory(void)
+TEST(the_task_moves_with_its_memory)
 {
 	a_cluster(300, 100);
 	distance(2, 3, 12);
@@ -74,7 +74,7 @@ static void the_task_moves_with_its_memory(void)
 }
 
 /* Now at 13, at best 12: 12/13 = 92 % is close enough to stay; 12/14 = 86 % is not. */
-static void ninety_percent_is_close_enough(void)
+TEST(ninety_percent_is_close_enough)
 {
 	a_cluster(300, 100);
 	distance(2, 3, 12);
@@ -89,7 +89,7 @@ static void ninety_percent_is_close_enough(void)
 }
 
 /* 1 GB takes 0.3 s: too long for a task that has run 5.9 s (5 %: 0.295 s), not after 6.1 s. */
-static void a_move_must_pay(void)
+TEST(a_move_must_pay)
 {
 	struct np_task *t = a_cluster(0, GB_PAGES);
 
@@ -110,7 +110,7 @@ static void a_move_must_pay(void)
  * (0.15 s) of the young one: after 2.9 s that is more than 5 % of its run time, and none
  * moves, though 5 % of the old one's are 5 s; after 3.1 s both move.
  */
-static void each_task_has_its_own_limit(void)
+TEST(each_task_has_its_own_limit)
 {
 	struct np_task *old = a_cluster(0, GB_PAGES), *young;
 
@@ -132,7 +132,7 @@ static void each_task_has_its_own_limit(void)
 }
 
 /* A cpuset limits only tasks that would move; a task that stays may be confined. */
-static void only_who_goes_must_be_free_to(void)
+TEST(only_who_goes_must_be_free_to)
 {
 	static const uint8_t kept[] = { NP_MAY_HOLD, NP_MAY_HOLD, NP_MAY_HOLD, NP_MAY_HOLD };
 	static const uint8_t nothing[4];
@@ -158,7 +158,7 @@ static void only_who_goes_must_be_free_to(void)
  * The clusters 0-1 and 2-3; the fast pair 0-2 is for the one with more traffic: 4 GB/s against
  * 1 GB/s, whether or not the accesses of the first are counted, which are 64 times fewer.
  */
-static void weights_have_one_unit(void)
+TEST(weights_have_one_unit)
 {
 	static const double counted[] = { 3.1e7, 3.1e7, 0, 0 };
 	struct np_task *first = a_cluster(300, 100), *second;
@@ -178,7 +178,7 @@ static void weights_have_one_unit(void)
 }
 
 /* Traffic that stays on its node makes no cluster. */
-static void local_tasks_stay(void)
+TEST(local_tasks_stay)
 {
 	a_cluster(400, 0);
 	distance(2, 3, 12);
@@ -186,17 +186,3 @@ static void local_tasks_stay(void)
 	left_alone();
 	CHECK_REASON(&f, 0, "no better connected nodes");
 }
-
-static CU_TestInfo asymsched_tests[] = {
-	TEST(goes_where_links_are_fast_and_moves_least),
-	TEST(the_task_moves_with_its_memory),
-	TEST(ninety_percent_is_close_enough),
-	TEST(a_move_must_pay),
-	TEST(each_task_has_its_own_limit),
-	TEST(only_who_goes_must_be_free_to),
-	TEST(weights_have_one_unit),
-	TEST(local_tasks_stay),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("asymsched by hand", asymsched_tests);

@@ -28,7 +28,7 @@ static void plan(const char *options)
 }
 
 /* 49.9 accesses a microsecond are below 50, 50.1 are not; 3.2 GB/s is the gate in bytes. */
-static void the_gate(void)
+TEST(the_gate)
 {
 	fixture_machine(&f, 2, 2);
 	add(0, 0, 100, 49.9);
@@ -44,7 +44,7 @@ static void the_gate(void)
 }
 
 /* A page on the task's node is a local access: 80 of 100 are enough, 79 are not. */
-static void pages_follow_below_80_percent(void)
+TEST(pages_follow_below_80_percent)
 {
 	fixture_machine(&f, 2, 2);
 	add(0, 80, 20, 100);
@@ -58,7 +58,7 @@ static void pages_follow_below_80_percent(void)
 }
 
 /* The ratio is of all tasks together: 100 local of 140 is 71 %, 100 of 120 is 83 %. */
-static void the_ratio_is_everybodys(void)
+TEST(the_ratio_is_everybodys)
 {
 	fixture_machine(&f, 2, 2);
 	add(0, 100, 0, 100);
@@ -71,7 +71,7 @@ static void the_ratio_is_everybodys(void)
 }
 
 /* Counted local accesses take precedence over the shares of pages. */
-static void counted_locality_wins(void)
+TEST(counted_locality_wins)
 {
 	fixture_machine(&f, 2, 2);
 	add(0, 0, 100, 100)->local_access = (struct np_known) { 0.9, NP_PROVENANCE_COUNTERS };
@@ -85,7 +85,7 @@ static void counted_locality_wins(void)
  * pages 0.63 leaves; 0.63 x 0.37 = 0.2331 stays, 0.7669 is on node 1 afterwards. As weights
  * of 255: 59 and 196; of 255 pages 59 and 196.
  */
-static void spreads_above_35_percent(void)
+TEST(spreads_above_35_percent)
 {
 	fixture_machine(&f, 2, 2);
 	add(NP_NODE_NONE, 62, 38, 100);
@@ -104,7 +104,7 @@ static void spreads_above_35_percent(void)
 }
 
 /* 50 : 50 by the pages, but the controllers were measured at 9 : 1, which is 113 %. */
-static void measured_controllers_count(void)
+TEST(measured_controllers_count)
 {
 	fixture_machine(&f, 2, 2);
 	add(NP_NODE_NONE, 100, 100, 100);
@@ -121,7 +121,7 @@ static void measured_controllers_count(void)
  * 45, 15 and 40 of 100: the mean of the three controllers is 33, node 0 is above it and
  * node 1 below, also for a task that may hold no page on node 2.
  */
-static void a_cpuset_changes_no_mean(void)
+TEST(a_cpuset_changes_no_mean)
 {
 	static const uint8_t may[] = { NP_MAY_RUN | NP_MAY_HOLD, NP_MAY_RUN | NP_MAY_HOLD,
 				       NP_MAY_RUN };
@@ -138,7 +138,7 @@ static void a_cpuset_changes_no_mean(void)
 	CU_ASSERT_EQUAL(f.after[2], 0);
 }
 
-static void nothing_known_nothing_done(void)
+TEST(nothing_known_nothing_done)
 {
 	fixture_machine(&f, 2, 2);
 	add(0, 0, 100, 0)->bandwidth.source = NP_PROVENANCE_NONE;
@@ -146,17 +146,3 @@ static void nothing_known_nothing_done(void)
 	CU_ASSERT_EQUAL(f.decision[0].pages_to, NP_NODE_NONE);
 	CHECK_REASON(&f, 0, "no task's DRAM accesses are known");
 }
-
-static CU_TestInfo carrefour_tests[] = {
-	TEST(the_gate),
-	TEST(pages_follow_below_80_percent),
-	TEST(the_ratio_is_everybodys),
-	TEST(counted_locality_wins),
-	TEST(spreads_above_35_percent),
-	TEST(measured_controllers_count),
-	TEST(a_cpuset_changes_no_mean),
-	TEST(nothing_known_nothing_done),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("carrefour by hand", carrefour_tests);

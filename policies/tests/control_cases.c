@@ -28,7 +28,7 @@ static void pages_are(size_t task, const uint64_t *pages)
 }
 
 /* Home 0; node 1 is 15 from it and node 2 is 30: nearest 1, farthest 2. */
-static void remote_leaves_home(void)
+TEST(remote_leaves_home)
 {
 	fixture_machine(&f, 3, 1);
 	distance(0, 1, 15);
@@ -47,7 +47,7 @@ static void remote_leaves_home(void)
 }
 
 /* One CPU a node: the second task finds the nearest taken, the third no other than its home. */
-static void remote_shares_no_cpu(void)
+TEST(remote_shares_no_cpu)
 {
 	fixture_machine(&f, 3, 1);
 	distance(0, 1, 15);
@@ -62,7 +62,7 @@ static void remote_shares_no_cpu(void)
 }
 
 /* 90 pages over three nodes with memory are 30 each; over those with CPUs too, 45 each. */
-static void interleave_is_even(void)
+TEST(interleave_is_even)
 {
 	fixture_machine(&f, 4, 1);
 	f.node[3].has_memory = false;
@@ -78,7 +78,7 @@ static void interleave_is_even(void)
 }
 
 /* Without a model distances 10 and 20 count as 1/10 : 1/20 = 2 : 1; the fixture would derive one. */
-static void weighted_by_distance(void)
+TEST(weighted_by_distance)
 {
 	const struct np_policy *p = np_policy_find("weighted");
 
@@ -99,7 +99,7 @@ static void weighted_by_distance(void)
  * the greater 100 : 67; of 167 pages 100 and 67. Half of the pages for others
  * kept at home: 0.6 + 0.4 / 2 = 0.8 and 0.2, that is 100 : 25.
  */
-static void weighted_by_bandwidth(void)
+TEST(weighted_by_bandwidth)
 {
 	struct np_model model = model_of(
 		"machine name=x line_bytes=64\n"
@@ -119,10 +119,3 @@ static void weighted_by_bandwidth(void)
 	plan("weighted", "proximity=1");
 	pages_are(0, (uint64_t[]) { 125, 0 });
 }
-
-static CU_TestInfo control_tests[] = {
-	TEST(remote_leaves_home),   TEST(remote_shares_no_cpu),	 TEST(interleave_is_even),
-	TEST(weighted_by_distance), TEST(weighted_by_bandwidth), CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("remote, interleave, weighted by hand", control_tests);

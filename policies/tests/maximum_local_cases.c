@@ -11,7 +11,7 @@ static struct np_task *add(struct fixture *f, int node, int home, double penalty
 	return fixture_task(f, node, penalty, UNKNOWN);
 }
 
-static void goes_to_its_pages(void)
+TEST(goes_to_its_pages)
 {
 	struct fixture f;
 
@@ -27,7 +27,7 @@ static void goes_to_its_pages(void)
 }
 
 /* Four tasks at home on node 0, which has two cores: the two of lower penalty go. */
-static void overflows_in_penalty_order(void)
+TEST(overflows_in_penalty_order)
 {
 	struct fixture f;
 
@@ -46,7 +46,7 @@ static void overflows_in_penalty_order(void)
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
 }
 
-static void pages_follow_an_overflow(void)
+TEST(pages_follow_an_overflow)
 {
 	struct fixture f;
 
@@ -62,7 +62,7 @@ static void pages_follow_an_overflow(void)
 }
 
 /* Pages split three to one: the task goes to the node of the three, the rest follows. */
-static void gathers_split_pages(void)
+TEST(gathers_split_pages)
 {
 	struct fixture f;
 
@@ -80,7 +80,7 @@ static void gathers_split_pages(void)
 }
 
 /* With three nodes no task loses its home to a task that overflows. */
-static void overflow_takes_no_ones_home(void)
+TEST(overflow_takes_no_ones_home)
 {
 	struct fixture f;
 
@@ -96,7 +96,7 @@ static void overflow_takes_no_ones_home(void)
 }
 
 /* Distance counts from the CPUs to the memory: row of the CPU's node. */
-static void overflow_by_asymmetric_distance(void)
+TEST(overflow_by_asymmetric_distance)
 {
 	struct fixture f;
 
@@ -112,7 +112,7 @@ static void overflow_by_asymmetric_distance(void)
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[1].penalty, 1.8, 1e-9);
 }
 
-static void equal_distance_means_lower_index(void)
+TEST(equal_distance_means_lower_index)
 {
 	struct fixture f;
 
@@ -126,7 +126,7 @@ static void equal_distance_means_lower_index(void)
 	CU_ASSERT_EQUAL(f.decision[1].to, 3);
 }
 
-static void equal_penalty_keeps_who_is_at_home(void)
+TEST(equal_penalty_keeps_who_is_at_home)
 {
 	struct fixture f;
 
@@ -138,7 +138,7 @@ static void equal_penalty_keeps_who_is_at_home(void)
 	CU_ASSERT_EQUAL(f.decision[1].to, 0);
 }
 
-static void a_task_of_two_cores_needs_two(void)
+TEST(a_task_of_two_cores_needs_two)
 {
 	struct fixture f;
 
@@ -155,7 +155,7 @@ static void a_task_of_two_cores_needs_two(void)
 }
 
 /* Five tasks on two nodes with one core each fill by load: 3 and 2. */
-static void shares_when_there_are_more_tasks_than_cores(void)
+TEST(shares_when_there_are_more_tasks_than_cores)
 {
 	struct fixture f;
 	unsigned int on[2] = { 0, 0 };
@@ -172,7 +172,7 @@ static void shares_when_there_are_more_tasks_than_cores(void)
 	CHECK_REASON(&f, 3, "no free core left: shares node 1 (2 busy on 1 CPUs)");
 }
 
-static void home_without_cpus(void)
+TEST(home_without_cpus)
 {
 	struct fixture f;
 
@@ -186,7 +186,7 @@ static void home_without_cpus(void)
 	CHECK_REASON(&f, 0, "home node 0 has no CPUs, node 2 is the nearest with a free core");
 }
 
-static void node_without_memory(void)
+TEST(node_without_memory)
 {
 	struct fixture f;
 
@@ -203,7 +203,7 @@ static void node_without_memory(void)
 	CU_ASSERT_EQUAL(f.decision[1].pages_to_move, 1000);
 }
 
-static void without_pages(void)
+TEST(without_pages)
 {
 	struct fixture f;
 
@@ -223,7 +223,7 @@ static void without_pages(void)
  * The first keeps CPUs of node 0 that were chosen for its threads: nothing binds it, and
  * no other task gets them, by n-mass neither. On both nodes it has as much of each.
  */
-static void kept_cpus_are_not_free(void)
+TEST(kept_cpus_are_not_free)
 {
 	static const char *const policies[] = { "maximum-local", "n-mass" };
 	static const uint8_t may[] = { NP_MAY_HOLD, NP_MAY_HOLD };
@@ -252,7 +252,7 @@ static void kept_cpus_are_not_free(void)
 	}
 }
 
-static void penalty_from_the_machine(void)
+TEST(penalty_from_the_machine)
 {
 	struct fixture f;
 
@@ -266,7 +266,7 @@ static void penalty_from_the_machine(void)
 	CU_ASSERT_EQUAL(f.decision[0].penalty_source, NP_PROVENANCE_DECLARED);
 }
 
-static void reasons_name_the_kernels_nodes(void)
+TEST(reasons_name_the_kernels_nodes)
 {
 	struct fixture f;
 
@@ -278,7 +278,7 @@ static void reasons_name_the_kernels_nodes(void)
 	CHECK_REASON(&f, 0, "free core on its home node 8");
 }
 
-static void none_touches_nothing(void)
+TEST(none_touches_nothing)
 {
 	struct fixture f;
 
@@ -293,7 +293,7 @@ static void none_touches_nothing(void)
 	CHECK_REASON(&f, 0, "left to the kernel");
 }
 
-static void refuses_senseless_input(void)
+TEST(refuses_senseless_input)
 {
 	struct fixture f;
 
@@ -311,27 +311,3 @@ static void refuses_senseless_input(void)
 	f.node[0].cpus = f.node[1].cpus = 0;
 	CU_ASSERT_EQUAL(fixture_plan(&f, "maximum-local", NULL), -EINVAL);
 }
-
-static CU_TestInfo maximum_local_tests[] = {
-	{ "goes to its pages", goes_to_its_pages },
-	{ "overflows in penalty order", overflows_in_penalty_order },
-	{ "pages follow an overflow", pages_follow_an_overflow },
-	{ "gathers split pages", gathers_split_pages },
-	{ "overflow takes no one's home", overflow_takes_no_ones_home },
-	{ "overflow by asymmetric distance", overflow_by_asymmetric_distance },
-	{ "equal distance: stay, else lower index", equal_distance_means_lower_index },
-	{ "equal penalty: tasks at home stay", equal_penalty_keeps_who_is_at_home },
-	{ "a task of two cores needs two", a_task_of_two_cores_needs_two },
-	{ "more tasks than cores share by load", shares_when_there_are_more_tasks_than_cores },
-	{ "home without CPUs", home_without_cpus },
-	{ "node without memory", node_without_memory },
-	{ "task without pages", without_pages },
-	{ "CPUs that are kept are not free", kept_cpus_are_not_free },
-	{ "penalty from the machine", penalty_from_the_machine },
-	{ "reasons name the kernel's nodes", reasons_name_the_kernels_nodes },
-	{ "none touches nothing", none_touches_nothing },
-	{ "refuses senseless input", refuses_senseless_input },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("maximum-local", maximum_local_tests);

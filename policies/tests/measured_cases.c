@@ -61,7 +61,7 @@ static void throughput_is(double before, double after)
  * core runs at 20/32 = 0.625, in all 2.5. A task and its pages on each node: 16 of 20 GB/s,
  * all run as if alone, in all 4.
  */
-static void two_crowd_one_controller(void)
+TEST(two_crowd_one_controller)
 {
 	machine(MACHINE(""));
 	add_stream_that_reads(0, 2, 0, 1e10);
@@ -81,7 +81,7 @@ static void two_crowd_one_controller(void)
  * pages stay on node 0. Where a node's cores share a port of 8 GB/s, both at home get 8
  * together (1 in all); with one of them away it is 8 + 5.33 (1.67 in all).
  */
-static void a_narrow_port_wants_them_apart(void)
+TEST(a_narrow_port_wants_them_apart)
 {
 	machine(MACHINE("port_bytes_per_s=8e9"));
 	add_stream_that_reads(0, 1, 0, 4e9);
@@ -95,7 +95,7 @@ static void a_narrow_port_wants_them_apart(void)
 }
 
 /* Without that port both have 8 GB/s at home, 2 in all, and being apart costs a third of one. */
-static void a_wide_port_wants_them_together(void)
+TEST(a_wide_port_wants_them_together)
 {
 	machine(MACHINE(""));
 	add_stream(0, 1, 0);
@@ -106,7 +106,7 @@ static void a_wide_port_wants_them_together(void)
 }
 
 /* Three quarters of a controller's rate for one node, a quarter for the other: pages split. */
-static void pages_split_as_the_controllers_are(void)
+TEST(pages_split_as_the_controllers_are)
 {
 	machine("machine name=x line_bytes=64\n"
 		"node 0 core_outstanding=40 port_remote_weight=1 dram_bytes_per_s=1.5e10 dram_latency_ns=80\n"
@@ -119,7 +119,7 @@ static void pages_split_as_the_controllers_are(void)
 }
 
 /* 1000 pages of 4 KiB at 0.39 MiB/s take 10 s, a tenth of 100 s: more than 0.05 of a speed-up. */
-static void a_move_that_does_not_pay_is_left(void)
+TEST(a_move_that_does_not_pay_is_left)
 {
 	machine(MACHINE(""));
 	add_stream_that_reads(0, 1, 1, 64e7 * 10 / 4); /* a line every 400 ns, 360 at home */
@@ -129,11 +129,3 @@ static void a_move_that_does_not_pay_is_left(void)
 	plan("rate=0.390625,horizon=1000");
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 1000);
 }
-
-static CU_TestInfo measured_tests[] = {
-	TEST(two_crowd_one_controller),		TEST(a_narrow_port_wants_them_apart),
-	TEST(a_wide_port_wants_them_together),	TEST(pages_split_as_the_controllers_are),
-	TEST(a_move_that_does_not_pay_is_left), CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("measured by hand", measured_tests);

@@ -12,7 +12,7 @@
 #define TWO(extra) \
 	"machine name=two line_bytes=64\nnode 0 " NODE extra "\nnode 1 " NODE extra "\n" LINK
 
-static void one_flow_alone_gets_its_unloaded_rate(void)
+TEST(one_flow_alone_gets_its_unloaded_rate)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_flow chase = { .from = 0, .to = 0, .cores = 1, .outstanding = 1 };
@@ -26,7 +26,7 @@ static void one_flow_alone_gets_its_unloaded_rate(void)
 	CLOSE(result.latency_ns, np_model_unloaded_ns(&m, 0, 1), 0.01);
 }
 
-static void nobody_gets_more_than_asked_for(void)
+TEST(nobody_gets_more_than_asked_for)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_flow flow = model_triad(0, 0, 1);
@@ -39,7 +39,7 @@ static void nobody_gets_more_than_asked_for(void)
 	CU_ASSERT(model_alone(&m, flow).bytes_per_s <= 1e8);
 }
 
-static void a_rate_limit_hides_latency_but_not_contention(void)
+TEST(a_rate_limit_hides_latency_but_not_contention)
 {
 	struct np_model m = model_of(TWO("core_bytes_per_s=2e9 "));
 	double local = model_alone(&m, model_triad(0, 0, 1)).bytes_per_s;
@@ -48,7 +48,7 @@ static void a_rate_limit_hides_latency_but_not_contention(void)
 	CU_ASSERT(model_beside(&m, model_triad(0, 0, 1), model_triad(0, 0, 40)) < 0.5 * local);
 }
 
-static void outstanding_lines_are_bounded_by_the_core(void)
+TEST(outstanding_lines_are_bounded_by_the_core)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_flow flow = model_triad(0, 0, 1);
@@ -61,7 +61,7 @@ static void outstanding_lines_are_bounded_by_the_core(void)
 }
 
 /* Lines in flight = rate of the lines that are waited for x their latency. */
-static void littles_law_holds_under_load(void)
+TEST(littles_law_holds_under_load)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_flow flow[] = { model_triad(0, 0, CORES), model_triad(1, 0, CORES) };
@@ -73,7 +73,7 @@ static void littles_law_holds_under_load(void)
 		      1e-9);
 }
 
-static void more_cores_never_get_less_together(void)
+TEST(more_cores_never_get_less_together)
 {
 	struct np_model m = model_of(TWO("port_bytes_per_s=1.6e10 port_variability=0.1 "));
 	double before = 0, latency = 0;
@@ -89,7 +89,7 @@ static void more_cores_never_get_less_together(void)
 	CU_ASSERT(before > 1.5e10 && before <= 1.6e10);
 }
 
-static void a_competitor_never_helps(void)
+TEST(a_competitor_never_helps)
 {
 	struct np_model m = model_of(TWO(""));
 
@@ -106,7 +106,7 @@ static void a_competitor_never_helps(void)
 	}
 }
 
-static void more_capacity_never_hurts(void)
+TEST(more_capacity_never_hurts)
 {
 	struct np_model m = model_of(TWO(""));
 	double before = 0;
@@ -120,7 +120,7 @@ static void more_capacity_never_hurts(void)
 	}
 }
 
-static void equal_nodes_are_treated_alike(void)
+TEST(equal_nodes_are_treated_alike)
 {
 	struct np_model m = model_of(TWO("dram_local_share=0.5 "));
 	struct np_model_flow flow[] = { model_triad(0, 0, 3), model_triad(0, 1, 1),
@@ -132,7 +132,7 @@ static void equal_nodes_are_treated_alike(void)
 	CLOSE(result[1].bytes_per_s, result[3].bytes_per_s, SAME);
 }
 
-static void neither_order_nor_grouping_of_flows_matters(void)
+TEST(neither_order_nor_grouping_of_flows_matters)
 {
 	struct np_model m = model_of(TWO("dram_local_share=0.5 "));
 	struct np_model_flow apart[CORES + 1];
@@ -149,7 +149,7 @@ static void neither_order_nor_grouping_of_flows_matters(void)
 	CLOSE(sum, together, SAME);
 }
 
-static void a_machine_twice_as_fast_grants_twice_as_much(void)
+TEST(a_machine_twice_as_fast_grants_twice_as_much)
 {
 	struct np_model m = model_of(TWO("dram_local_share=0.5 ")), fast = m;
 	char err[200];
@@ -166,7 +166,7 @@ static void a_machine_twice_as_fast_grants_twice_as_much(void)
 		      2 * model_beside(&m, model_triad(0, 0, cores), model_triad(1, 0, 4)), SAME);
 }
 
-static void without_traffic_nothing_is_granted(void)
+TEST(without_traffic_nothing_is_granted)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_result result = model_alone(&m, model_triad(0, 1, 0));
@@ -177,21 +177,3 @@ static void without_traffic_nothing_is_granted(void)
 	CLOSE(model_beside(&m, model_triad(0, 0, 4), model_triad(1, 0, 0)),
 	      model_alone(&m, model_triad(0, 0, 4)).bytes_per_s, 1e-9);
 }
-
-static CU_TestInfo model_tests[] = {
-	TEST(one_flow_alone_gets_its_unloaded_rate),
-	TEST(nobody_gets_more_than_asked_for),
-	TEST(a_rate_limit_hides_latency_but_not_contention),
-	TEST(outstanding_lines_are_bounded_by_the_core),
-	TEST(littles_law_holds_under_load),
-	TEST(more_cores_never_get_less_together),
-	TEST(a_competitor_never_helps),
-	TEST(more_capacity_never_hurts),
-	TEST(equal_nodes_are_treated_alike),
-	TEST(neither_order_nor_grouping_of_flows_matters),
-	TEST(a_machine_twice_as_fast_grants_twice_as_much),
-	TEST(without_traffic_nothing_is_granted),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("contention model", model_tests);

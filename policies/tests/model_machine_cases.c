@@ -13,7 +13,7 @@
 	"machine name=two line_bytes=64\nnode 0 " NODE extra "\nnode 1 " NODE extra "\n" \
 	"link 0 1 " WIRE "header_bytes=8 variability=0.1\n"
 
-static void a_reserved_share_protects_either_side(void)
+TEST(a_reserved_share_protects_either_side)
 {
 	struct np_model free = model_of(TWO("")), reserved = model_of(TWO("dram_local_share=0.5 "));
 	struct np_model_flow one = model_triad(0, 0, 1), crowd = model_triad(0, 0, 40);
@@ -32,7 +32,7 @@ static void a_reserved_share_protects_either_side(void)
  * full. The remote class leaves 8 of its 18 GB/s idle and lends the cube of
  * that part of them: the local class gets its own 2 GB/s and 1.58.
  */
-static void a_reserved_share_is_no_more_than_that(void)
+TEST(a_reserved_share_is_no_more_than_that)
 {
 	struct np_model m = model_of(TWO("dram_local_share=0.1 "));
 	struct np_model_flow local = model_triad(0, 0, 8), remote = model_triad(1, 0, 8);
@@ -45,7 +45,7 @@ static void a_reserved_share_is_no_more_than_that(void)
 	CLOSE(model_beside(&m, remote, local), 1e10, SAME);
 }
 
-static void lines_beyond_the_entries_cost_capacity(void)
+TEST(lines_beyond_the_entries_cost_capacity)
 {
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "));
 	struct np_model_flow flow[] = { model_triad(0, 0, 3), model_triad(1, 0, 4) };
@@ -65,7 +65,7 @@ static void lines_beyond_the_entries_cost_capacity(void)
  * Each kind of request has its entries and its price: 40 remote lines are 2.5 times 16, 30 local
  * ones fit.
  */
-static void remote_lines_beyond_theirs_cost_their_own_price(void)
+TEST(remote_lines_beyond_theirs_cost_their_own_price)
 {
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "
 					 "remote_entries=16 remote_overflow_loss=0.1 "));
@@ -79,7 +79,7 @@ static void remote_lines_beyond_theirs_cost_their_own_price(void)
 }
 
 /* 40 of the own cores' lines are a quarter more than 32: their share grows by a quarter of 0.4. */
-static void own_cores_that_overflow_have_a_larger_share(void)
+TEST(own_cores_that_overflow_have_a_larger_share)
 {
 	struct np_model_flow flow[] = { model_triad(0, 0, 4), model_triad(1, 0, 4) };
 	struct np_model_result before[2], after[2];
@@ -97,7 +97,7 @@ static void own_cores_that_overflow_have_a_larger_share(void)
 	CLOSE(after[0].bytes_per_s, before[0].bytes_per_s, SAME);
 }
 
-static void streams_cost_capacity(void)
+TEST(streams_cost_capacity)
 {
 	struct np_model m = model_of(TWO("stream_loss=0.01 "));
 	struct np_model_flow flow = model_triad(0, 0, 4);
@@ -109,7 +109,7 @@ static void streams_cost_capacity(void)
 }
 
 /* Reads alone load a link one way only, but for the headers of their requests. */
-static void the_ways_of_a_link_are_apart(void)
+TEST(the_ways_of_a_link_are_apart)
 {
 	struct np_model m = model_of(TWO(""));
 	struct np_model_flow there = { .from = 0, .to = 1, .cores = 4 };
@@ -121,7 +121,7 @@ static void the_ways_of_a_link_are_apart(void)
 	CU_ASSERT(model_beside(&m, there, back) < 0.9 * model_alone(&m, there).bytes_per_s);
 }
 
-static void a_port_is_shared_as_its_weight_says(void)
+TEST(a_port_is_shared_as_its_weight_says)
 {
 	struct np_model m = model_of(TWO("port_bytes_per_s=8e9 port_remote_weight=1 "));
 	double shared = model_beside(&m, model_triad(0, 0, 2), model_triad(0, 1, 2));
@@ -132,7 +132,7 @@ static void a_port_is_shared_as_its_weight_says(void)
 	      model_alone(&m, model_triad(0, 0, 2)).bytes_per_s, SAME);
 }
 
-static void a_route_takes_the_fewest_links(void)
+TEST(a_route_takes_the_fewest_links)
 {
 	struct np_model m = model_of(
 		"machine name=ring line_bytes=64\n"
@@ -150,7 +150,7 @@ static void a_route_takes_the_fewest_links(void)
 	CU_ASSERT_EQUAL(load.link_bytes_per_s[2][0] + load.link_bytes_per_s[3][0], 0);
 }
 
-static void a_node_may_lack_cpus_or_memory(void)
+TEST(a_node_may_lack_cpus_or_memory)
 {
 	struct np_model m = model_of("machine name=odd line_bytes=64\nnode 0 " NODE "\n"
 				     "node 1 dram_bytes_per_s=1e10 dram_latency_ns=110\n"
@@ -169,7 +169,7 @@ static void a_node_may_lack_cpus_or_memory(void)
 	CU_ASSERT(model_alone(&m, flow).latency_ns >= 60);
 }
 
-static void a_cache_serves_without_the_controller(void)
+TEST(a_cache_serves_without_the_controller)
 {
 	struct np_model m = model_of(TWO("cache_latency_ns=20 "));
 	struct np_model_flow flow = model_triad(0, 1, 2);
@@ -189,7 +189,7 @@ static void check_refused(struct np_model_flow flow)
 	CU_ASSERT_EQUAL(np_model_solve(&m, &flow, 1, &result), -EINVAL);
 }
 
-static void bad_flows_are_refused(void)
+TEST(bad_flows_are_refused)
 {
 	struct np_model_flow good = model_triad(0, 1, 1), bad;
 	struct np_model m = model_of(TWO(""));
@@ -222,7 +222,7 @@ static void check_text(const char *text, const char *why)
 
 #define ONE "machine name=x line_bytes=64\nnode 0 " NODE "\n"
 
-static void bad_text_is_reported_with_its_line(void)
+TEST(bad_text_is_reported_with_its_line)
 {
 	check_text("machine name=x line_bytes=64\nnode 0 speed=3\n",
 		   "line 2: there is no key 'speed'");
@@ -236,7 +236,7 @@ static void bad_text_is_reported_with_its_line(void)
 	check_text(ONE "link 0 x\n", "line 3: not a node's number: 'x'");
 }
 
-static void machines_that_make_no_sense_are_refused(void)
+TEST(machines_that_make_no_sense_are_refused)
 {
 	check_text("", "0 nodes, must be 1 to 64");
 	check_text("machine name=x line_bytes=1\nnode 0 " NODE "\n", "line_bytes is 1");
@@ -250,23 +250,3 @@ static void machines_that_make_no_sense_are_refused(void)
 	check_text("machine name=x line_bytes=64\nnode 0 " NODE "stream_loss=nan\n",
 		   "node 0: stream_loss is nan");
 }
-
-static CU_TestInfo model_machine_tests[] = {
-	TEST(a_reserved_share_protects_either_side),
-	TEST(a_reserved_share_is_no_more_than_that),
-	TEST(lines_beyond_the_entries_cost_capacity),
-	TEST(remote_lines_beyond_theirs_cost_their_own_price),
-	TEST(own_cores_that_overflow_have_a_larger_share),
-	TEST(streams_cost_capacity),
-	TEST(the_ways_of_a_link_are_apart),
-	TEST(a_port_is_shared_as_its_weight_says),
-	TEST(a_route_takes_the_fewest_links),
-	TEST(a_node_may_lack_cpus_or_memory),
-	TEST(a_cache_serves_without_the_controller),
-	TEST(bad_flows_are_refused),
-	TEST(bad_text_is_reported_with_its_line),
-	TEST(machines_that_make_no_sense_are_refused),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("contention model: machines", model_machine_tests);

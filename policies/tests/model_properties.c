@@ -159,7 +159,7 @@ static void check_load(const struct np_model *m, const struct np_model_flow *flo
 			HOLDS(load.link_bytes_per_s[l][way] <= m->link[l].bytes_per_s * (1 + TINY));
 }
 
-static void random_flows_fit_their_machine(void)
+TEST(random_flows_fit_their_machine)
 {
 	struct np_model_flow flow[MOST_FLOWS];
 	struct np_model_result result[MOST_FLOWS], again[MOST_FLOWS];
@@ -179,10 +179,3 @@ static void random_flows_fit_their_machine(void)
 		check_load(&m, flow, n, result);
 	}
 }
-
-static CU_TestInfo model_properties_tests[] = {
-	TEST(random_flows_fit_their_machine),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("contention model: properties", model_properties_tests);

@@ -11,7 +11,7 @@ static void add(struct fixture *f, double penalty, double mpki)
 }
 
 /* Both press on node 0's cache; the one whose penalty is low leaves. */
-static void moves_low_penalty_leaves_high_penalty(void)
+TEST(moves_low_penalty_leaves_high_penalty)
 {
 	struct fixture f;
 
@@ -32,7 +32,7 @@ static void moves_low_penalty_leaves_high_penalty(void)
 }
 
 /* The rule in numbers: worth 2 * 20 * relief against 0.3 + hysteresis. */
-static void weighs_by_its_options(void)
+TEST(weighs_by_its_options)
 {
 	static const struct {
 		const char *options;
@@ -58,7 +58,7 @@ static void weighs_by_its_options(void)
 }
 
 /* A move that would only swap the pressures is none. */
-static void one_task_alone_stays(void)
+TEST(one_task_alone_stays)
 {
 	struct fixture f;
 
@@ -69,7 +69,7 @@ static void one_task_alone_stays(void)
 }
 
 /* Between winning nothing and winning the hysteresis it stays where it runs. */
-static void hysteresis_holds_both_ways(void)
+TEST(hysteresis_holds_both_ways)
 {
 	struct fixture f;
 
@@ -83,7 +83,7 @@ static void hysteresis_holds_both_ways(void)
 	CU_ASSERT_EQUAL(f.decision[0].to, 1);
 }
 
-static void needs_a_free_core(void)
+TEST(needs_a_free_core)
 {
 	struct fixture f;
 
@@ -99,7 +99,7 @@ static void needs_a_free_core(void)
 	CU_ASSERT_EQUAL(f.decision[1].to, 0);
 }
 
-static void says_when_no_mpki_is_known(void)
+TEST(says_when_no_mpki_is_known)
 {
 	struct fixture f;
 
@@ -113,7 +113,7 @@ static void says_when_no_mpki_is_known(void)
 }
 
 /* Of several nodes the one that wins most: no pressure and near. */
-static void chooses_among_four_nodes(void)
+TEST(chooses_among_four_nodes)
 {
 	struct fixture f;
 
@@ -129,7 +129,7 @@ static void chooses_among_four_nodes(void)
 	CU_ASSERT_EQUAL(f.decision[2].to, 1);
 }
 
-static void busy_cores_count(void)
+TEST(busy_cores_count)
 {
 	struct fixture f;
 
@@ -143,7 +143,7 @@ static void busy_cores_count(void)
 	CHECK_REASON(&f, 0, "40 MPKI on node 0");
 }
 
-static void pages_may_follow(void)
+TEST(pages_may_follow)
 {
 	struct fixture f;
 
@@ -156,19 +156,3 @@ static void pages_may_follow(void)
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 1000);
 	CU_ASSERT_EQUAL(f.decision[1].to, 0);
 }
-
-static CU_TestInfo n_mass_tests[] = {
-	{ "moves low penalty and high MPKI, leaves high penalty",
-	  moves_low_penalty_leaves_high_penalty },
-	{ "weighs by its options", weighs_by_its_options },
-	{ "one task alone stays", one_task_alone_stays },
-	{ "hysteresis holds both ways", hysteresis_holds_both_ways },
-	{ "needs a free core", needs_a_free_core },
-	{ "says when no MPKI is known", says_when_no_mpki_is_known },
-	{ "chooses among four nodes", chooses_among_four_nodes },
-	{ "busy cores count", busy_cores_count },
-	{ "pages may follow", pages_may_follow },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("n-mass", n_mass_tests);

@@ -34,7 +34,7 @@ static struct np_task *a_large_task(unsigned int cores)
 }
 
 /* Three CPUs are two nodes': those with its pages. What lies elsewhere comes to them, by half each. */
-static void goes_to_its_pages(void)
+TEST(goes_to_its_pages)
 {
 	a_large_task(3);
 	f.pages[0][0] = 100;
@@ -55,7 +55,7 @@ static void goes_to_its_pages(void)
 }
 
 /* Where all pages lie in the set none moves, however uneven: its threads may have put them so. */
-static void pages_within_stay(void)
+TEST(pages_within_stay)
 {
 	a_large_task(3);
 	f.pages[0][1] = 900;
@@ -67,7 +67,7 @@ static void pages_within_stay(void)
 }
 
 /* Pages that others map too stay outside, and nothing within is moved for their sake. */
-static void shared_pages_move_nothing(void)
+TEST(shared_pages_move_nothing)
 {
 	struct np_task *t = a_large_task(3);
 	static const uint64_t shm[4] = { 100 };
@@ -81,7 +81,7 @@ static void shared_pages_move_nothing(void)
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
 }
 
-static void without_pages_nodes_are_near(void)
+TEST(without_pages_nodes_are_near)
 {
 	a_large_task(4);
 	f.distance[1 * 4 + 2] = f.distance[2 * 4 + 1] = 12;
@@ -90,7 +90,7 @@ static void without_pages_nodes_are_near(void)
 }
 
 /* Two tasks of two CPUs are at home on 1 and 3: there is room for three CPUs on 0 and 2 alone. */
-static void leaves_full_nodes(void)
+TEST(leaves_full_nodes)
 {
 	a_large_task(3);
 	f.pages[0][1] = 600;
@@ -106,7 +106,7 @@ static void leaves_full_nodes(void)
 }
 
 /* Seven CPUs are four nodes': nothing to choose. In a cpuset of three nodes, so are five. */
-static void all_nodes_are_no_choice(void)
+TEST(all_nodes_are_no_choice)
 {
 	static const uint8_t three[4] = {
 		NP_MAY_RUN | NP_MAY_HOLD,
@@ -127,7 +127,7 @@ static void all_nodes_are_no_choice(void)
 }
 
 /* A task bound to two of four nodes is predicted there, so that planning it again promises nothing. */
-static void bound_already_gains_nothing(void)
+TEST(bound_already_gains_nothing)
 {
 	static const uint8_t on[4] = { 0, 1, 0, 1 };
 	struct np_task *t = a_large_task(3);
@@ -216,7 +216,7 @@ static void random_tasks(uint8_t may[][MAX_NODES])
 	}
 }
 
-static void a_set_is_the_smallest_that_fits(void)
+TEST(a_set_is_the_smallest_that_fits)
 {
 	uint8_t may[4][MAX_NODES];
 	size_t sets = 0;
@@ -232,17 +232,3 @@ static void a_set_is_the_smallest_that_fits(void)
 	}
 	CU_ASSERT(sets > 500);
 }
-
-static CU_TestInfo node_set_tests[] = {
-	TEST(goes_to_its_pages),
-	TEST(pages_within_stay),
-	TEST(shared_pages_move_nothing),
-	TEST(without_pages_nodes_are_near),
-	TEST(leaves_full_nodes),
-	TEST(all_nodes_are_no_choice),
-	TEST(bound_already_gains_nothing),
-	TEST(a_set_is_the_smallest_that_fits),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("tasks larger than a node", node_set_tests);

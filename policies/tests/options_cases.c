@@ -16,7 +16,7 @@ static const struct np_policy *n_mass(struct np_options *o)
 	return p;
 }
 
-static void finds_policies_by_name(void)
+TEST(finds_policies_by_name)
 {
 	CU_ASSERT_PTR_NOT_NULL(np_policy_find("none"));
 	CU_ASSERT_PTR_NOT_NULL(np_policy_find("maximum-local"));
@@ -25,7 +25,7 @@ static void finds_policies_by_name(void)
 	CU_ASSERT_PTR_NULL(np_policy_find(""));
 }
 
-static void sets_values(void)
+TEST(sets_values)
 {
 	struct np_options o;
 	const struct np_policy *p = n_mass(&o);
@@ -38,7 +38,7 @@ static void sets_values(void)
 	CU_ASSERT_TRUE(isnan(np_options_get(p, &o, "nothing")));
 }
 
-static void unknown_name_lists_the_right_ones(void)
+TEST(unknown_name_lists_the_right_ones)
 {
 	struct np_options o;
 	const struct np_policy *p = n_mass(&o);
@@ -51,7 +51,7 @@ static void unknown_name_lists_the_right_ones(void)
 	CU_ASSERT_STRING_EQUAL(err, "policy none has no option \"x\": it has none at all");
 }
 
-static void wrong_value_says_the_range(void)
+TEST(wrong_value_says_the_range)
 {
 	static const char *const wrong[] = {
 		"relief=",   "relief",	   "relief=1x",	 "relief=-1",
@@ -70,7 +70,7 @@ static void wrong_value_says_the_range(void)
 				    "use follow, stay");
 }
 
-static void whole_numbers_and_switches(void)
+TEST(whole_numbers_and_switches)
 {
 	static const struct np_option table[] = {
 		{ .name = "count", .type = NP_OPT_INT, .def = 1, .min = 0, .max = 9, .unit = "" },
@@ -93,7 +93,7 @@ static void whole_numbers_and_switches(void)
 	CU_ASSERT_STRING_EQUAL(np_option_text(&table[1], o.value[1], text, sizeof(text)), "on");
 }
 
-static void short_error_buffer_is_not_overrun(void)
+TEST(short_error_buffer_is_not_overrun)
 {
 	struct np_options o;
 	char small[8] = "1234567";
@@ -103,7 +103,7 @@ static void short_error_buffer_is_not_overrun(void)
 	CU_ASSERT_EQUAL(small[5], '6');
 }
 
-static void every_default_is_in_its_range(void)
+TEST(every_default_is_in_its_range)
 {
 	for (size_t k = 0; np_policies[k]; k++) {
 		const struct np_policy *p = np_policies[k];
@@ -122,16 +122,3 @@ static void every_default_is_in_its_range(void)
 		}
 	}
 }
-
-static CU_TestInfo option_tests[] = {
-	{ "finds policies by name", finds_policies_by_name },
-	{ "sets values", sets_values },
-	{ "an unknown name lists the right ones", unknown_name_lists_the_right_ones },
-	{ "a wrong value says the range", wrong_value_says_the_range },
-	{ "whole numbers and switches", whole_numbers_and_switches },
-	{ "a short error buffer is not overrun", short_error_buffer_is_not_overrun },
-	{ "every default is in its range", every_default_is_in_its_range },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("options", option_tests);

@@ -82,7 +82,7 @@ static void done(struct fixture *f)
 	f->plan.move = NULL;
 }
 
-static void who_makes_room_goes_first(void)
+TEST(who_makes_room_goes_first)
 {
 	struct fixture f;
 
@@ -99,7 +99,7 @@ static void who_makes_room_goes_first(void)
 	done(&f);
 }
 
-static void two_tasks_change_places_in_parts(void)
+TEST(two_tasks_change_places_in_parts)
 {
 	struct fixture f;
 
@@ -117,7 +117,7 @@ static void two_tasks_change_places_in_parts(void)
 }
 
 /* 0 -> 1 -> 2 -> 0, with room on one node only. */
-static void a_cycle_starts_where_there_is_room(void)
+TEST(a_cycle_starts_where_there_is_room)
 {
 	struct fixture f;
 
@@ -134,7 +134,7 @@ static void a_cycle_starts_where_there_is_room(void)
 	done(&f);
 }
 
-static void full_nodes_keep_what_they_have(void)
+TEST(full_nodes_keep_what_they_have)
 {
 	struct fixture f;
 
@@ -167,7 +167,7 @@ static void random_wish(struct fixture *f, size_t i)
 	}
 }
 
-static void no_order_overfills_a_node(void)
+TEST(no_order_overfills_a_node)
 {
 	size_t ordered = 0, given_up = 0;
 
@@ -200,14 +200,3 @@ static void no_order_overfills_a_node(void)
 	}
 	CU_ASSERT(ordered > ROUNDS / 20 && given_up > ROUNDS / 20);
 }
-
-static CU_TestInfo order_tests[] = {
-	{ "who makes room goes first", who_makes_room_goes_first },
-	{ "two tasks change places in parts", two_tasks_change_places_in_parts },
-	{ "a cycle starts where there is room", a_cycle_starts_where_there_is_room },
-	{ "full nodes keep what they have", full_nodes_keep_what_they_have },
-	{ "no order overfills a node", no_order_overfills_a_node },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("order of moves", order_tests);

@@ -12,7 +12,7 @@ static void add(struct fixture *f, int node, int home, uint64_t pages, double pe
 }
 
 /* 100 MiB want to go where 60 MiB are free, of which a 64th of 1 GiB stays reserved. */
-static void a_full_node_gets_what_fits(void)
+TEST(a_full_node_gets_what_fits)
 {
 	struct fixture f;
 
@@ -28,7 +28,7 @@ static void a_full_node_gets_what_fits(void)
 }
 
 /* Shared memory is home, and stays where it is; its own pages go where the task goes. */
-static void shared_memory_counts_and_stays(void)
+TEST(shared_memory_counts_and_stays)
 {
 	const uint64_t on_1[] = { 0, 1000 };
 	struct fixture f;
@@ -50,7 +50,7 @@ static void shared_memory_counts_and_stays(void)
 	CU_ASSERT(f.after[0] == 100 && f.after[1] == 1000);
 }
 
-static void high_penalty_gets_the_memory(void)
+TEST(high_penalty_gets_the_memory)
 {
 	struct fixture f;
 
@@ -66,7 +66,7 @@ static void high_penalty_gets_the_memory(void)
 }
 
 /* Two tasks change nodes: what one frees counts for the other. */
-static void exchange_counts_what_leaves(void)
+TEST(exchange_counts_what_leaves)
 {
 	struct fixture f;
 
@@ -93,7 +93,7 @@ static void exchange_counts_what_leaves(void)
 	CHECK_REASON(&f, 0, "memory for 23040 of its pages");
 }
 
-static void gain_counts_distance(void)
+TEST(gain_counts_distance)
 {
 	struct fixture f;
 
@@ -106,7 +106,7 @@ static void gain_counts_distance(void)
 }
 
 /* Unpinned on two equal nodes it reaches half of its memory remotely. */
-static void gain_of_a_task_on_several_nodes(void)
+TEST(gain_of_a_task_on_several_nodes)
 {
 	struct fixture f;
 
@@ -115,15 +115,3 @@ static void gain_of_a_task_on_several_nodes(void)
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
 	CU_ASSERT_DOUBLE_EQUAL(f.decision[0].gain, 1.2, 1e-9);
 }
-
-static CU_TestInfo page_tests[] = {
-	{ "a full node gets what fits", a_full_node_gets_what_fits },
-	{ "shared memory counts and stays", shared_memory_counts_and_stays },
-	{ "high penalty gets the memory", high_penalty_gets_the_memory },
-	{ "an exchange counts what leaves", exchange_counts_what_leaves },
-	{ "gain counts distance", gain_counts_distance },
-	{ "gain of a task on several nodes", gain_of_a_task_on_several_nodes },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("pages, cost and gain", page_tests);

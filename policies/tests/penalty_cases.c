@@ -37,7 +37,7 @@ static double slowdown(int node)
 	return 1 + (f.decision[0].penalty - 1) * np_remoteness(&f.m, np_distances(&f.m), node, 0);
 }
 
-static void by_distance(void)
+TEST(by_distance)
 {
 	clusters();
 	add(1.6, 21);
@@ -55,7 +55,7 @@ static void by_distance(void)
 }
 
 /* The same by the model, whose latencies follow the distances: away it is as slow as measured. */
-static void by_latency(void)
+TEST(by_latency)
 {
 	static struct np_model model;
 	struct np_predictor p;
@@ -82,7 +82,7 @@ static void by_latency(void)
 }
 
 /* Firmware's numbers count: 12.8 GB/s and 250 ns of a node without CPUs, as node 0 at 14 sees it. */
-static void what_firmware_says(void)
+TEST(what_firmware_says)
 {
 	static struct np_model model;
 	char err[200];
@@ -100,12 +100,3 @@ static void what_firmware_says(void)
 	CU_ASSERT_DOUBLE_EQUAL(np_model_unloaded_ns(&model, 1, 2), 500, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(np_model_unloaded_ns(&model, 0, 0), 90, 1e-9);
 }
-
-static CU_TestInfo penalty_tests[] = {
-	TEST(by_distance),
-	TEST(by_latency),
-	TEST(what_firmware_says),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("penalties by distance", penalty_tests);

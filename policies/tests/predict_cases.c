@@ -39,7 +39,7 @@ static void predict(void)
 }
 
 /* Nearly alone, the predicted slowdown is the penalty of the demand. */
-static void a_penalty_comes_back(void)
+TEST(a_penalty_comes_back)
 {
 	static const double penalty[] = { 1.1, 1.25, 1.4 };
 
@@ -60,7 +60,7 @@ static void a_penalty_comes_back(void)
 	}
 }
 
-static void a_measured_bandwidth_comes_back(void)
+TEST(a_measured_bandwidth_comes_back)
 {
 	machine_of_two(2);
 	add(0, 100, 0, UNKNOWN)->bandwidth = (struct np_known) { 2e9, NP_PROVENANCE_COUNTERS };
@@ -71,7 +71,7 @@ static void a_measured_bandwidth_comes_back(void)
 }
 
 /* Four streams share one controller as np_model_solve() says; two do not fill it. */
-static void crowding_is_the_models(void)
+TEST(crowding_is_the_models)
 {
 	struct np_model_flow four = { .from = 0, .to = 0, .cores = 4, .streams = 1 };
 	struct np_model_result result;
@@ -92,7 +92,7 @@ static void crowding_is_the_models(void)
 	np_predictor_free(&p);
 }
 
-static void a_crowded_cpu_is_shared(void)
+TEST(a_crowded_cpu_is_shared)
 {
 	machine_of_two(1);
 	add(0, 0, 0, 1.5);
@@ -105,7 +105,7 @@ static void a_crowded_cpu_is_shared(void)
 }
 
 /* 2,000 tasks of a hundred kinds are no other than their classes say, within a few percent. */
-static void classes_stand_for_their_tasks(void)
+TEST(classes_stand_for_their_tasks)
 {
 	enum { N = 2000 };
 	static struct np_task task[N];
@@ -141,7 +141,7 @@ static void plan_is_finite(const char *policy)
 }
 
 /* Node 1's CPUs are isolated: no task is placed there, and one that runs there stays. */
-static void a_node_whose_cpus_are_kept_free(void)
+TEST(a_node_whose_cpus_are_kept_free)
 {
 	static const uint8_t both[] = { 1, 1 }, kept[] = { 0, 1 };
 
@@ -163,7 +163,7 @@ static void a_node_whose_cpus_are_kept_free(void)
 }
 
 /* The address sanitizer's build says whether more cells are noted than there are. */
-static void many_where_cpus_are_kept_free(void)
+TEST(many_where_cpus_are_kept_free)
 {
 	machine_of_two(4);
 	f.node[1].cpus = 0;
@@ -174,12 +174,3 @@ static void many_where_cpus_are_kept_free(void)
 	CU_ASSERT(isfinite(p.throughput) && p.fairness > 0);
 	np_predictor_free(&p);
 }
-
-static CU_TestInfo predict_tests[] = {
-	TEST(a_penalty_comes_back),	     TEST(a_measured_bandwidth_comes_back),
-	TEST(crowding_is_the_models),	     TEST(a_crowded_cpu_is_shared),
-	TEST(classes_stand_for_their_tasks), TEST(a_node_whose_cpus_are_kept_free),
-	TEST(many_where_cpus_are_kept_free), CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("predictions", predict_tests);

@@ -68,7 +68,7 @@ static double error(size_t i)
 }
 
 /* Two streams of two cores crowd a controller: 10 GB/s each are read, 32 asked for. */
-static void a_full_controller_is_seen(void)
+TEST(a_full_controller_is_seen)
 {
 	static const char *const variability[] = { TWO_NODES("0"), TWO_NODES("0.1") };
 
@@ -93,7 +93,7 @@ static void a_full_controller_is_seen(void)
 }
 
 /* A chase of 0.8 GB/s alone: away it is as much slower as its penalty says. */
-static void a_chase_is_no_stream(void)
+TEST(a_chase_is_no_stream)
 {
 	const struct truth truth[] = { { 1, 0 } };
 	float speed[1];
@@ -114,7 +114,7 @@ static void a_chase_is_no_stream(void)
 }
 
 /* Beside streams that fill the controller, the chase still has one line in flight. */
-static void a_chase_beside_streams(void)
+TEST(a_chase_beside_streams)
 {
 	const struct truth truth[] = { { 10, 0 }, { 1, 0 } };
 	float speed[2];
@@ -133,7 +133,7 @@ static void a_chase_beside_streams(void)
 }
 
 /* Of a task with a penalty and nothing else, no more is assumed than the mean of the two kinds. */
-static void a_penalty_alone_is_no_stream(void)
+TEST(a_penalty_alone_is_no_stream)
 {
 	machine(TWO_NODES("0.1"));
 	add(0, 0, 1);
@@ -145,7 +145,7 @@ static void a_penalty_alone_is_no_stream(void)
 }
 
 /* 10 misses in 1000 instructions, one instruction a cycle: 1 GHz moves 0.64 GB/s, 3 GHz 1.92. */
-static void cycles_are_counted(void)
+TEST(cycles_are_counted)
 {
 	machine(TWO_NODES("0.1"));
 	for (int ghz = 1; ghz <= 3; ghz += 2) {
@@ -162,7 +162,7 @@ static void cycles_are_counted(void)
 }
 
 /* What is written back is traffic too: 4 lines a block of a triad, 3 that a core waits for. */
-static void writes_are_part_of_what_was_counted(void)
+TEST(writes_are_part_of_what_was_counted)
 {
 	machine(TWO_NODES("0.1"));
 	add(0, 0, 1);
@@ -179,7 +179,7 @@ static void writes_are_part_of_what_was_counted(void)
  * the controller would seem to be free, and each would seem to ask for no more than
  * it gets.
  */
-static void triads_fill_a_controller_with_writes(void)
+TEST(triads_fill_a_controller_with_writes)
 {
 	for (int reads_only = 0; reads_only < 2; reads_only++) {
 		const struct truth truth[] = { { 10, 0 }, { 10, 0 }, { 10, 0 } };
@@ -222,7 +222,7 @@ static double between(double low, double high)
 }
 
 /* Whatever runs where: what was read is what is predicted of the present. */
-static void the_present_is_predicted(void)
+TEST(the_present_is_predicted)
 {
 	for (int round = 0; round < 2000; round++) {
 		size_t n = 1 + (size_t)round % (round % 10 ? 8 : 40);
@@ -244,17 +244,3 @@ static void the_present_is_predicted(void)
 		np_predictor_free(&p);
 	}
 }
-
-static CU_TestInfo present_tests[] = {
-	TEST(a_full_controller_is_seen),
-	TEST(a_chase_is_no_stream),
-	TEST(a_chase_beside_streams),
-	TEST(a_penalty_alone_is_no_stream),
-	TEST(cycles_are_counted),
-	TEST(writes_are_part_of_what_was_counted),
-	TEST(triads_fill_a_controller_with_writes),
-	TEST(the_present_is_predicted),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("the present from what counters read", present_tests);

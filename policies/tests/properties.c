@@ -148,7 +148,7 @@ static const char *test_options(const char *policy)
 	return strcmp(policy, "measured") ? NULL : "effort=0.02,horizon=0,hysteresis=0";
 }
 
-static void every_decision_makes_sense(void)
+TEST(every_decision_makes_sense)
 {
 	state = 1;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -167,7 +167,7 @@ static void every_decision_makes_sense(void)
 }
 
 /* Every task of one core gets one, and no node more than it has, when they suffice. */
-static void capacity_is_respected(void)
+TEST(capacity_is_respected)
 {
 	state = 2;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -190,7 +190,7 @@ static void capacity_is_respected(void)
 }
 
 /* When they do not suffice no node is shared while another has a core free. */
-static void sharing_is_even(void)
+TEST(sharing_is_even)
 {
 	state = 3;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -207,7 +207,7 @@ static void sharing_is_even(void)
 	}
 }
 
-static void same_input_same_plan(void)
+TEST(same_input_same_plan)
 {
 	state = 4;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -269,7 +269,7 @@ static uint64_t local_pages_after(const struct fixture *f)
 }
 
 /* With memory for all, maximum-local never leaves fewer pages local than it found. */
-static void maximum_local_never_loses_pages(void)
+TEST(maximum_local_never_loses_pages)
 {
 	state = 5;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -286,7 +286,7 @@ static void maximum_local_never_loses_pages(void)
 }
 
 /* Of every page that maximum-local moves the distance to its task becomes shorter, also where many nodes are equally near. */
-static void maximum_local_shortens_distances(void)
+TEST(maximum_local_shortens_distances)
 {
 	state = 7;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -309,7 +309,7 @@ static void maximum_local_shortens_distances(void)
 }
 
 /* Even where no page moves it never has fewer tasks at home than it found. */
-static void maximum_local_never_loses_homes(void)
+TEST(maximum_local_never_loses_homes)
 {
 	size_t tried = 0;
 
@@ -336,7 +336,7 @@ static void maximum_local_never_loses_homes(void)
 }
 
 /* Carrying a plan out and planning again changes no node. */
-static void planning_again_changes_nothing(void)
+TEST(planning_again_changes_nothing)
 {
 	state = 7;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
@@ -369,7 +369,7 @@ static double unevenness(const struct fixture *f)
 	return sum;
 }
 
-static void n_mass_never_presses_less_evenly(void)
+TEST(n_mass_never_presses_less_evenly)
 {
 	size_t better = 0;
 
@@ -390,7 +390,7 @@ static void n_mass_never_presses_less_evenly(void)
 }
 
 /* By its own predictor the search never ends below where it began. */
-static void measured_is_never_below_none(void)
+TEST(measured_is_never_below_none)
 {
 	static const char *const options[] = {
 		"effort=0.02,horizon=0,hysteresis=0",
@@ -415,19 +415,3 @@ static void measured_is_never_below_none(void)
 	}
 	CU_ASSERT_TRUE(better > (size_t)ROUNDS / 10);
 }
-
-static CU_TestInfo properties_tests[] = {
-	{ "every decision makes sense", every_decision_makes_sense },
-	{ "capacity is respected", capacity_is_respected },
-	{ "sharing leaves no core idle", sharing_is_even },
-	{ "same input, same plan", same_input_same_plan },
-	{ "maximum-local never loses local pages", maximum_local_never_loses_pages },
-	{ "maximum-local brings each page that it moves nearer", maximum_local_shortens_distances },
-	{ "maximum-local never loses tasks at home", maximum_local_never_loses_homes },
-	{ "planning again changes nothing", planning_again_changes_nothing },
-	{ "measured is never below none", measured_is_never_below_none },
-	{ "n-mass never presses less evenly than maximum-local", n_mass_never_presses_less_evenly },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("properties on random machines", properties_tests);

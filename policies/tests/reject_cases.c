@@ -39,7 +39,7 @@ static void plan_rejecting(const char *reason)
 	CU_ASSERT_EQUAL(np_policy_plan(&rejecting, &f.m, f.task, f.n, &f.options, &f.plan), 0);
 }
 
-static void a_plan_that_is_not_rejected_stands(void)
+TEST(a_plan_that_is_not_rejected_stands)
 {
 	plan_rejecting(NULL);
 	CU_ASSERT_EQUAL(f.plan.decision[0].to, 1);
@@ -47,7 +47,7 @@ static void a_plan_that_is_not_rejected_stands(void)
 	np_plan_free(&f.plan);
 }
 
-static void a_rejected_plan_leaves_every_task_alone(void)
+TEST(a_rejected_plan_leaves_every_task_alone)
 {
 	plan_rejecting("left alone: rejected");
 	CU_ASSERT_EQUAL(f.plan.decision[0].to, NP_NODE_NONE);
@@ -96,18 +96,9 @@ static int plan_home(double least)
 	return to;
 }
 
-static void a_plan_that_brings_less_than_its_policy_asks_for_is_rejected(void)
+TEST(a_plan_that_brings_less_than_its_policy_asks_for_is_rejected)
 {
 	CU_ASSERT_EQUAL(plan_home(0), 1);
 	CU_ASSERT_EQUAL(plan_home(1.001), 1);
 	CU_ASSERT_EQUAL(plan_home(10), NP_NODE_NONE);
 }
-
-static CU_TestInfo reject_tests[] = {
-	TEST(a_plan_that_is_not_rejected_stands),
-	TEST(a_rejected_plan_leaves_every_task_alone),
-	TEST(a_plan_that_brings_less_than_its_policy_asks_for_is_rejected),
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("plans that their policy rejects", reject_tests);

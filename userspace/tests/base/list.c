@@ -27,7 +27,7 @@ static void free_space(struct np_list_space *s)
 	numa_bitmask_free((struct bitmask *)s->allowed);
 }
 
-static void accepts_numactl_grammar(void)
+TEST(accepts_numactl_grammar)
 {
 	static const struct {
 		const char *text, *means;
@@ -51,7 +51,7 @@ static void accepts_numactl_grammar(void)
 	free_space(&s);
 }
 
-static void refuses_what_is_not_a_list(void)
+TEST(refuses_what_is_not_a_list)
 {
 	static const char *const bad[] = {
 		"",	"x",	 "1-",	 "-1",	 "5-4",
@@ -73,7 +73,7 @@ static void refuses_what_is_not_a_list(void)
 	free_space(&s);
 }
 
-static void says_which_number_does_not_exist(void)
+TEST(says_which_number_does_not_exist)
 {
 	static const struct {
 		const char *text, *says;
@@ -95,7 +95,7 @@ static void says_which_number_does_not_exist(void)
 	free_space(&s);
 }
 
-static void reads_what_the_kernel_prints(void)
+TEST(reads_what_the_kernel_prints)
 {
 	struct bitmask *mask = numa_bitmask_alloc(128);
 	char got[NP_LIST_LEN];
@@ -113,7 +113,7 @@ static void reads_what_the_kernel_prints(void)
 	numa_bitmask_free(mask);
 }
 
-static void cuts_a_list_that_does_not_fit(void)
+TEST(cuts_a_list_that_does_not_fit)
 {
 	struct bitmask *mask = numa_bitmask_alloc(256);
 	char got[16];
@@ -126,7 +126,7 @@ static void cuts_a_list_that_does_not_fit(void)
 	numa_bitmask_free(mask);
 }
 
-static void parses_memory_policies(void)
+TEST(parses_memory_policies)
 {
 	static const struct {
 		const char *text;
@@ -158,7 +158,7 @@ static void parses_memory_policies(void)
 	free_space(&s);
 }
 
-static void names_the_policies_that_numa_maps_prints(void)
+TEST(names_the_policies_that_numa_maps_prints)
 {
 	static const struct {
 		const char *printed, *name, *nodes;
@@ -185,7 +185,7 @@ static void names_the_policies_that_numa_maps_prints(void)
 	numa_bitmask_free(nodes);
 }
 
-static void refuses_bad_memory_policies(void)
+TEST(refuses_bad_memory_policies)
 {
 	static const char *const bad[] = { "",	      ":",	 "bind",      "bind:",
 					   "bind:9",  "local:0", "default:1", "preferred:0-1",
@@ -204,17 +204,3 @@ static void refuses_bad_memory_policies(void)
 	}
 	free_space(&s);
 }
-
-static CU_TestInfo list_tests[] = {
-	{ "accepts numactl's grammar", accepts_numactl_grammar },
-	{ "refuses what is not a list", refuses_what_is_not_a_list },
-	{ "says which number does not exist", says_which_number_does_not_exist },
-	{ "reads what the kernel prints", reads_what_the_kernel_prints },
-	{ "cuts a list that does not fit", cuts_a_list_that_does_not_fit },
-	{ "parses memory policies", parses_memory_policies },
-	{ "names the policies that numa_maps prints", names_the_policies_that_numa_maps_prints },
-	{ "refuses bad memory policies", refuses_bad_memory_policies },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("list", list_tests);

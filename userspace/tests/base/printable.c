@@ -16,7 +16,7 @@ static void becomes(const char *text, const char *result)
 	CU_ASSERT_STRING_EQUAL(copy, result);
 }
 
-static void text_stays(void)
+TEST(text_stays)
 {
 	static const char *const plain[] = {
 		"",
@@ -35,7 +35,7 @@ static void text_stays(void)
 		becomes(plain[i], plain[i]);
 }
 
-static void errors_are_one_line(void)
+TEST(errors_are_one_line)
 {
 	struct np_err err;
 
@@ -45,13 +45,13 @@ static void errors_are_one_line(void)
 	CU_ASSERT_STRING_EQUAL(err.text, "a?");
 }
 
-static void control_characters(void)
+TEST(control_characters)
 {
 	becomes("\001a\n\r\tb\033[2J\037\177", "?a ? b?[2J??");
 	becomes("\302\200\302\2332J\302\237", "????2J??");
 }
 
-static void what_is_not_utf8(void)
+TEST(what_is_not_utf8)
 {
 	becomes("\233m", "?m"); /* a control character in Latin-1 */
 	becomes("cut \303", "cut ?");
@@ -60,13 +60,3 @@ static void what_is_not_utf8(void)
 	becomes("\355\240\200 \364\220\200\200", "??? ????"); /* no characters */
 	becomes("\342\033\254", "???");
 }
-
-static CU_TestInfo printable_tests[] = {
-	{ "text stays", text_stays },
-	{ "control characters", control_characters },
-	{ "errors are one line", errors_are_one_line },
-	{ "what is not UTF-8", what_is_not_utf8 },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("printable", printable_tests);

@@ -70,13 +70,13 @@ static void expect(const char *script, const char *question, const char *printed
 	fixture_end();
 }
 
-static void it_reads_the_question_once_or_again(void)
+TEST(it_reads_the_question_once_or_again)
 {
 	expect("cat; cat /dev/stdin", "what\n", "what\nwhat\n");
 }
 
 /* The shell itself opens the script, as 10 or above. */
-static void it_has_no_descriptor_of_the_caller(void)
+TEST(it_has_no_descriptor_of_the_caller)
 {
 	int mine = open("/dev/null", O_RDONLY); /* not closed at exec */
 
@@ -87,7 +87,7 @@ static void it_has_no_descriptor_of_the_caller(void)
 }
 
 /* SIGPIPE (bit 12) ignored, SIGTERM (bit 14) blocked here. */
-static void its_signals_are_the_default_ones(void)
+TEST(its_signals_are_the_default_ones)
 {
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	sigset_t blocked, was;
@@ -102,7 +102,7 @@ static void its_signals_are_the_default_ones(void)
 }
 
 /* A question larger than a pipe that the program does not read: no SIGPIPE, no waiting. */
-static void a_question_that_is_not_read_harms_nobody(void)
+TEST(a_question_that_is_not_read_harms_nobody)
 {
 	char *question = malloc(8 << 20);
 
@@ -112,7 +112,7 @@ static void a_question_that_is_not_read_harms_nobody(void)
 	free(question);
 }
 
-static void it_starts_where_the_caller_has_closed_its_standard_input(void)
+TEST(it_starts_where_the_caller_has_closed_its_standard_input)
 {
 	int kept = dup(STDIN_FILENO);
 
@@ -123,7 +123,7 @@ static void it_starts_where_the_caller_has_closed_its_standard_input(void)
 }
 
 /* What it has left behind in its group does not outlive it, nor keeps its output open. */
-static void what_it_leaves_behind_is_killed(void)
+TEST(what_it_leaves_behind_is_killed)
 {
 	char *text;
 
@@ -149,7 +149,7 @@ static void what_it_leaves_behind_is_killed(void)
 	fixture_end();
 }
 
-static void no_zombie_is_left_of_one_that_takes_too_long(void)
+TEST(no_zombie_is_left_of_one_that_takes_too_long)
 {
 	int before = open_descriptors();
 
@@ -162,7 +162,7 @@ static void no_zombie_is_left_of_one_that_takes_too_long(void)
 }
 
 /* It joins the group of its caller, which must live on. */
-static void one_that_leaves_its_group_is_killed(void)
+TEST(one_that_leaves_its_group_is_killed)
 {
 	char went_on[300];
 
@@ -188,7 +188,7 @@ static void on_alarm(int signal)
 	stop = 1;
 }
 
-static void a_signal_ends_the_waiting(void)
+TEST(a_signal_ends_the_waiting)
 {
 	void (*before)(int) = signal(SIGALRM, on_alarm);
 
@@ -242,7 +242,7 @@ static int ask(const char *decision, struct np_plan *plan)
 	return e;
 }
 
-static void a_node_that_a_task_may_not_use_is_refused(void)
+TEST(a_node_that_a_task_may_not_use_is_refused)
 {
 	static const struct {
 		const char *decision, *why;
@@ -264,7 +264,7 @@ static void a_node_that_a_task_may_not_use_is_refused(void)
 	}
 }
 
-static void what_it_may_use_is_planned_for(void)
+TEST(what_it_may_use_is_planned_for)
 {
 	struct np_plan plan;
 
@@ -274,22 +274,3 @@ static void what_it_may_use_is_planned_for(void)
 	CU_ASSERT_EQUAL(plan.decision[0].gain_source, NP_PROVENANCE_ASSUMED);
 	np_plan_free(&plan);
 }
-
-static CU_TestInfo program_tests[] = {
-	{ "it reads the question, once or again", it_reads_the_question_once_or_again },
-	{ "it has no descriptor of the caller", it_has_no_descriptor_of_the_caller },
-	{ "its signals are the default ones", its_signals_are_the_default_ones },
-	{ "a question that is not read harms nobody", a_question_that_is_not_read_harms_nobody },
-	{ "it starts where the caller has closed its standard input",
-	  it_starts_where_the_caller_has_closed_its_standard_input },
-	{ "what it leaves behind is killed", what_it_leaves_behind_is_killed },
-	{ "no zombie is left of one that takes too long",
-	  no_zombie_is_left_of_one_that_takes_too_long },
-	{ "one that leaves its group is killed", one_that_leaves_its_group_is_killed },
-	{ "a signal ends the waiting", a_signal_ends_the_waiting },
-	{ "a node that a task may not use is refused", a_node_that_a_task_may_not_use_is_refused },
-	{ "what it may use is planned for", what_it_may_use_is_planned_for },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("program", program_tests);

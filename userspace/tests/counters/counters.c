@@ -16,7 +16,7 @@
 #include "../../lib/counters/sample.h"
 #include "../fixture.h"
 
-static void libpfm_knows_every_event_of_the_table(void)
+TEST(libpfm_knows_every_event_of_the_table)
 {
 	struct perf_event_attr attr;
 	struct np_err err;
@@ -40,7 +40,7 @@ static void libpfm_knows_every_event_of_the_table(void)
 	CU_ASSERT(known > 80);
 }
 
-static void local_and_remote_are_not_the_same_event(void)
+TEST(local_and_remote_are_not_the_same_event)
 {
 	struct perf_event_attr a, b;
 	struct np_err err;
@@ -56,7 +56,7 @@ static void local_and_remote_are_not_the_same_event(void)
 			}
 }
 
-static void invented_names_are_found_out(void)
+TEST(invented_names_are_found_out)
 {
 	struct perf_event_attr attr;
 	struct np_err err;
@@ -67,7 +67,7 @@ static void invented_names_are_found_out(void)
 	CU_ASSERT_PTR_NULL(np_uarch_find("moon"));
 }
 
-static void scales_what_was_not_always_counted(void)
+TEST(scales_what_was_not_always_counted)
 {
 	static const struct np_perf_value half[] = { { 100, 1000, 500 }, { 30, 1000, 1000 } };
 	static const struct np_perf_value never[] = { { 100, 1000, 1000 }, { 0, 1000, 0 } };
@@ -99,7 +99,7 @@ static struct np_reading reading(double seconds, double cycles, double instructi
 	return r;
 }
 
-static void differences_and_what_is_derived(void)
+TEST(differences_and_what_is_derived)
 {
 	struct np_reading a = reading(1, 100, 50, 10), b = reading(3, 500, 250, 20);
 	struct np_reading d = np_reading_between(&a, &b), sum = { 0 };
@@ -119,7 +119,7 @@ static void differences_and_what_is_derived(void)
 	CU_ASSERT(!np_reading_ipc(&d).source && np_reading_ipc(&d).why);
 }
 
-static void reads_a_line_of_the_lab(void)
+TEST(reads_a_line_of_the_lab)
 {
 	static const char line[] =
 		"cpu=3 instructions=20 cycles=10 llc_references=7 llc_misses=6 "
@@ -143,7 +143,7 @@ static void nothing(struct np_perf_events *events)
 }
 
 /* The files of perf themselves, with an event that needs no processor's counters. */
-static void counts_this_task_with_a_software_event(void)
+TEST(counts_this_task_with_a_software_event)
 {
 	struct np_subject self = { -1, getpid() };
 	struct np_counters c = { .subject = &self, .n = 1 };
@@ -191,7 +191,7 @@ static int is_forbidden(void)
 	       !strstr(err.text, "set it to 0");
 }
 
-static void says_which_sysctl_forbids_counting(void)
+TEST(says_which_sysctl_forbids_counting)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	int level = 0, status;
@@ -210,7 +210,7 @@ static void says_which_sysctl_forbids_counting(void)
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void says_why_there_is_nothing(void)
+TEST(says_why_there_is_nothing)
 {
 	struct np_subject self = { -1, getpid() };
 	struct np_machine m = { 0 };
@@ -229,7 +229,7 @@ static void says_why_there_is_nothing(void)
 }
 
 /* What a CPU that comes meanwhile had counted before is not known: it is left out. */
-static void cpus_come_and_go_while_dram_is_counted(void)
+TEST(cpus_come_and_go_while_dram_is_counted)
 {
 	double *lines = malloc(2 * sizeof(*lines)), *writes = malloc(sizeof(*writes)),
 	       sum[2] = { 0 };
@@ -249,7 +249,7 @@ static void cpus_come_and_go_while_dram_is_counted(void)
 }
 
 /* As numaplace_lab/counters has it; node 2 is the second of this machine. */
-static void lab_lines_say_whose_memory(void)
+TEST(lab_lines_say_whose_memory)
 {
 	static const char line[] = "cpu=1 instructions=9 cycles=9 llc_references=9 llc_misses=9 "
 				   "local_dram=30 remote_dram=12 remote_cache=0 sim_ns=1 stall_ns=1 "
@@ -277,7 +277,7 @@ static void lab_lines_say_whose_memory(void)
 }
 
 /* A triad reads three lines and writes one: all four are its traffic, a quarter is written. */
-static void written_lines_are_traffic(void)
+TEST(written_lines_are_traffic)
 {
 	struct np_node node[2] = { { .id = 0 }, { .id = 1 } };
 	struct np_machine m = { .n_nodes = 2, .node = node, .n_cpus = 1 };
@@ -305,7 +305,7 @@ static void written_lines_are_traffic(void)
 }
 
 /* On two nodes remote accesses are the other node's; on three they are unknown. */
-static void accesses_by_node_of_two(void)
+TEST(accesses_by_node_of_two)
 {
 	struct np_node node[3] = { { .id = 0 }, { .id = 1 }, { .id = 2 } };
 	struct np_machine m = { .n_nodes = 2, .node = node };
@@ -328,22 +328,3 @@ static void accesses_by_node_of_two(void)
 	np_counter_sample_fill(&c, 0, &m, NULL, &task, room);
 	CU_ASSERT_PTR_NULL(task.accesses);
 }
-
-static CU_TestInfo counters_tests[] = {
-	{ "libpfm knows every event of the table", libpfm_knows_every_event_of_the_table },
-	{ "local and remote are not the same event", local_and_remote_are_not_the_same_event },
-	{ "invented names are found out", invented_names_are_found_out },
-	{ "scales what was not always counted", scales_what_was_not_always_counted },
-	{ "differences and what is derived", differences_and_what_is_derived },
-	{ "reads a line of the lab", reads_a_line_of_the_lab },
-	{ "counts this task with a software event", counts_this_task_with_a_software_event },
-	{ "says which sysctl forbids counting", says_which_sysctl_forbids_counting },
-	{ "says why there is nothing", says_why_there_is_nothing },
-	{ "CPUs come and go while DRAM is counted", cpus_come_and_go_while_dram_is_counted },
-	{ "lab lines say whose memory", lab_lines_say_whose_memory },
-	{ "written lines are traffic", written_lines_are_traffic },
-	{ "accesses by node of two", accesses_by_node_of_two },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("counters", counters_tests);

@@ -20,7 +20,7 @@ static void count_lines(const char *line, void *arg)
 	said += strstr(line, "not loaded any more") != NULL;
 }
 
-static void another_engine_is_chosen(void)
+TEST(another_engine_is_chosen)
 {
 	const pid_t pid = daemon_fixture_start();
 	struct np_engine_ops ops = fake_engine;
@@ -51,10 +51,3 @@ static void another_engine_is_chosen(void)
 	fixture_end();
 	daemon_fixture_end(pid);
 }
-
-static CU_TestInfo engine_lost_tests[] = {
-	{ "another engine is chosen", another_engine_is_chosen },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("engine_lost", engine_lost_tests);

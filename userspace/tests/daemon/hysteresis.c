@@ -41,7 +41,7 @@ static enum np_hysteresis_result judge(struct np_hysteresis *s, struct np_decisi
 	return np_hysteresis_judge(s, &rules, &d, &aim, 10000, now);
 }
 
-static void a_decision_must_be_made_twice(void)
+TEST(a_decision_must_be_made_twice)
 {
 	struct np_hysteresis s = { 0 };
 
@@ -53,7 +53,7 @@ static void a_decision_must_be_made_twice(void)
 	CU_ASSERT_EQUAL(judge(&s, decision(0, 2, 2), 4), NP_HYSTERESIS_NOT_STEADY);
 }
 
-static void a_small_gain_is_not_worth_it(void)
+TEST(a_small_gain_is_not_worth_it)
 {
 	struct np_decision unknown = decision(0, 1, 1);
 	struct np_hysteresis s = { 0 };
@@ -74,7 +74,7 @@ static bool move(struct np_hysteresis *s, int from, int to, unsigned int now)
 	return np_hysteresis_moved(s, &rules, &d, 0, now);
 }
 
-static void ping_pong_is_left_alone(void)
+TEST(ping_pong_is_left_alone)
 {
 	struct np_hysteresis s = { 0 };
 
@@ -86,7 +86,7 @@ static void ping_pong_is_left_alone(void)
 	CU_ASSERT_EQUAL(judge(&s, decision(0, 1, 2), 29), NP_HYSTERESIS_ACT);
 }
 
-static void back_off_doubles(void)
+TEST(back_off_doubles)
 {
 	struct np_hysteresis s = { 0 };
 
@@ -97,7 +97,7 @@ static void back_off_doubles(void)
 	CU_ASSERT_EQUAL(s.left_until, 105 + 1 + 2 * rules.back_off);
 }
 
-static void slow_or_onward_moves_are_no_ping_pong(void)
+TEST(slow_or_onward_moves_are_no_ping_pong)
 {
 	struct np_hysteresis slow = { 0 }, onward = { 0 };
 
@@ -108,7 +108,7 @@ static void slow_or_onward_moves_are_no_ping_pong(void)
 	CU_ASSERT_FALSE(move(&onward, 2, 0, 9));
 }
 
-static void what_was_tried_is_not_tried_again(void)
+TEST(what_was_tried_is_not_tried_again)
 {
 	struct np_decision d = decision(1, 1, 2);
 	struct np_hysteresis s = { 0 };
@@ -128,7 +128,7 @@ static void what_was_tried_is_not_tried_again(void)
 	CU_ASSERT_EQUAL(judge(&s, d, 5), NP_HYSTERESIS_ACT);
 }
 
-static void a_failure_is_left_alone(void)
+TEST(a_failure_is_left_alone)
 {
 	struct np_hysteresis s = { 0 };
 
@@ -149,7 +149,7 @@ static struct np_decision several(int nodes, int spread, uint64_t pages_to_move)
 }
 
 /* Nodes 0 and 1, then 2 and 3: another decision, however few pages are to follow. */
-static void another_set_of_nodes_is_another_decision(void)
+TEST(another_set_of_nodes_is_another_decision)
 {
 	for (uint64_t pages = 0; pages < 200; pages += 100) {
 		struct np_decision d = several(0, pages ? 0 : NP_NODE_NONE, pages);
@@ -165,7 +165,7 @@ static void another_set_of_nodes_is_another_decision(void)
 }
 
 /* The share of each node follows what is counted, and is never twice the same. */
-static void other_shares_of_the_same_nodes_are_no_other_decision(void)
+TEST(other_shares_of_the_same_nodes_are_no_other_decision)
 {
 	struct np_hysteresis s = { 0 };
 	struct np_decision d = several(NP_NODE_NONE, 0, 3000);
@@ -178,7 +178,7 @@ static void other_shares_of_the_same_nodes_are_no_other_decision(void)
 	CU_ASSERT_EQUAL(judge(&s, several(NP_NODE_NONE, 1, 400), 5), NP_HYSTERESIS_NOT_STEADY);
 }
 
-static void what_was_taken_back_is_not_repeated_among_the_same(void)
+TEST(what_was_taken_back_is_not_repeated_among_the_same)
 {
 	struct np_task tasks[] = { { .pid = 10 }, { .pid = 11 } };
 	unsigned long long start[] = { 100, 200 }, reused[] = { 100, 201 };
@@ -193,21 +193,3 @@ static void what_was_taken_back_is_not_repeated_among_the_same(void)
 	CU_ASSERT_FALSE(np_hysteresis_is_refused(&s, &aim, np_hysteresis_among(tasks, start, 1)));
 	CU_ASSERT_FALSE(np_hysteresis_is_refused(&s, &aim, np_hysteresis_among(tasks, reused, 2)));
 }
-
-static CU_TestInfo hysteresis_tests[] = {
-	{ "a decision must be made twice", a_decision_must_be_made_twice },
-	{ "a small gain is not worth it", a_small_gain_is_not_worth_it },
-	{ "a ping-pong is left alone", ping_pong_is_left_alone },
-	{ "the back-off doubles", back_off_doubles },
-	{ "slow or onward moves are no ping-pong", slow_or_onward_moves_are_no_ping_pong },
-	{ "what was tried is not tried again", what_was_tried_is_not_tried_again },
-	{ "a failure is left alone", a_failure_is_left_alone },
-	{ "another set of nodes is another decision", another_set_of_nodes_is_another_decision },
-	{ "other shares of the same nodes are no other decision",
-	  other_shares_of_the_same_nodes_are_no_other_decision },
-	{ "what was taken back is not repeated among the same",
-	  what_was_taken_back_is_not_repeated_among_the_same },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("hysteresis", hysteresis_tests);

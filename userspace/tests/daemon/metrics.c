@@ -16,7 +16,7 @@
 #include "../../lib/host/proc.h"
 #include "../fixture.h"
 
-static void the_file_is_written_through_no_link(void)
+TEST(the_file_is_written_through_no_link)
 {
 	static const char *const names[] = { "m.prom", "m.prom.new", "m.prom.new.%d" };
 	const struct np_daemon d = {
@@ -47,7 +47,7 @@ static void the_file_is_written_through_no_link(void)
 	fixture_end();
 }
 
-static void only_a_file_is_written(void)
+TEST(only_a_file_is_written)
 {
 	static const char *const wrong[] = { "unix:/run/numaplace/metrics",
 					     "http://localhost:9100" };
@@ -61,7 +61,7 @@ static void only_a_file_is_written(void)
 }
 
 /* Nobody reads it: opening it for writing would wait for a reader. */
-static void events_wait_for_no_reader_of_a_fifo(void)
+TEST(events_wait_for_no_reader_of_a_fifo)
 {
 	const char *root = fixture_begin();
 	struct np_events events = { 0 };
@@ -87,7 +87,7 @@ static void limit_files(rlim_t bytes)
 	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void a_full_disk_is_told_once(void)
+TEST(a_full_disk_is_told_once)
 {
 	const struct np_daemon d = {
 		.args.policy = np_policy_find("maximum-local"),
@@ -112,7 +112,7 @@ static void a_full_disk_is_told_once(void)
 	fixture_end();
 }
 
-static void a_file_that_cannot_be_written_is_refused_at_the_start(void)
+TEST(a_file_that_cannot_be_written_is_refused_at_the_start)
 {
 	struct np_metrics x;
 	struct np_err err;
@@ -126,7 +126,7 @@ static void a_file_that_cannot_be_written_is_refused_at_the_start(void)
 }
 
 /* A line that does not fit leaves no part of it for the next one to continue. */
-static void an_event_is_a_whole_line_or_none(void)
+TEST(an_event_is_a_whole_line_or_none)
 {
 	struct np_events events = { 0 };
 	struct np_err err;
@@ -155,16 +155,3 @@ static void an_event_is_a_whole_line_or_none(void)
 	free(text);
 	fixture_end();
 }
-
-static CU_TestInfo metrics_tests[] = {
-	{ "a full disk is told once", a_full_disk_is_told_once },
-	{ "a file that cannot be written is refused at the start",
-	  a_file_that_cannot_be_written_is_refused_at_the_start },
-	{ "an event is a whole line or none", an_event_is_a_whole_line_or_none },
-	{ "the file is written through no link", the_file_is_written_through_no_link },
-	{ "events wait for no reader of a FIFO", events_wait_for_no_reader_of_a_fifo },
-	{ "only a file is written", only_a_file_is_written },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("metrics", metrics_tests);

@@ -76,7 +76,7 @@ static int counts_beside(pid_t crowd, pid_t spinner)
 	return np_counters_open(&c, &m, s, 1, &err) == -EMFILE ? 0 : 4;
 }
 
-static void one_crowd_does_not_stop_the_others(void)
+TEST(one_crowd_does_not_stop_the_others)
 {
 	pid_t crowd = start_crowd(), spinner = daemon_fixture_start(), child;
 	int status;
@@ -103,7 +103,7 @@ static void add_node(void)
 	daemon_fixture_node(2, "1-8191\n", "31 21 10\n");
 }
 
-static void a_round_that_failed_is_followed_by_others(void)
+TEST(a_round_that_failed_is_followed_by_others)
 {
 	static const struct {
 		int error;
@@ -137,7 +137,7 @@ static void a_round_that_failed_is_followed_by_others(void)
 }
 
 /* The address sanitizer's build says whether rows of two nodes are read as rows of three. */
-static void a_node_that_comes_is_met(void)
+TEST(a_node_that_comes_is_met)
 {
 	pid_t pid = daemon_fixture_start();
 	const char *root = fixture_begin();
@@ -167,7 +167,7 @@ static void a_node_that_comes_is_met(void)
 }
 
 /* Another program has moved those of the other. */
-static void pages_of_its_own_tasks_come_back(void)
+TEST(pages_of_its_own_tasks_come_back)
 {
 	static const volatile sig_atomic_t never;
 	pid_t mine = daemon_fixture_start(), other = daemon_fixture_start();
@@ -225,7 +225,7 @@ static size_t adopted(void)
 }
 
 /* Restoring fails: the next daemon adopts the tasks. */
-static void what_is_not_restored_is_not_forgotten(void)
+TEST(what_is_not_restored_is_not_forgotten)
 {
 	pid_t pid = daemon_fixture_start();
 	struct np_engine_ops engine = fake_engine;
@@ -274,7 +274,7 @@ static struct bitmask *cpus_of(const char *list)
 }
 
 /* Where a task runs, away from its memory, was the module's choice: that is what it has again. */
-static void a_flip_gives_the_modules_placement_back(void)
+TEST(a_flip_gives_the_modules_placement_back)
 {
 	int distance[] = { 10, 20, 20, 10 }, cpu_node[] = { 0, 1 };
 	struct np_node node[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
@@ -323,15 +323,3 @@ static void a_flip_gives_the_modules_placement_back(void)
 	fixture_end();
 	fake_counters = false;
 }
-
-static CU_TestInfo task_sampling_tests[] = {
-	{ "one crowd does not stop the others", one_crowd_does_not_stop_the_others },
-	{ "a round that failed is followed by others", a_round_that_failed_is_followed_by_others },
-	{ "a node that comes is met", a_node_that_comes_is_met },
-	{ "what is not restored is not forgotten", what_is_not_restored_is_not_forgotten },
-	{ "pages of its own tasks come back", pages_of_its_own_tasks_come_back },
-	{ "a flip gives the module's placement back", a_flip_gives_the_modules_placement_back },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("task_sampling", task_sampling_tests);

@@ -42,7 +42,7 @@ static pid_t start_sleeper(void)
 }
 
 /* It is stale every 30th interval; to read it takes far more than these have, or far less. */
-static void a_costly_task_is_read_seldom(void)
+TEST(a_costly_task_is_read_seldom)
 {
 	pid_t pid = start_sleeper();
 	struct np_task_watch_rules rules = {
@@ -65,7 +65,7 @@ static void a_costly_task_is_read_seldom(void)
 }
 
 /* A plan that is made right after reading its pages has to know it. */
-static void reading_pages_keeps_the_busy_cpus(void)
+TEST(reading_pages_keeps_the_busy_cpus)
 {
 	pid_t pid = start_sleeper();
 	struct np_task_watch_rules rules = {
@@ -109,7 +109,7 @@ static struct np_watched_task *watch_a_child(struct np_task_watch *w,
  * Its parent was there when it was listed and is not any more, and it has been given to a task that
  * is watched.
  */
-static void the_child_of_a_parent_that_has_exited(void)
+TEST(the_child_of_a_parent_that_has_exited)
 {
 	pid_t self = getpid(), pid;
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
@@ -129,7 +129,7 @@ static void the_child_of_a_parent_that_has_exited(void)
 }
 
 /* The kernel allocates a pid before its task is in /proc: a listing in between does not see it. */
-static void a_task_that_was_not_in_proc_yet(void)
+TEST(a_task_that_was_not_in_proc_yet)
 {
 	pid_t self = getpid(), pid;
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
@@ -170,7 +170,7 @@ static void start_orphan(int out)
 }
 
 /* The tasks that an orphan starts are watched as it is; its first parent is no longer listed. */
-static void the_child_of_an_orphan(void)
+TEST(the_child_of_an_orphan)
 {
 	pid_t parent, orphan, child, self = getpid();
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
@@ -202,7 +202,7 @@ static void the_child_of_an_orphan(void)
 }
 
 /* The pid was that of a task of somebody else when it was listed. */
-static void a_reused_pid_of_a_task_that_was_not_watched(void)
+TEST(a_reused_pid_of_a_task_that_was_not_watched)
 {
 	pid_t self = getpid(), pid;
 	struct np_task_watch_rules rules = { .pids = &self, .n_pids = 1, .pause = INTERVALS };
@@ -222,16 +222,3 @@ static void a_reused_pid_of_a_task_that_was_not_watched(void)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
-
-static CU_TestInfo task_watch_tests[] = {
-	{ "a reused pid of a task that was not watched",
-	  a_reused_pid_of_a_task_that_was_not_watched },
-	{ "the child of an orphan", the_child_of_an_orphan },
-	{ "the child of a parent that has exited", the_child_of_a_parent_that_has_exited },
-	{ "a task that was not in /proc yet", a_task_that_was_not_in_proc_yet },
-	{ "reading pages keeps the busy CPUs", reading_pages_keeps_the_busy_cpus },
-	{ "a costly task is read seldom", a_costly_task_is_read_seldom },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("task_watch", task_watch_tests);

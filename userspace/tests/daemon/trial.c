@@ -57,7 +57,7 @@ static void step_until_eligible(struct np_daemon *d, size_t n)
 }
 
 /* Both tasks may run on both nodes. */
-static void what_was_taken_back_is_repeated_among_others_only(void)
+TEST(what_was_taken_back_is_repeated_among_others_only)
 {
 	const pid_t pids[] = { daemon_fixture_start(), daemon_fixture_start() };
 	const char *root = fixture_begin();
@@ -87,11 +87,3 @@ static void what_was_taken_back_is_repeated_among_others_only(void)
 	fixture_end();
 	daemon_fixture_end(pids[0]);
 }
-
-static CU_TestInfo trial_tests[] = {
-	{ "what was taken back is repeated among others only",
-	  what_was_taken_back_is_repeated_among_others_only },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("trial", trial_tests);

@@ -16,7 +16,7 @@
 
 #define MACHINES "experiments/lab/machines/"
 
-static void sizes(void)
+TEST(sizes)
 {
 	uint64_t bytes;
 
@@ -33,7 +33,7 @@ static void sizes(void)
 	CU_ASSERT(np_size_parse("99999999999999999999 KiB", &bytes) == -EINVAL);
 }
 
-static void machine_of_the_lab(void)
+TEST(machine_of_the_lab)
 {
 	struct np_machine m;
 	struct np_model model;
@@ -76,7 +76,7 @@ static bool same_numbers(const void *a, const void *b, size_t size)
 	return true;
 }
 
-static void a_model_survives_its_text_form(void)
+TEST(a_model_survives_its_text_form)
 {
 	static const char *const files[] = {
 		MACHINES "demo-2s.toml",       MACHINES "cxl-3n.toml",
@@ -116,7 +116,7 @@ static void a_model_survives_its_text_form(void)
 	"[model.line]\nbytes = { value = 64, source = \"assumed: x\" }\n[model.port]\n[model.dram]\n"
 
 /* experiments/lab/tests has more of them, through the command line. */
-static void machine_files_that_are_wrong(void)
+TEST(machine_files_that_are_wrong)
 {
 	static const struct {
 		const char *text, *says;
@@ -165,7 +165,7 @@ static void machine_files_that_are_wrong(void)
 }
 
 /* demo-2s is the machine of its own shape. */
-static void a_shape_is_a_machine(void)
+TEST(a_shape_is_a_machine)
 {
 	struct np_machine m, demo;
 	struct np_model model, of_demo;
@@ -184,7 +184,7 @@ static void a_shape_is_a_machine(void)
 	np_machine_free(&demo);
 }
 
-static void a_shape_has_the_nodes_that_it_names(void)
+TEST(a_shape_has_the_nodes_that_it_names)
 {
 	struct np_machine m;
 	struct np_model model, again;
@@ -209,7 +209,7 @@ static void a_shape_has_the_nodes_that_it_names(void)
 	np_machine_free(&m);
 }
 
-static void shapes_that_are_wrong(void)
+TEST(shapes_that_are_wrong)
 {
 	static const struct {
 		const char *shape, *says;
@@ -266,7 +266,7 @@ static int read_tasks(const char *text, struct np_tasks *t, struct np_err *err)
 	return e;
 }
 
-static void task_set_is_read(void)
+TEST(task_set_is_read)
 {
 	struct np_tasks t;
 	struct np_err err;
@@ -286,7 +286,7 @@ static void task_set_is_read(void)
 	np_tasks_free(&t);
 }
 
-static void task_sets_that_are_wrong(void)
+TEST(task_sets_that_are_wrong)
 {
 	static const struct {
 		const char *text, *says;
@@ -323,7 +323,7 @@ static void task_sets_that_are_wrong(void)
 	}
 }
 
-static void drawn_sets_fit_and_repeat(void)
+TEST(drawn_sets_fit_and_repeat)
 {
 	struct np_machine m;
 	struct np_model model;
@@ -381,7 +381,7 @@ static enum np_model_origin origin(const char *named, const char *calibrated)
 }
 
 /* The simulator's own file is not used as a model; a calibrated one is. */
-static void models_are_told_or_calibrated(void)
+TEST(models_are_told_or_calibrated)
 {
 	char path[] = "/tmp/np-only-penalties-XXXXXX.toml";
 	FILE *f = fdopen(mkstemps(path, 5), "w");
@@ -395,7 +395,7 @@ static void models_are_told_or_calibrated(void)
 }
 
 /* What calibrate-machine wrote is what plans go by. */
-static void the_file_of_this_machine_has_its_model(void)
+TEST(the_file_of_this_machine_has_its_model)
 {
 	const char *root = fixture_begin();
 	struct np_model *model = NULL;
@@ -431,7 +431,7 @@ static void the_file_of_this_machine_has_its_model(void)
 }
 
 /* Its /etc is the host's: what is calibrated there is another machine. */
-static void the_lab_does_not_take_the_file_of_its_host(void)
+TEST(the_lab_does_not_take_the_file_of_its_host)
 {
 	const char *root = fixture_begin();
 	char path[PATH_MAX];
@@ -452,23 +452,3 @@ static void the_lab_does_not_take_the_file_of_its_host(void)
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	fixture_end();
 }
-
-static CU_TestInfo machine_file_tests[] = {
-	{ "models are told or calibrated", models_are_told_or_calibrated },
-	{ "sizes", sizes },
-	{ "a machine of the lab", machine_of_the_lab },
-	{ "a model survives its text form", a_model_survives_its_text_form },
-	{ "the file of this machine has its model", the_file_of_this_machine_has_its_model },
-	{ "the lab does not take the file of its host",
-	  the_lab_does_not_take_the_file_of_its_host },
-	{ "machine files that are wrong", machine_files_that_are_wrong },
-	{ "a shape is a machine", a_shape_is_a_machine },
-	{ "a shape has the nodes that it names", a_shape_has_the_nodes_that_it_names },
-	{ "shapes that are wrong", shapes_that_are_wrong },
-	{ "a task set is read", task_set_is_read },
-	{ "task sets that are wrong", task_sets_that_are_wrong },
-	{ "drawn task sets fit and repeat", drawn_sets_fit_and_repeat },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("machine_file", machine_file_tests);

@@ -24,7 +24,7 @@ static struct np_penalty_task task(const char *name, double mpki, double penalty
 	return t;
 }
 
-static void a_fit_finds_the_latencies_it_was_made_of(void)
+TEST(a_fit_finds_the_latencies_it_was_made_of)
 {
 	const struct np_penalty_fit truth = { .remote = 0.16, .local = 0.1 };
 	struct np_penalty_task t[4];
@@ -40,7 +40,7 @@ static void a_fit_finds_the_latencies_it_was_made_of(void)
 	CU_ASSERT(np_penalty_predict(&fit, 1e9) < 1.61);
 }
 
-static void a_fit_never_promises_that_remote_is_faster(void)
+TEST(a_fit_never_promises_that_remote_is_faster)
 {
 	struct np_penalty_task t[] = { task("a", 10, 0.9), task("b", 20, 0.8), task("c", 30, 0.9) };
 	struct np_penalty_fit fit;
@@ -53,7 +53,7 @@ static void a_fit_never_promises_that_remote_is_faster(void)
 	CU_ASSERT(fit.remote == 0 && fit.local == 0);
 }
 
-static void the_file_keeps_what_else_it_holds(void)
+TEST(the_file_keeps_what_else_it_holds)
 {
 	const char *root = fixture_begin();
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b\"x", 50, 1.9),
@@ -93,7 +93,7 @@ static const char by_hand[] =
 	"\tpenalty = { value = 2, source = \"assumed: \\\"x\\\\ \u00fc\" }\n [penalties]\n x = 1\n";
 
 /* What a user writes by hand: an indented table, quotation marks and other letters in a source. */
-static void a_file_that_was_written_by_hand(void)
+TEST(a_file_that_was_written_by_hand)
 {
 	struct np_penalty_task b = task("b", 50, 1.9);
 	const char *root = fixture_begin();
@@ -118,7 +118,7 @@ static void a_file_that_was_written_by_hand(void)
 	fixture_end();
 }
 
-static void a_file_that_would_be_wrong_is_left(void)
+TEST(a_file_that_would_be_wrong_is_left)
 {
 	static const char quoted[] = "[\"penalty\"]\n";
 	struct np_penalties p = { 0 };
@@ -153,7 +153,7 @@ static struct np_penalties again(const char *root, struct np_penalties *p)
 	return read;
 }
 
-static void a_flip_stays_a_flip(void)
+TEST(a_flip_stays_a_flip)
 {
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
 			       c = task("c", 2, 1.1);
@@ -182,7 +182,7 @@ static void a_flip_stays_a_flip(void)
 	fixture_end();
 }
 
-static void misses_that_nobody_counted_are_not_none(void)
+TEST(misses_that_nobody_counted_are_not_none)
 {
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
 			       c = task("c", -1, 1.1);
@@ -208,7 +208,7 @@ static void misses_that_nobody_counted_are_not_none(void)
 	fixture_end();
 }
 
-static void any_name_of_a_task_can_be_read_again(void)
+TEST(any_name_of_a_task_can_be_read_again)
 {
 	static const char *const names[] = { "", "\\\"", "a\nb", "f\xc3", "%s%n" };
 	const char *root = fixture_begin();
@@ -230,7 +230,7 @@ static void any_name_of_a_task_can_be_read_again(void)
 	fixture_end();
 }
 
-static void a_file_that_cannot_be_written_stays(void)
+TEST(a_file_that_cannot_be_written_stays)
 {
 	const char *root = fixture_begin();
 	struct np_penalty_task a = task("a", 10, 1.5);
@@ -257,7 +257,7 @@ static void a_file_that_cannot_be_written_stays(void)
 	fixture_end();
 }
 
-static void a_wrong_file_is_named(void)
+TEST(a_wrong_file_is_named)
 {
 	static const char *const bad[] = {
 		"[penalty]\nremote_per_mpki = 3\n",
@@ -290,7 +290,7 @@ static void a_wrong_file_is_named(void)
 	fixture_end();
 }
 
-static void measured_goes_before_the_fit_and_said_before_both(void)
+TEST(measured_goes_before_the_fit_and_said_before_both)
 {
 	const char *root = fixture_begin();
 	struct np_task t[] = {
@@ -325,7 +325,7 @@ static void measured_goes_before_the_fit_and_said_before_both(void)
 	fixture_end();
 }
 
-static void matches_are_of_program_and_unit(void)
+TEST(matches_are_of_program_and_unit)
 {
 	const struct np_penalty_key old = { .name = "java" }, any = { "java", "/usr/bin/java", "" };
 	const struct np_penalty_key db = { "java", "/usr/bin/java", "db.service" };
@@ -342,7 +342,7 @@ static void matches_are_of_program_and_unit(void)
 	CU_ASSERT_EQUAL(np_penalty_key_match(&db, &hidden), NP_MATCH_NAME);
 }
 
-static void units_that_say_nothing_are_none(void)
+TEST(units_that_say_nothing_are_none)
 {
 	static const char *const units[][2] = {
 		{ "/system.slice/postgresql@15-main.service", "postgresql@15-main.service" },
@@ -361,7 +361,7 @@ static void units_that_say_nothing_are_none(void)
 }
 
 /* A measured program of a name does not stand for other programs of that name. */
-static void another_program_of_the_name_is_another(void)
+TEST(another_program_of_the_name_is_another)
 {
 	const char *root = fixture_begin();
 	struct np_task one = { .pid = getpid(), .comm = "python3" };
@@ -390,7 +390,7 @@ static void another_program_of_the_name_is_another(void)
 	fixture_end();
 }
 
-static void a_file_that_is_named_and_not_there(void)
+TEST(a_file_that_is_named_and_not_there)
 {
 	struct np_task one = { .comm = "a" };
 	struct np_tasks tasks = { .n = 1, .task = &one };
@@ -406,7 +406,7 @@ static void a_file_that_is_named_and_not_there(void)
 	fixture_end();
 }
 
-static void away_is_the_farthest_node_with_cpus(void)
+TEST(away_is_the_farthest_node_with_cpus)
 {
 	struct np_node node[] = { { .cpus = 2 }, { .cpus = 2 }, { .cpus = 2 }, { .cpus = 0 } };
 	int distance[] = { 10, 16, 22, 30, 16, 10, 16, 30, 22, 16, 10, 30, 30, 30, 30, 10 };
@@ -419,7 +419,7 @@ static void away_is_the_farthest_node_with_cpus(void)
 }
 
 /* Firmware may say another distance for the way back. */
-static void the_distance_is_from_cpus_to_memory(void)
+TEST(the_distance_is_from_cpus_to_memory)
 {
 	struct np_node node[] = { { .cpus = 2 }, { .cpus = 2 }, { .cpus = 2 } };
 	int distance[] = { 10, 16, 22, 17, 10, 31, 23, 32, 10 };
@@ -429,28 +429,3 @@ static void the_distance_is_from_cpus_to_memory(void)
 	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_PROVENANCE_RUNS), 31);
 	CU_ASSERT_EQUAL(np_cpi_pair_distance(&m, &pair, NP_PROVENANCE_FLIP), 32);
 }
-
-static CU_TestInfo penalty_tests[] = {
-	{ "a fit finds the latencies it was made of", a_fit_finds_the_latencies_it_was_made_of },
-	{ "a fit never promises that remote is faster",
-	  a_fit_never_promises_that_remote_is_faster },
-	{ "the file keeps what else it holds", the_file_keeps_what_else_it_holds },
-	{ "a file that was written by hand", a_file_that_was_written_by_hand },
-	{ "a file that would be wrong is left", a_file_that_would_be_wrong_is_left },
-	{ "a flip stays a flip", a_flip_stays_a_flip },
-	{ "misses that nobody counted are not none", misses_that_nobody_counted_are_not_none },
-	{ "any name of a task can be read again", any_name_of_a_task_can_be_read_again },
-	{ "a file that cannot be written stays", a_file_that_cannot_be_written_stays },
-	{ "a wrong file is named", a_wrong_file_is_named },
-	{ "measured goes before the fit, said before both",
-	  measured_goes_before_the_fit_and_said_before_both },
-	{ "matches are of program and unit", matches_are_of_program_and_unit },
-	{ "units that say nothing are none", units_that_say_nothing_are_none },
-	{ "another program of the name is another", another_program_of_the_name_is_another },
-	{ "a file that is named and not there", a_file_that_is_named_and_not_there },
-	{ "away is the farthest node with CPUs", away_is_the_farthest_node_with_cpus },
-	{ "the distance is from CPUs to memory", the_distance_is_from_cpus_to_memory },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("penalty", penalty_tests);

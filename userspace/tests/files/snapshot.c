@@ -67,7 +67,7 @@ static int parse(const char *from, const char *to, struct np_snapshot *s, struct
 	return e;
 }
 
-static void reads_what_it_says(void)
+TEST(reads_what_it_says)
 {
 	struct np_snapshot s;
 	struct np_err err;
@@ -98,7 +98,7 @@ static void reads_what_it_says(void)
 	np_snapshot_free(&s);
 }
 
-static void writes_what_it_read(void)
+TEST(writes_what_it_read)
 {
 	char *text = changed(NULL, "");
 	struct np_err err;
@@ -114,7 +114,7 @@ static void writes_what_it_read(void)
 	free(text);
 }
 
-static void says_where_it_is_wrong(void)
+TEST(says_where_it_is_wrong)
 {
 	static const struct {
 		const char *from, *to, *said;
@@ -169,7 +169,7 @@ static void says_where_it_is_wrong(void)
 	}
 }
 
-static void names_may_hold_any_bytes(void)
+TEST(names_may_hold_any_bytes)
 {
 	struct np_machine m = { .name = "m" };
 	struct np_task task = { .pid = 1, .comm = "a\xff\"b", .node = NP_NODE_NONE };
@@ -185,7 +185,7 @@ static void names_may_hold_any_bytes(void)
 	numa_bitmask_free(cpus);
 }
 
-static void says_that_there_is_no_file(void)
+TEST(says_that_there_is_no_file)
 {
 	struct np_snapshot s;
 	struct np_err err;
@@ -194,14 +194,3 @@ static void says_that_there_is_no_file(void)
 	CU_ASSERT_STRING_EQUAL(err.text,
 			       "snapshot /nowhere/f cannot be read: No such file or directory");
 }
-
-static CU_TestInfo snapshot_tests[] = {
-	{ "reads what it says", reads_what_it_says },
-	{ "writes what it read", writes_what_it_read },
-	{ "says where it is wrong", says_where_it_is_wrong },
-	{ "names may hold any bytes", names_may_hold_any_bytes },
-	{ "says that there is no file", says_that_there_is_no_file },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("snapshot", snapshot_tests);

@@ -44,7 +44,7 @@ static const char *write_odd_machine(void)
 	return root;
 }
 
-static void reads_sparse_memoryless_cpuless_asymmetric(void)
+TEST(reads_sparse_memoryless_cpuless_asymmetric)
 {
 	static const int distance[] = { 10, 20, 31, 21, 10, 30, 17, 28, 10 };
 	struct np_machine m;
@@ -75,7 +75,7 @@ static void reads_sparse_memoryless_cpuless_asymmetric(void)
 }
 
 /* numa=fake=4 on two nodes: the kernel lists a CPU in each emulated node of its own. */
-static void nodes_that_share_cpus_have_them(void)
+TEST(nodes_that_share_cpus_have_them)
 {
 	static const char *const lists[] = { "0-1\n", "2-3\n", "0-1\n", "2-3\n" };
 	const char *root = fixture_begin();
@@ -104,7 +104,7 @@ static void nodes_that_share_cpus_have_them(void)
 }
 
 /* Firmware without a table gives 0. */
-static void one_node_needs_no_distance(void)
+TEST(one_node_needs_no_distance)
 {
 	const char *root = fixture_begin();
 	struct np_machine m;
@@ -118,7 +118,7 @@ static void one_node_needs_no_distance(void)
 	fixture_end();
 }
 
-static void finds_the_node_of_cpus(void)
+TEST(finds_the_node_of_cpus)
 {
 	static const struct {
 		const char *cpus;
@@ -139,7 +139,7 @@ static void finds_the_node_of_cpus(void)
 	fixture_end();
 }
 
-static void lists_on_an_odd_machine(void)
+TEST(lists_on_an_odd_machine)
 {
 	char got[NP_LIST_LEN];
 	struct np_err err;
@@ -165,7 +165,7 @@ static void lists_on_an_odd_machine(void)
 	fixture_end();
 }
 
-static void says_what_is_malformed(void)
+TEST(says_what_is_malformed)
 {
 	static const struct {
 		const char *path, *text, *says;
@@ -191,7 +191,7 @@ static void says_what_is_malformed(void)
 	}
 }
 
-static void without_numa_it_says_so(void)
+TEST(without_numa_it_says_so)
 {
 	struct np_machine m;
 	struct np_err err;
@@ -202,7 +202,7 @@ static void without_numa_it_says_so(void)
 }
 
 /* A lab machine with other numbers than its file's is another machine: no plan takes the file for the simulator's. */
-static void names_what_the_lab_has_changed(void)
+TEST(names_what_the_lab_has_changed)
 {
 	struct np_machine m;
 	struct np_err err;
@@ -217,7 +217,7 @@ static void names_what_the_lab_has_changed(void)
 	fixture_end();
 }
 
-static void tells_the_lab_from_a_real_machine(void)
+TEST(tells_the_lab_from_a_real_machine)
 {
 	const char *root = fixture_begin();
 
@@ -243,7 +243,7 @@ static void write_cache(int cpu, int index, const char *level, const char *size,
 	}
 }
 
-static void lists_each_cache_once(void)
+TEST(lists_each_cache_once)
 {
 	const char *root = write_odd_machine();
 	struct np_cache *caches;
@@ -268,7 +268,7 @@ static void lists_each_cache_once(void)
 }
 
 /* 8 cores of 2 CPUs, one of which has a smaller second cache; two third caches. */
-static void takes_alike_caches_together(void)
+TEST(takes_alike_caches_together)
 {
 	static const size_t expected[] = { 8, 7, 1, 1, 1 };
 	static const char *const cpus[] = { "0-15", "0-5,8-13,7,15", "6,14", "0-3,8-11",
@@ -312,20 +312,3 @@ static void takes_alike_caches_together(void)
 	np_machine_free(&m);
 	fixture_end();
 }
-
-static CU_TestInfo machine_tests[] = {
-	{ "sparse, memory-less, CPU-less, asymmetric", reads_sparse_memoryless_cpuless_asymmetric },
-	{ "nodes that share CPUs have them", nodes_that_share_cpus_have_them },
-	{ "one node needs no distance", one_node_needs_no_distance },
-	{ "finds the node of CPUs", finds_the_node_of_cpus },
-	{ "lists on an odd machine", lists_on_an_odd_machine },
-	{ "names what the lab has changed", names_what_the_lab_has_changed },
-	{ "says what is malformed", says_what_is_malformed },
-	{ "without NUMA it says so", without_numa_it_says_so },
-	{ "tells the lab from a real machine", tells_the_lab_from_a_real_machine },
-	{ "lists each cache once", lists_each_cache_once },
-	{ "takes alike caches together", takes_alike_caches_together },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("machine", machine_tests);

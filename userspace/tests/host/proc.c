@@ -11,7 +11,7 @@
 #include "../../lib/base/error.h"
 #include "../fixture.h"
 
-static void names_with_blanks_and_brackets(void)
+TEST(names_with_blanks_and_brackets)
 {
 	struct np_proc_stat st;
 
@@ -27,7 +27,7 @@ static void names_with_blanks_and_brackets(void)
 }
 
 /* A process may have any name: none may give a terminal orders, or begin a line of a log. */
-static void names_that_a_terminal_obeys(void)
+TEST(names_that_a_terminal_obeys)
 {
 	struct np_proc_stat st;
 
@@ -39,7 +39,7 @@ static void names_that_a_terminal_obeys(void)
 	CU_ASSERT_STRING_EQUAL(st.comm, "?c a????0m\303\244");
 }
 
-static void malformed_stat(void)
+TEST(malformed_stat)
 {
 	static const char *const bad[] = { "", "42", "42 (a", "42 a) S 1", ")(", "42 (a) S 1 2 3" };
 	struct np_proc_stat st;
@@ -48,7 +48,7 @@ static void malformed_stat(void)
 		CU_ASSERT_NOT_EQUAL(np_proc_stat_parse(bad[i], &st), 0);
 }
 
-static void knows_itself(void)
+TEST(knows_itself)
 {
 	struct np_proc_stat st;
 	struct np_err err;
@@ -63,7 +63,7 @@ static void knows_itself(void)
 	free(tids);
 }
 
-static void refuses_what_is_no_user_process(void)
+TEST(refuses_what_is_no_user_process)
 {
 	struct np_proc_stat st;
 	struct np_err err;
@@ -83,7 +83,7 @@ static void refuses_what_is_no_user_process(void)
 	CU_ASSERT_EQUAL(np_proc_check(0x7fffffff, false, &st, &err), -ESRCH);
 }
 
-static void one_that_is_not_there_is_all_zeroes(void)
+TEST(one_that_is_not_there_is_all_zeroes)
 {
 	struct np_proc_stat st;
 
@@ -91,15 +91,3 @@ static void one_that_is_not_there_is_all_zeroes(void)
 	CU_ASSERT_EQUAL(np_proc_stat(0x7ffffff0, &st), -ESRCH);
 	CU_ASSERT(st.start == 0 && st.ppid == 0 && !st.comm[0] && !st.kernel_thread);
 }
-
-static CU_TestInfo proc_tests[] = {
-	{ "names with blanks and brackets", names_with_blanks_and_brackets },
-	{ "names that a terminal obeys", names_that_a_terminal_obeys },
-	{ "malformed stat", malformed_stat },
-	{ "knows itself", knows_itself },
-	{ "one that is not there is all zeroes", one_that_is_not_there_is_all_zeroes },
-	{ "refuses what is no user process", refuses_what_is_no_user_process },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("proc", proc_tests);

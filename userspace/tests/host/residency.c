@@ -16,7 +16,7 @@ static struct np_mapping parsed(const char *line)
 	return map;
 }
 
-static void anonymous_memory(void)
+TEST(anonymous_memory)
 {
 	struct np_mapping map = parsed("7f2000000000 bind:1 anon=5000 dirty=5000 active=0 N0=1000 "
 				       "N1=4000 kernelpagesize_kB=4\n");
@@ -30,7 +30,7 @@ static void anonymous_memory(void)
 	CU_ASSERT(np_mapping_anonymous(&map) && !map.file && !map.hugetlb);
 }
 
-static void files(void)
+TEST(files)
 {
 	struct np_mapping map = parsed("55d0 default file=/usr/bin/a\\040b mapped=9 mapmax=3 N12=9 "
 				       "kernelpagesize_kB=4");
@@ -44,7 +44,7 @@ static void files(void)
 	CU_ASSERT(!np_mapping_anonymous(&map));
 }
 
-static void huge_pages_count_in_base_pages(void)
+TEST(huge_pages_count_in_base_pages)
 {
 	struct np_mapping map = parsed("7f00 default file=/anon_hugepage\\040(deleted) huge anon=4 "
 				       "dirty=4 N0=1 N1=3 kernelpagesize_kB=2048\n");
@@ -55,7 +55,7 @@ static void huge_pages_count_in_base_pages(void)
 	CU_ASSERT_EQUAL(map.total, 4 * 512);
 }
 
-static void shared_memory(void)
+TEST(shared_memory)
 {
 	static const char *const shm[] = {
 		"file=/dev/zero\\040(deleted) dirty=5",
@@ -88,7 +88,7 @@ static void shared_memory(void)
 	}
 }
 
-static void policies_and_empty_mappings(void)
+TEST(policies_and_empty_mappings)
 {
 	struct np_mapping map = parsed("7ffd00 prefer (many):0-1 stack anon=3 N1=3\n");
 
@@ -104,7 +104,7 @@ static void policies_and_empty_mappings(void)
 	CU_ASSERT_EQUAL(map.total, 2);
 }
 
-static void malformed_lines(void)
+TEST(malformed_lines)
 {
 	static const char *const bad[] = { "",
 					   "\n",
@@ -120,7 +120,7 @@ static void malformed_lines(void)
 		CU_ASSERT_NOT_EQUAL(np_mapping_parse(bad[i], 4096, &map), 0);
 }
 
-static void lines_of_maps(void)
+TEST(lines_of_maps)
 {
 	static const char *const bad[] = { "",	       "7f00",	      "7f00-",	  "-7f00 r",
 					   "7f00-x r", "7f00-6f00 r", "7f00-7f01" };
@@ -133,16 +133,3 @@ static void lines_of_maps(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CU_ASSERT_NOT_EQUAL(np_vma_range_parse(bad[i], &start, &end), 0);
 }
-
-static CU_TestInfo residency_tests[] = {
-	{ "anonymous memory", anonymous_memory },
-	{ "files", files },
-	{ "huge pages count in base pages", huge_pages_count_in_base_pages },
-	{ "shared memory", shared_memory },
-	{ "policies and empty mappings", policies_and_empty_mappings },
-	{ "malformed lines", malformed_lines },
-	{ "lines of maps", lines_of_maps },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("residency", residency_tests);

@@ -14,7 +14,7 @@
 #include "../../lib/host/shared_pages.h"
 #include "../fixture.h"
 
-static void reads_itself_on_this_machine(void)
+TEST(reads_itself_on_this_machine)
 {
 	pid_t pids[] = { getpid(), getpid() };
 	struct np_machine m;
@@ -33,7 +33,7 @@ static void reads_itself_on_this_machine(void)
 	np_machine_free(&m);
 }
 
-static void names_the_process_that_is_not_there(void)
+TEST(names_the_process_that_is_not_there)
 {
 	pid_t pids[] = { getpid(), 0x7fffffff };
 	struct np_machine m;
@@ -47,7 +47,7 @@ static void names_the_process_that_is_not_there(void)
 	np_machine_free(&m);
 }
 
-static void a_busy_process_keeps_a_core_busy(void)
+TEST(a_busy_process_keeps_a_core_busy)
 {
 	pid_t pid = fork();
 	struct np_machine m;
@@ -66,7 +66,7 @@ static void a_busy_process_keeps_a_core_busy(void)
 	waitpid(pid, NULL, 0);
 }
 
-static void assumptions(void)
+TEST(assumptions)
 {
 	static const char *const bad[] = {
 		"",
@@ -100,7 +100,7 @@ static void assumptions(void)
 	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51);
 }
 
-static void an_assumption_of_every_task(void)
+TEST(an_assumption_of_every_task)
 {
 	struct np_task task[] = { { .pid = 7, .penalty = 1 }, { .pid = 8, .penalty = 1 } };
 	struct np_tasks t = { .n = 2, .task = task };
@@ -115,7 +115,7 @@ static void an_assumption_of_every_task(void)
 	CU_ASSERT_EQUAL(np_tasks_assume(&t, "penalty=1.5", &err), 0);
 }
 
-static void locality(void)
+TEST(locality)
 {
 	uint64_t pages[] = { 100, 300 };
 	struct np_task task = { .node = 1, .pages = pages };
@@ -152,7 +152,7 @@ static void write_in_two_halves(char *memory, size_t bytes, int ready, int go)
 }
 
 /* A child shares what it has not written to since fork(); what it wrote is its own. */
-static void pages_are_shared_until_written(void)
+TEST(pages_are_shared_until_written)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = SHARED_TEST_PAGES * page;
 	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -184,7 +184,7 @@ static void pages_are_shared_until_written(void)
 }
 
 /* Some pages of a mapping that is too large to be looked at whole count as what they are. */
-static void few_shared_pages_of_a_large_mapping(void)
+TEST(few_shared_pages_of_a_large_mapping)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)4 << 30, used = 400;
 	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -205,7 +205,7 @@ static void few_shared_pages_of_a_large_mapping(void)
 	waitpid(child, NULL, 0);
 }
 
-static void age_is_since_the_start(void)
+TEST(age_is_since_the_start)
 {
 	pid_t pids[] = { getpid(), 1 };
 	struct np_machine m;
@@ -240,7 +240,7 @@ static int what_is_denied(void)
 	       !strstr(err.text, "process 1 of user root; run as that user or as root");
 }
 
-static void who_may_not_be_read_is_said(void)
+TEST(who_may_not_be_read_is_said)
 {
 	pid_t pid = fork();
 	int status;
@@ -251,19 +251,3 @@ static void who_may_not_be_read_is_said(void)
 	CU_ASSERT(WIFEXITED(status));
 	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
 }
-
-static CU_TestInfo tasks_tests[] = {
-	{ "reads itself on this machine", reads_itself_on_this_machine },
-	{ "names the process that is not there", names_the_process_that_is_not_there },
-	{ "a busy process keeps a core busy", a_busy_process_keeps_a_core_busy },
-	{ "assumptions", assumptions },
-	{ "an assumption of every task", an_assumption_of_every_task },
-	{ "locality", locality },
-	{ "pages are shared until written", pages_are_shared_until_written },
-	{ "few shared pages of a large mapping", few_shared_pages_of_a_large_mapping },
-	{ "age is since the start", age_is_since_the_start },
-	{ "who may not be read is said", who_may_not_be_read_is_said },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("tasks", tasks_tests);

@@ -28,7 +28,7 @@ static void finish(struct plan_fixture *f)
 	plan_fixture_free(f);
 }
 
-static void places_all_then_moves(void)
+TEST(places_all_then_moves)
 {
 	struct plan_fixture f;
 
@@ -47,7 +47,7 @@ static void places_all_then_moves(void)
 }
 
 /* Task 0 does not fit on node 0 before task 1 has left it. */
-static void makes_room_first(void)
+TEST(makes_room_first)
 {
 	struct plan_fixture f;
 
@@ -62,7 +62,7 @@ static void makes_room_first(void)
 }
 
 /* Neither fits whole: they change places part by part. */
-static void exchanges_in_parts(void)
+TEST(exchanges_in_parts)
 {
 	struct plan_fixture f;
 
@@ -79,7 +79,7 @@ static void exchanges_in_parts(void)
 }
 
 /* The plan's order, and not another that would do as well, is what the engine sees. */
-static void follows_the_order_of_the_plan(void)
+TEST(follows_the_order_of_the_plan)
 {
 	const struct np_apply_how how = { .engine = &engine, .stop = &stop };
 	struct plan_fixture f;
@@ -100,7 +100,7 @@ static void follows_the_order_of_the_plan(void)
 }
 
 /* The task that was to make room has exited: pages without room stay, and are reported. */
-static void never_overfills_when_a_task_is_gone(void)
+TEST(never_overfills_when_a_task_is_gone)
 {
 	struct plan_fixture f;
 
@@ -118,7 +118,7 @@ static void never_overfills_when_a_task_is_gone(void)
 }
 
 /* A plan for part of the pages moves no more than that part. */
-static void moves_no_more_than_planned(void)
+TEST(moves_no_more_than_planned)
 {
 	struct plan_fixture f;
 
@@ -150,7 +150,7 @@ static void spread_as(struct plan_fixture *f, size_t i, uint8_t w0, uint8_t w1)
 							   after[2 * i + 1] - f->pages[i][1];
 }
 
-static void spreads_by_share_and_sets_the_policy(void)
+TEST(spreads_by_share_and_sets_the_policy)
 {
 	struct plan_fixture f;
 
@@ -171,7 +171,7 @@ static void spreads_by_share_and_sets_the_policy(void)
 }
 
 /* A task of one node's CPUs that is to have those of both gets them; one that has both is left. */
-static void several_nodes_widen_and_stay(void)
+TEST(several_nodes_widen_and_stay)
 {
 	struct plan_fixture f;
 	uint8_t both[2] = { 1, 1 };
@@ -197,7 +197,7 @@ static void several_nodes_widen_and_stay(void)
 }
 
 /* Pages to be spread wait for the room that another task makes. */
-static void a_spread_waits_for_room(void)
+TEST(a_spread_waits_for_room)
 {
 	struct plan_fixture f;
 
@@ -213,7 +213,7 @@ static void a_spread_waits_for_room(void)
 	finish(&f);
 }
 
-static void leaves_alone_what_is_right(void)
+TEST(leaves_alone_what_is_right)
 {
 	struct plan_fixture f;
 
@@ -228,7 +228,7 @@ static void leaves_alone_what_is_right(void)
 	finish(&f);
 }
 
-static void says_when_no_memory_policy_can_be_set(void)
+TEST(says_when_no_memory_policy_can_be_set)
 {
 	struct plan_fixture f;
 
@@ -244,7 +244,7 @@ static void says_when_no_memory_policy_can_be_set(void)
 	finish(&f);
 }
 
-static void failed_placement_is_rolled_back(void)
+TEST(failed_placement_is_rolled_back)
 {
 	struct plan_fixture f;
 
@@ -265,7 +265,7 @@ static void failed_placement_is_rolled_back(void)
 	finish(&f);
 }
 
-static void failed_move_is_rolled_back(void)
+TEST(failed_move_is_rolled_back)
 {
 	struct plan_fixture f;
 
@@ -303,7 +303,7 @@ static bool pages_are_noted(struct plan_fixture *f)
  * The first step moves pages, the second fails: the pages that then cannot go back keep their
  * record.
  */
-static void pages_that_cannot_go_back_stay_noted(void)
+TEST(pages_that_cannot_go_back_stay_noted)
 {
 	const struct np_apply_how how = { .engine = &engine, .stop = &stop, .note_pages = true };
 	char folder[] = "/tmp/numaplace-apply-XXXXXX", line[64];
@@ -332,7 +332,7 @@ static void pages_that_cannot_go_back_stay_noted(void)
 }
 
 /* An earlier placement is what the rollback goes back to, and it stays whose this one was. */
-static void rollback_keeps_an_earlier_placement(void)
+TEST(rollback_keeps_an_earlier_placement)
 {
 	const struct np_apply_how how = { .engine = &engine, .stop = &stop, .by = "test" };
 	struct plan_fixture f;
@@ -349,7 +349,7 @@ static void rollback_keeps_an_earlier_placement(void)
 }
 
 /* A placing that fails leaves what was there: nothing is to be taken back. */
-static void a_first_placement_that_fails_is_left(void)
+TEST(a_first_placement_that_fails_is_left)
 {
 	struct plan_fixture f;
 
@@ -361,7 +361,7 @@ static void a_first_placement_that_fails_is_left(void)
 	finish(&f);
 }
 
-static void exited_and_reused_pids_are_skipped(void)
+TEST(exited_and_reused_pids_are_skipped)
 {
 	struct plan_fixture f;
 
@@ -381,7 +381,7 @@ static void exited_and_reused_pids_are_skipped(void)
 	finish(&f);
 }
 
-static void exits_while_it_is_placed_or_moved(void)
+TEST(exits_while_it_is_placed_or_moved)
 {
 	for (unsigned int at = 1; at <= 3; at += 2) {
 		struct plan_fixture f;
@@ -399,7 +399,7 @@ static void exits_while_it_is_placed_or_moved(void)
 	}
 }
 
-static void interrupt_before_the_first_task_has_nothing_to_undo(void)
+TEST(interrupt_before_the_first_task_has_nothing_to_undo)
 {
 	struct plan_fixture f;
 
@@ -414,7 +414,7 @@ static void interrupt_before_the_first_task_has_nothing_to_undo(void)
 	finish(&f);
 }
 
-static void clean_file_cache_counts_as_room(void)
+TEST(clean_file_cache_counts_as_room)
 {
 	static const char meminfo[] = "Node 0 MemFree:            1000 kB\n"
 				      "Node 0 Active:             9000 kB\n"
@@ -441,7 +441,7 @@ static int memory_of_an_earlier_placement(pid_t pid, int *mode, struct bitmask *
 }
 
 /* The module's undo ends every placement: the memory policy of an earlier one is given back. */
-static void rollback_of_cpus_keeps_an_earlier_memory_policy(void)
+TEST(rollback_of_cpus_keeps_an_earlier_memory_policy)
 {
 	struct np_engine_ops module = engine;
 	const struct np_apply_how how = { .engine = &module, .stop = &stop };
@@ -464,32 +464,3 @@ static void rollback_of_cpus_keeps_an_earlier_memory_policy(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, " mem=0-1; "));
 	finish(&f);
 }
-
-static CU_TestInfo apply_tests[] = {
-	{ "places all, then moves", places_all_then_moves },
-	{ "makes room first", makes_room_first },
-	{ "several nodes widen and stay", several_nodes_widen_and_stay },
-	{ "exchanges in parts", exchanges_in_parts },
-	{ "follows the order of the plan", follows_the_order_of_the_plan },
-	{ "never overfills when a task is gone", never_overfills_when_a_task_is_gone },
-	{ "moves no more than planned", moves_no_more_than_planned },
-	{ "leaves alone what is right", leaves_alone_what_is_right },
-	{ "spreads by share and sets the policy", spreads_by_share_and_sets_the_policy },
-	{ "a spread waits for room", a_spread_waits_for_room },
-	{ "says when no memory policy can be set", says_when_no_memory_policy_can_be_set },
-	{ "a failed placement is rolled back", failed_placement_is_rolled_back },
-	{ "a failed move is rolled back", failed_move_is_rolled_back },
-	{ "pages that cannot go back stay noted", pages_that_cannot_go_back_stay_noted },
-	{ "rollback keeps an earlier placement", rollback_keeps_an_earlier_placement },
-	{ "rollback of CPUs keeps an earlier memory policy",
-	  rollback_of_cpus_keeps_an_earlier_memory_policy },
-	{ "a first placement that fails is left", a_first_placement_that_fails_is_left },
-	{ "exited and reused pids are skipped", exited_and_reused_pids_are_skipped },
-	{ "exits while it is placed or moved", exits_while_it_is_placed_or_moved },
-	{ "an interrupt before the first task has nothing to undo",
-	  interrupt_before_the_first_task_has_nothing_to_undo },
-	{ "clean file cache counts as room", clean_file_cache_counts_as_room },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("apply", apply_tests);

@@ -89,7 +89,7 @@ static void use_own_state(const char *root)
 	setenv("XDG_RUNTIME_DIR", root, 1);
 }
 
-static void what_was_chosen_is_kept(void)
+TEST(what_was_chosen_is_kept)
 {
 	const char *root = fixture_begin();
 	cpu_set_t before;
@@ -139,7 +139,7 @@ static void count_alarm(int signal)
 }
 
 /* Each alarm interrupts one wait for the lock: none is left for a second one. */
-static void held_state_is_waited_for_once(void)
+TEST(held_state_is_waited_for_once)
 {
 	const struct itimerval soon = { { 0, 0 }, { 0, 50000 } };
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -180,7 +180,7 @@ static void work(void)
 		;
 }
 
-static void threads_with_cpus_of_their_own_are_left(void)
+TEST(threads_with_cpus_of_their_own_are_left)
 {
 	const char *root = fixture_begin();
 	pthread_barrier_t barrier;
@@ -211,7 +211,7 @@ static void threads_with_cpus_of_their_own_are_left(void)
 }
 
 /* CPUs that numaplace has set are no user-set affinity; those from before may be. */
-static void what_we_have_placed_was_not_chosen(void)
+TEST(what_we_have_placed_was_not_chosen)
 {
 	const char *root = fixture_begin();
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -253,7 +253,7 @@ static enum np_pinned placed_by_module(const char *root, const char *saved, char
 }
 
 /* The same of the module: its table says what was there before. */
-static void what_the_module_has_placed_was_not_chosen(void)
+TEST(what_the_module_has_placed_was_not_chosen)
 {
 	const char *root = fixture_begin();
 	cpu_set_t before;
@@ -326,7 +326,7 @@ static pid_t make_orphan(bool seen)
 }
 
 /* What nobody has seen inherit its CPUs may have been given them by the user. */
-static void what_an_orphan_inherits_was_not_chosen(void)
+TEST(what_an_orphan_inherits_was_not_chosen)
 {
 	const char *root = fixture_begin();
 	cpu_set_t before;
@@ -346,7 +346,7 @@ static void what_an_orphan_inherits_was_not_chosen(void)
 	fixture_end();
 }
 
-static void isolated_cpus_are_kept_free(void)
+TEST(isolated_cpus_are_kept_free)
 {
 	const char *root = fixture_begin();
 	struct np_machine m = machine;
@@ -380,7 +380,7 @@ static void isolated_cpus_are_kept_free(void)
 }
 
 /* Before Linux 6.7 the root group does not name them. */
-static void partitions_are_isolated_too(void)
+TEST(partitions_are_isolated_too)
 {
 	const char *root = fixture_begin();
 	char list[64];
@@ -402,7 +402,7 @@ static void partitions_are_isolated_too(void)
 	fixture_end();
 }
 
-static void the_reason_says_what_is_kept(void)
+TEST(the_reason_says_what_is_kept)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	enum np_pinned pinned = NP_PINNED_TASK;
@@ -426,7 +426,7 @@ static void the_reason_says_what_is_kept(void)
 	numa_bitmask_free(cpus);
 }
 
-static void the_reason_says_which_memory_policy_is_kept(void)
+TEST(the_reason_says_which_memory_policy_is_kept)
 {
 	const struct np_task t = { .memory = "interleave:0-1" };
 	struct np_task_limits none = { 0 };
@@ -446,7 +446,7 @@ static void the_reason_says_which_memory_policy_is_kept(void)
 	CU_ASSERT_EQUAL(d.mem, NP_MEM_LEAVE);
 }
 
-static void the_reason_says_what_stays_in_mappings_with_a_policy(void)
+TEST(the_reason_says_what_stays_in_mappings_with_a_policy)
 {
 	const struct np_task t = { 0 };
 	struct np_task_limits none = { 0 };
@@ -460,7 +460,7 @@ static void the_reason_says_what_stays_in_mappings_with_a_policy(void)
 			       "8192 KiB stay in mappings with a memory policy of their own");
 }
 
-static void tasks_are_excluded_by_number_or_name(void)
+TEST(tasks_are_excluded_by_number_or_name)
 {
 	static const char *const words[] = { "redis*", "71" };
 	const struct np_exclude x = { words, 2 };
@@ -469,23 +469,3 @@ static void tasks_are_excluded_by_number_or_name(void)
 	CU_ASSERT(!np_excluded(&x, 7, "sh") && !np_excluded(&x, 711, "71") &&
 		  !np_excluded(&x, 2, "my-redis"));
 }
-
-static CU_TestInfo reserved_cpus_tests[] = {
-	{ "what was chosen is kept", what_was_chosen_is_kept },
-	{ "held state is waited for once", held_state_is_waited_for_once },
-	{ "threads with CPUs of their own are left", threads_with_cpus_of_their_own_are_left },
-	{ "what we have placed was not chosen", what_we_have_placed_was_not_chosen },
-	{ "what the module has placed was not chosen", what_the_module_has_placed_was_not_chosen },
-	{ "what an orphan inherits was not chosen", what_an_orphan_inherits_was_not_chosen },
-	{ "isolated CPUs are kept free", isolated_cpus_are_kept_free },
-	{ "partitions are isolated too", partitions_are_isolated_too },
-	{ "the reason says what is kept", the_reason_says_what_is_kept },
-	{ "the reason says which memory policy is kept",
-	  the_reason_says_which_memory_policy_is_kept },
-	{ "the reason says what stays in mappings with a policy",
-	  the_reason_says_what_stays_in_mappings_with_a_policy },
-	{ "tasks are excluded by number or name", tasks_are_excluded_by_number_or_name },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("reserved_cpus", reserved_cpus_tests);

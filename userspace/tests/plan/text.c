@@ -72,7 +72,7 @@ static void write_plan(struct plan_fixture *f)
 	f->decision[2].pages_to = NP_NODE_NONE;
 }
 
-static void plan_table_and_json(void)
+TEST(plan_table_and_json)
 {
 	struct plan_fixture f;
 	char *text;
@@ -90,7 +90,7 @@ static void plan_table_and_json(void)
 }
 
 /* The kernel cuts names at 15 bytes, in the middle of a character too. */
-static void a_name_that_is_not_utf8_keeps_its_result(void)
+TEST(a_name_that_is_not_utf8_keeps_its_result)
 {
 	struct plan_fixture f;
 	struct np_step step[3] = { { .mem_mode = -1 }, { .mem_mode = -1 }, { .mem_mode = -1 } };
@@ -123,7 +123,7 @@ static void a_name_that_is_not_utf8_keeps_its_result(void)
 	plan_fixture_free(&f);
 }
 
-static void applied_table_and_json(void)
+TEST(applied_table_and_json)
 {
 	struct plan_fixture f;
 	struct np_step step[3] = { { .mem_mode = -1 },
@@ -161,12 +161,3 @@ static void applied_table_and_json(void)
 	memset(f.start, 0, sizeof(f.start));
 	plan_fixture_free(&f);
 }
-
-static CU_TestInfo text_tests[] = {
-	{ "a plan", plan_table_and_json },
-	{ "what was applied", applied_table_and_json },
-	{ "a name that is not UTF-8 keeps its result", a_name_that_is_not_utf8_keeps_its_result },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("tables and JSON", text_tests);

@@ -63,7 +63,7 @@ static int verified(struct plan_fixture *f, double before, double after, bool ne
 	return np_apply(&applied, &f->p, &how, &err);
 }
 
-static void what_is_slower_is_undone(void)
+TEST(what_is_slower_is_undone)
 {
 	struct plan_fixture f;
 
@@ -76,7 +76,7 @@ static void what_is_slower_is_undone(void)
 }
 
 /* The mean of five slices 1 % apart is known to 2.306 * sqrt(2 * 0.025 % / 5) = 2.3 %. */
-static void what_is_within_the_noise_stays(void)
+TEST(what_is_within_the_noise_stays)
 {
 	struct plan_fixture f;
 
@@ -89,7 +89,7 @@ static void what_is_within_the_noise_stays(void)
 	finish(&f);
 }
 
-static void nothing_is_done_that_cannot_be_verified(void)
+TEST(nothing_is_done_that_cannot_be_verified)
 {
 	struct plan_fixture f;
 
@@ -108,7 +108,7 @@ static void nothing_is_done_that_cannot_be_verified(void)
 }
 
 /* What cannot be counted a second time has not been found to be slower. */
-static void what_cannot_be_counted_again_stays(void)
+TEST(what_cannot_be_counted_again_stays)
 {
 	static const int errors[] = { -EMFILE, -EBUSY, -ENOMEM };
 
@@ -184,7 +184,7 @@ static int verified_while_they_exit(struct plan_fixture *f, size_t n, size_t zom
 	return np_apply(&applied, &f->p, &how, &err);
 }
 
-static void the_verdict_is_of_those_that_remain(void)
+TEST(the_verdict_is_of_those_that_remain)
 {
 	struct plan_fixture f;
 
@@ -199,7 +199,7 @@ static void the_verdict_is_of_those_that_remain(void)
 	fake_counters = false;
 }
 
-static void where_all_have_exited_there_is_no_verdict(void)
+TEST(where_all_have_exited_there_is_no_verdict)
 {
 	struct plan_fixture f;
 
@@ -212,7 +212,7 @@ static void where_all_have_exited_there_is_no_verdict(void)
 }
 
 /* Who needs more of it, because its pages are elsewhere, has not done more. */
-static void the_kernels_work_is_not_counted(void)
+TEST(the_kernels_work_is_not_counted)
 {
 	const struct np_verify how = { .seconds = 0.01 };
 	struct np_speeds s = { .n = 1 };
@@ -227,16 +227,3 @@ static void the_kernels_work_is_not_counted(void)
 	fake_counters = false;
 	plan_fixture_free(&f);
 }
-
-static CU_TestInfo verify_tests[] = {
-	{ "what is slower is undone", what_is_slower_is_undone },
-	{ "what is within the noise stays", what_is_within_the_noise_stays },
-	{ "nothing is done that cannot be verified", nothing_is_done_that_cannot_be_verified },
-	{ "what cannot be counted again stays", what_cannot_be_counted_again_stays },
-	{ "the verdict is of those that remain", the_verdict_is_of_those_that_remain },
-	{ "where all have exited there is no verdict", where_all_have_exited_there_is_no_verdict },
-	{ "the kernel's work is not counted", the_kernels_work_is_not_counted },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("verify", verify_tests);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Below 2^5 exact, above never more than 1/32 over the value, never below it. */
-static void percentile_is_within_the_resolution(void)
+TEST(percentile_is_within_the_resolution)
 {
 	static struct np_histogram h;
 
@@ -26,7 +26,7 @@ static void percentile_is_within_the_resolution(void)
 		}
 }
 
-static void percentiles_count_values(void)
+TEST(percentiles_count_values)
 {
 	static struct np_histogram h;
 
@@ -45,7 +45,7 @@ static void percentiles_count_values(void)
 	}
 }
 
-static void a_batch_counts_as_often_as_it_has_commands(void)
+TEST(a_batch_counts_as_often_as_it_has_commands)
 {
 	static struct np_histogram h;
 
@@ -56,7 +56,7 @@ static void a_batch_counts_as_often_as_it_has_commands(void)
 	CU_ASSERT_EQUAL(np_histogram_at(&h, 0.995), 20);
 }
 
-static void strings_tell_their_number(void)
+TEST(strings_tell_their_number)
 {
 	static const struct np_data sets[] = {
 		{ 1, 1, 1, NULL },     { 2, 58, 1, NULL },     { 3, 59, 2, NULL },
@@ -80,7 +80,7 @@ static void strings_tell_their_number(void)
 	CU_ASSERT_EQUAL(np_data_index(&sets[3], "zzz", 3), UINT64_MAX);
 }
 
-static void streams_and_seeds_differ(void)
+TEST(streams_and_seeds_differ)
 {
 	const struct np_data one = { 1, 5000, 20, NULL }, two = { 2, 5000, 20, NULL };
 	char a[NP_STRING_MAX], b[NP_STRING_MAX], c[NP_STRING_MAX];
@@ -97,14 +97,3 @@ static void streams_and_seeds_differ(void)
 	CU_ASSERT(same_seed < 200);
 	CU_ASSERT(same_stream < 200);
 }
-
-static CU_TestInfo experiments_tests[] = {
-	{ "percentile within resolution", percentile_is_within_the_resolution },
-	{ "percentiles count values", percentiles_count_values },
-	{ "batches", a_batch_counts_as_often_as_it_has_commands },
-	{ "strings tell their number", strings_tell_their_number },
-	{ "streams and seeds differ", streams_and_seeds_differ },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("experiments", experiments_tests);
