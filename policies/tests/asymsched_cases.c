@@ -171,8 +171,7 @@ TEST(weights_have_one_unit)
 	second->bandwidth = (struct np_known) { 1e9, NP_PROVENANCE_COUNTERS };
 	for (int i = 0; i < 2; i++) {
 		plan("close=100");
-		CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
-		CU_ASSERT_EQUAL(f.decision[1].to, 1);
+		CHECK_TO(&f, NP_NODE_NONE, 1);
 		f.task[0].accesses = counted;
 	}
 }

@@ -55,9 +55,7 @@ TEST(remote_shares_no_cpu)
 	for (int i = 0; i < 3; i++)
 		add(0, 0, 90);
 	plan("remote", NULL);
-	CU_ASSERT_EQUAL(f.decision[0].to, 1);
-	CU_ASSERT_EQUAL(f.decision[1].to, 2);
-	CU_ASSERT_EQUAL(f.decision[2].to, NP_NODE_NONE);
+	CHECK_TO(&f, 1, 2, NP_NODE_NONE);
 	CHECK_REASON(&f, 2, "no other node than its home 0 has free CPUs");
 }
 

@@ -101,3 +101,14 @@ uint64_t fixture_pages(const struct fixture *f, size_t task)
 		sum += f->pages[task][i];
 	return sum;
 }
+
+bool fixture_goes_to(const struct fixture *f, size_t n, const int *to)
+{
+	for (size_t i = 0; i < n; i++)
+		if (f->decision[i].to != to[i]) {
+			printf("task %zu is to run on node %d, not on %d\n", i, f->decision[i].to,
+			       to[i]);
+			return false;
+		}
+	return true;
+}

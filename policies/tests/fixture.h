@@ -42,6 +42,13 @@ int fixture_plan(struct fixture *f, const char *name, const char *options);
 
 uint64_t fixture_pages(const struct fixture *f, size_t task);
 
+/* Whether the first n tasks are to run on these nodes. */
+bool fixture_goes_to(const struct fixture *f, size_t n, const int *to);
+
+/* The nodes of the first tasks: CHECK_TO(&f, 1, 0). */
+#define CHECK_TO(f, ...) \
+	CU_ASSERT(fixture_goes_to(f, sizeof((int[]) { __VA_ARGS__ }) / sizeof(int), \
+				  (const int[]) { __VA_ARGS__ }))
 #define CHECK_REASON(f, i, words) CU_ASSERT_PTR_NOT_NULL(strstr((f)->decision[i].reason, words))
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "fixture.h"
 
+static struct fixture f;
+
 /* A task on node whose pages are all on home. */
 static struct np_task *add(struct fixture *f, int node, int home, double penalty)
 {
@@ -13,8 +15,6 @@ static struct np_task *add(struct fixture *f, int node, int home, double penalty
 
 TEST(goes_to_its_pages)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, 1, 0, 1.3);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
@@ -29,18 +29,13 @@ TEST(goes_to_its_pages)
 /* Four tasks at home on node 0, which has two cores: the two of lower penalty go. */
 TEST(overflows_in_penalty_order)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, NP_NODE_NONE, 0, 1.1);
 	add(&f, NP_NODE_NONE, 0, 1.5);
 	add(&f, NP_NODE_NONE, 0, 1.2);
 	add(&f, NP_NODE_NONE, 0, 1.4);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", "pages=stay"), 0);
-	CU_ASSERT_EQUAL(f.decision[0].to, 1);
-	CU_ASSERT_EQUAL(f.decision[1].to, 0);
-	CU_ASSERT_EQUAL(f.decision[2].to, 1);
-	CU_ASSERT_EQUAL(f.decision[3].to, 0);
+	CHECK_TO(&f, 1, 0, 1, 0);
 	CHECK_REASON(&f, 0, "no free core on home node 0, node 1 is the nearest with one");
 	CU_ASSERT_EQUAL(f.decision[0].pages_to, NP_NODE_NONE);
 	CU_ASSERT_EQUAL(f.decision[0].pages_to_move, 0);
@@ -48,8 +43,6 @@ TEST(overflows_in_penalty_order)
 
 TEST(pages_follow_an_overflow)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	add(&f, 0, 0, 1.5);
 	add(&f, 0, 0, 1.2);
@@ -64,8 +57,6 @@ TEST(pages_follow_an_overflow)
 /* Pages split three to one: the task goes to the node of the three, the rest follows. */
 TEST(gathers_split_pages)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	f.pages[0][0] = 100;
 	f.pages[0][1] = 300;
@@ -82,24 +73,18 @@ TEST(gathers_split_pages)
 /* With three nodes no task loses its home to a task that overflows. */
 TEST(overflow_takes_no_ones_home)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 3, 1);
 	f.distance[2 * 3 + 0] = 31;
 	add(&f, NP_NODE_NONE, 0, 1.9);
 	add(&f, NP_NODE_NONE, 0, 1.8);
 	add(&f, NP_NODE_NONE, 1, 1.1);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", "pages=stay"), 0);
-	CU_ASSERT_EQUAL(f.decision[0].to, 0);
-	CU_ASSERT_EQUAL(f.decision[1].to, 2);
-	CU_ASSERT_EQUAL(f.decision[2].to, 1);
+	CHECK_TO(&f, 0, 2, 1);
 }
 
 /* Distance counts from the CPUs to the memory: row of the CPU's node. */
 TEST(overflow_by_asymmetric_distance)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 3, 1);
 	f.distance[1 * 3 + 0] = 30;
 	f.distance[2 * 3 + 0] = 20;
@@ -114,8 +99,6 @@ TEST(overflow_by_asymmetric_distance)
 
 TEST(equal_distance_means_lower_index)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 4, 1);
 	add(&f, NP_NODE_NONE, 2, 1.9);
 	add(&f, NP_NODE_NONE, 2, 1.8);
@@ -128,28 +111,21 @@ TEST(equal_distance_means_lower_index)
 
 TEST(equal_penalty_keeps_who_is_at_home)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	add(&f, 1, 0, 1.5);
 	add(&f, 0, 0, 1.5);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", "pages=stay"), 0);
-	CU_ASSERT_EQUAL(f.decision[0].to, 1);
-	CU_ASSERT_EQUAL(f.decision[1].to, 0);
+	CHECK_TO(&f, 1, 0);
 }
 
 TEST(a_task_of_two_cores_needs_two)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, NP_NODE_NONE, 0, 1.9);
 	add(&f, NP_NODE_NONE, 0, 1.5)->cores = 2;
 	add(&f, NP_NODE_NONE, 0, 1.2)->cores = 3;
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
-	CU_ASSERT_EQUAL(f.decision[0].to, 0);
-	CU_ASSERT_EQUAL(f.decision[1].to, 1);
-	CU_ASSERT_EQUAL(f.decision[2].to, NP_NODE_NONE);
+	CHECK_TO(&f, 0, 1, NP_NODE_NONE);
 	CU_ASSERT_EQUAL(f.decision[2].pages_to, NP_NODE_NONE);
 	CHECK_REASON(&f, 2, "keeps 3 CPUs busy, more than any node has: left to the kernel");
 }
@@ -157,7 +133,6 @@ TEST(a_task_of_two_cores_needs_two)
 /* Five tasks on two nodes with one core each fill by load: 3 and 2. */
 TEST(shares_when_there_are_more_tasks_than_cores)
 {
-	struct fixture f;
 	unsigned int on[2] = { 0, 0 };
 
 	fixture_machine(&f, 2, 1);
@@ -174,8 +149,6 @@ TEST(shares_when_there_are_more_tasks_than_cores)
 
 TEST(home_without_cpus)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 3, 2);
 	f.node[0].cpus = 0;
 	f.distance[1 * 3 + 0] = 31;
@@ -188,8 +161,6 @@ TEST(home_without_cpus)
 
 TEST(node_without_memory)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 3, 1);
 	f.node[1].has_memory = false;
 	f.node[1].mem_total = f.node[1].mem_free = 0;
@@ -205,8 +176,6 @@ TEST(node_without_memory)
 
 TEST(without_pages)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	fixture_task(&f, 1, 1.5, UNKNOWN);
 	add(&f, NP_NODE_NONE, 1, 1.4);
@@ -229,15 +198,12 @@ TEST(kept_cpus_are_not_free)
 	static const uint8_t may[] = { NP_MAY_HOLD, NP_MAY_HOLD };
 
 	for (int i = 0; i < 2; i++) {
-		struct fixture f;
-
 		fixture_machine(&f, 2, 4);
 		add(&f, 0, 0, 1.1)->may = may;
 		f.task[0].cores = 4;
 		add(&f, 1, 0, 1.5)->cores = 2;
 		CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, policies[i], NULL), 0);
-		CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
-		CU_ASSERT_EQUAL(f.decision[1].to, 1);
+		CHECK_TO(&f, NP_NODE_NONE, 1);
 		CHECK_REASON(&f, 0, "left where it runs: no node's CPUs may be given to it");
 		CHECK_REASON(&f, 1, "no free core on home node 0");
 		f.task[0].node = NP_NODE_NONE;
@@ -254,8 +220,6 @@ TEST(kept_cpus_are_not_free)
 
 TEST(penalty_from_the_machine)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	add(&f, 1, 0, UNKNOWN);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);
@@ -268,8 +232,6 @@ TEST(penalty_from_the_machine)
 
 TEST(reasons_name_the_kernels_nodes)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	f.node[1].id = 8;
 	add(&f, 0, 1, 1.5);
@@ -280,8 +242,6 @@ TEST(reasons_name_the_kernels_nodes)
 
 TEST(none_touches_nothing)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	add(&f, 1, 0, 1.5);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "none", NULL), 0);
@@ -295,8 +255,6 @@ TEST(none_touches_nothing)
 
 TEST(refuses_senseless_input)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	add(&f, 0, 0, 1.5);
 	f.task[0].node = 2;

@@ -3,6 +3,8 @@
 
 #include "fixture.h"
 
+static struct fixture f;
+
 /* A task at home on node 0 of a machine with two nodes of two CPUs. */
 static void add(struct fixture *f, double penalty, double mpki)
 {
@@ -13,8 +15,6 @@ static void add(struct fixture *f, double penalty, double mpki)
 /* Both press on node 0's cache; the one whose penalty is low leaves. */
 TEST(moves_low_penalty_leaves_high_penalty)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, 1.8, 30);
 	add(&f, 1.1, 28);
@@ -46,22 +46,17 @@ TEST(weighs_by_its_options)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct fixture f;
-
 		fixture_machine(&f, 2, 2);
 		add(&f, 1.3, 20);
 		add(&f, 3, 20);
 		CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "n-mass", cases[i].options), 0);
-		CU_ASSERT_EQUAL(f.decision[0].to, cases[i].to);
-		CU_ASSERT_EQUAL(f.decision[1].to, 0);
+		CHECK_TO(&f, cases[i].to, 0);
 	}
 }
 
 /* A move that would only swap the pressures is none. */
 TEST(one_task_alone_stays)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, 1, 100);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "n-mass", "hysteresis=0"), 0);
@@ -71,8 +66,6 @@ TEST(one_task_alone_stays)
 /* Between winning nothing and winning the hysteresis it stays where it runs. */
 TEST(hysteresis_holds_both_ways)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, 1.38, 20);
 	add(&f, 3, 20);
@@ -85,8 +78,6 @@ TEST(hysteresis_holds_both_ways)
 
 TEST(needs_a_free_core)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, 1, 40);
 	add(&f, 1.01, 40);
@@ -95,28 +86,22 @@ TEST(needs_a_free_core)
 		fixture_task(&f, 1, 1.5, 0);
 	}
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "n-mass", NULL), 0);
-	CU_ASSERT_EQUAL(f.decision[0].to, 0);
-	CU_ASSERT_EQUAL(f.decision[1].to, 0);
+	CHECK_TO(&f, 0, 0);
 }
 
 TEST(says_when_no_mpki_is_known)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, 1, UNKNOWN);
 	add(&f, 1, UNKNOWN);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "n-mass", NULL), 0);
-	CU_ASSERT_EQUAL(f.decision[0].to, 0);
-	CU_ASSERT_EQUAL(f.decision[1].to, 0);
+	CHECK_TO(&f, 0, 0);
 	CHECK_REASON(&f, 0, "no task's MPKI is known");
 }
 
 /* Of several nodes the one that wins most: no pressure and near. */
 TEST(chooses_among_four_nodes)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 4, 2);
 	f.distance[2 * 4 + 0] = 43;
 	add(&f, 1.1, 50);
@@ -124,15 +109,11 @@ TEST(chooses_among_four_nodes)
 	f.pages[f.n][1] = 1000;
 	fixture_task(&f, 1, 1.5, 30);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "n-mass", NULL), 0);
-	CU_ASSERT_EQUAL(f.decision[0].to, 3);
-	CU_ASSERT_EQUAL(f.decision[1].to, 0);
-	CU_ASSERT_EQUAL(f.decision[2].to, 1);
+	CHECK_TO(&f, 3, 0, 1);
 }
 
 TEST(busy_cores_count)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 4);
 	add(&f, 1.2, 10);
 	f.task[0].cores = 2;
@@ -145,8 +126,6 @@ TEST(busy_cores_count)
 
 TEST(pages_may_follow)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, 1.8, 30);
 	add(&f, 1.9, 28);

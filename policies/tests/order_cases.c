@@ -7,6 +7,8 @@
 
 #define ROUNDS 2000
 
+static struct fixture f;
+
 static uint64_t state;
 
 static uint64_t random_below(uint64_t limit)
@@ -84,8 +86,6 @@ static void done(struct fixture *f)
 
 TEST(who_makes_room_goes_first)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 4);
 	add(&f, 0, 1000);
 	add(&f, 1, 600);
@@ -101,8 +101,6 @@ TEST(who_makes_room_goes_first)
 
 TEST(two_tasks_change_places_in_parts)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 4);
 	add(&f, 0, 1000);
 	add(&f, 1, 1000);
@@ -119,8 +117,6 @@ TEST(two_tasks_change_places_in_parts)
 /* 0 -> 1 -> 2 -> 0, with room on one node only. */
 TEST(a_cycle_starts_where_there_is_room)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 3, 4);
 	for (int node = 0; node < 3; node++) {
 		add(&f, node, 1000);
@@ -136,8 +132,6 @@ TEST(a_cycle_starts_where_there_is_room)
 
 TEST(full_nodes_keep_what_they_have)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 4);
 	add(&f, 0, 1000);
 	add(&f, 1, 1000);
@@ -173,7 +167,6 @@ TEST(no_order_overfills_a_node)
 
 	state = 11;
 	for (int round = 0; round < ROUNDS; round++) {
-		struct fixture f;
 		uint64_t wish = 0, made = 0;
 
 		fixture_machine(&f, 2 + random_below(MAX_NODES - 1), 4);

@@ -5,6 +5,8 @@
 
 #define MIB (1ULL << 20)
 
+static struct fixture f;
+
 static void add(struct fixture *f, int node, int home, uint64_t pages, double penalty)
 {
 	f->pages[f->n][home] = pages;
@@ -14,8 +16,6 @@ static void add(struct fixture *f, int node, int home, uint64_t pages, double pe
 /* 100 MiB want to go where 60 MiB are free, of which a 64th of 1 GiB stays reserved. */
 TEST(a_full_node_gets_what_fits)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	f.node[1].mem_free = 60 * MIB;
 	add(&f, 0, 0, 1000, 1.9);
@@ -31,7 +31,6 @@ TEST(a_full_node_gets_what_fits)
 TEST(shared_memory_counts_and_stays)
 {
 	const uint64_t on_1[] = { 0, 1000 };
-	struct fixture f;
 
 	fixture_machine(&f, 2, 1);
 	f.pages[0][0] = 100;
@@ -52,8 +51,6 @@ TEST(shared_memory_counts_and_stays)
 
 TEST(high_penalty_gets_the_memory)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 3, 2);
 	f.node[0].cpus = 0;
 	f.node[1].mem_free = 66 * MIB;
@@ -68,8 +65,6 @@ TEST(high_penalty_gets_the_memory)
 /* Two tasks change nodes: what one frees counts for the other. */
 TEST(exchange_counts_what_leaves)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 1);
 	f.node[0].mem_free = f.node[1].mem_free = 50 * MIB;
 	f.pages[0][0] = 101 * MIB_PAGES;
@@ -95,8 +90,6 @@ TEST(exchange_counts_what_leaves)
 
 TEST(gain_counts_distance)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 3, 1);
 	f.distance[2 * 3 + 0] = 43;
 	add(&f, 2, 0, 1000, 1.2);
@@ -108,8 +101,6 @@ TEST(gain_counts_distance)
 /* Unpinned on two equal nodes it reaches half of its memory remotely. */
 TEST(gain_of_a_task_on_several_nodes)
 {
-	struct fixture f;
-
 	fixture_machine(&f, 2, 2);
 	add(&f, NP_NODE_NONE, 1, 1000, 1.4);
 	CU_ASSERT_EQUAL_FATAL(fixture_plan(&f, "maximum-local", NULL), 0);

@@ -15,6 +15,8 @@ static const char *policy = "";
 /* Ends the test at the first round in which it does not hold, and names round and policy. */
 #define HOLDS(condition) holds(condition, #condition, __LINE__)
 
+static struct fixture f;
+
 static void holds(bool condition, const char *text, unsigned int line)
 {
 	char what[200] = "";
@@ -152,8 +154,6 @@ TEST(every_decision_makes_sense)
 {
 	state = 1;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
-
 		random_case(&f, 3);
 		for (size_t k = 0; np_policies[k]; k++) {
 			const char *name = policy = np_policies[k]->name;
@@ -171,8 +171,6 @@ TEST(capacity_is_respected)
 {
 	state = 2;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
-
 		random_case(&f, 1);
 		if (f.n > all_cpus(&f))
 			f.n = all_cpus(&f);
@@ -194,7 +192,6 @@ TEST(sharing_is_even)
 {
 	state = 3;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
 		bool shared = false, idle = false;
 
 		random_case(&f, 1);
@@ -211,7 +208,6 @@ TEST(same_input_same_plan)
 {
 	state = 4;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
 		struct np_decision first[MAX_TASKS];
 
 		random_case(&f, 3);
@@ -273,8 +269,6 @@ TEST(maximum_local_never_loses_pages)
 {
 	state = 5;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
-
 		random_case(&f, 1);
 		for (size_t i = 0; i < f.m.n_nodes; i++) {
 			f.node[i].has_memory = true;
@@ -290,8 +284,6 @@ TEST(maximum_local_shortens_distances)
 {
 	state = 7;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
-
 		random_case(&f, 1);
 		for (size_t i = 0; i < f.m.n_nodes * f.m.n_nodes; i++)
 			f.distance[i] = i % (f.m.n_nodes + 1) ? 20 + 10 * (int)random_below(2) : 10;
@@ -315,7 +307,6 @@ TEST(maximum_local_never_loses_homes)
 
 	state = 6;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
 		size_t before = 0, after = 0;
 
 		random_case(&f, 1);
@@ -340,8 +331,6 @@ TEST(planning_again_changes_nothing)
 {
 	state = 7;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
-
 		random_case(&f, 1);
 		for (size_t i = 0; i < f.m.n_nodes; i++)
 			f.node[i].has_memory = true;
@@ -375,7 +364,6 @@ TEST(n_mass_never_presses_less_evenly)
 
 	state = 8;
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
 		double local, n_mass;
 
 		random_case(&f, 2);
@@ -402,7 +390,6 @@ TEST(measured_is_never_below_none)
 	state = 9;
 	policy = "measured";
 	for (round_number = 0; round_number < ROUNDS; round_number++) {
-		struct fixture f;
 		double none;
 
 		random_case(&f, 2);

@@ -10,6 +10,7 @@
 #include "../../lib/plan/saved_pages.h"
 #include "plan_fixture.h"
 
+static struct plan_fixture f;
 static volatile sig_atomic_t stop;
 static struct np_applied applied;
 static struct np_err err;
@@ -30,8 +31,6 @@ static void finish(struct plan_fixture *f)
 
 TEST(places_all_then_moves)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 10, 500);
 	plan_fixture_start(&f, 0, 1, 600, 0);
@@ -49,8 +48,6 @@ TEST(places_all_then_moves)
 /* Task 0 does not fit on node 0 before task 1 has left it. */
 TEST(makes_room_first)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 100, 1000);
 	plan_fixture_start(&f, 1, 0, 0, 400);
 	plan_fixture_start(&f, 0, 1, 500, 0);
@@ -64,8 +61,6 @@ TEST(makes_room_first)
 /* Neither fits whole: they change places part by part. */
 TEST(exchanges_in_parts)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 300, 300);
 	plan_fixture_start(&f, 1, 0, 0, 1000);
 	plan_fixture_start(&f, 0, 1, 1000, 0);
@@ -82,7 +77,6 @@ TEST(exchanges_in_parts)
 TEST(follows_the_order_of_the_plan)
 {
 	const struct np_apply_how how = { .engine = &engine, .stop = &stop };
-	struct plan_fixture f;
 	struct np_page_move first;
 
 	plan_fixture_init(&f, 5000, 5000);
@@ -102,8 +96,6 @@ TEST(follows_the_order_of_the_plan)
 /* The task that was to make room has exited: pages without room stay, and are reported. */
 TEST(never_overfills_when_a_task_is_gone)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 100, 1000);
 	plan_fixture_start(&f, 1, 0, 0, 400);
 	plan_fixture_start(&f, 0, 1, 500, 0);
@@ -120,8 +112,6 @@ TEST(never_overfills_when_a_task_is_gone)
 /* A plan for part of the pages moves no more than that part. */
 TEST(moves_no_more_than_planned)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 5000, 5000);
 	plan_fixture_start(&f, 1, 0, 0, 1000);
 	engine_reset(&f, 0, 0, true);
@@ -152,8 +142,6 @@ static void spread_as(struct plan_fixture *f, size_t i, uint8_t w0, uint8_t w1)
 
 TEST(spreads_by_share_and_sets_the_policy)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 0, 400);
 	plan_fixture_start(&f, 0, 1, 800, 0);
@@ -173,7 +161,6 @@ TEST(spreads_by_share_and_sets_the_policy)
 /* A task of one node's CPUs that is to have those of both gets them; one that has both is left. */
 TEST(several_nodes_widen_and_stay)
 {
-	struct plan_fixture f;
 	uint8_t both[2] = { 1, 1 };
 
 	plan_fixture_init(&f, 1000, 1000);
@@ -199,8 +186,6 @@ TEST(several_nodes_widen_and_stay)
 /* Pages to be spread wait for the room that another task makes. */
 TEST(a_spread_waits_for_room)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 100, 1000);
 	plan_fixture_start(&f, 1, 0, 0, 800);
 	plan_fixture_start(&f, 0, 1, 500, 0);
@@ -215,8 +200,6 @@ TEST(a_spread_waits_for_room)
 
 TEST(leaves_alone_what_is_right)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 0, 0, 500, 0);
 	plan_fixture_start(&f, 1, 0, 500, 0);
@@ -230,8 +213,6 @@ TEST(leaves_alone_what_is_right)
 
 TEST(says_when_no_memory_policy_can_be_set)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 500, 0);
 	plan_fixture_start(&f, 0, 0, 500, 20);
@@ -246,8 +227,6 @@ TEST(says_when_no_memory_policy_can_be_set)
 
 TEST(failed_placement_is_rolled_back)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	for (int i = 0; i < 3; i++)
 		plan_fixture_start(&f, 1, 0, 0, 100);
@@ -267,8 +246,6 @@ TEST(failed_placement_is_rolled_back)
 
 TEST(failed_move_is_rolled_back)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 100000, 100000);
 	/* The sleepers are on node 0 in truth, as if they had been moved there. */
 	plan_fixture_start(&f, 1, 0, 0, 20000);
@@ -311,8 +288,6 @@ TEST(pages_that_cannot_go_back_stay_noted)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	for (int fails_on = 0; fails_on < 2; fails_on++) {
-		struct plan_fixture f;
-
 		plan_fixture_init(&f, 300, 300);
 		plan_fixture_start(&f, 1, 0, 0, 1000);
 		plan_fixture_start(&f, 0, 1, 1000, 0);
@@ -335,7 +310,6 @@ TEST(pages_that_cannot_go_back_stay_noted)
 TEST(rollback_keeps_an_earlier_placement)
 {
 	const struct np_apply_how how = { .engine = &engine, .stop = &stop, .by = "test" };
-	struct plan_fixture f;
 
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 0, 500);
@@ -351,8 +325,6 @@ TEST(rollback_keeps_an_earlier_placement)
 /* A placing that fails leaves what was there: nothing is to be taken back. */
 TEST(a_first_placement_that_fails_is_left)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 500, 0);
 	engine_reset(&f, 1, -EINVAL, true);
@@ -363,8 +335,6 @@ TEST(a_first_placement_that_fails_is_left)
 
 TEST(exited_and_reused_pids_are_skipped)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	for (int i = 0; i < 3; i++)
 		plan_fixture_start(&f, 1, 0, 500, 0);
@@ -384,8 +354,6 @@ TEST(exited_and_reused_pids_are_skipped)
 TEST(exits_while_it_is_placed_or_moved)
 {
 	for (unsigned int at = 1; at <= 3; at += 2) {
-		struct plan_fixture f;
-
 		plan_fixture_init(&f, 1000, 1000);
 		plan_fixture_start(&f, 0, 1, 500, 0);
 		plan_fixture_start(&f, 0, 1, 400, 0);
@@ -401,8 +369,6 @@ TEST(exits_while_it_is_placed_or_moved)
 
 TEST(interrupt_before_the_first_task_has_nothing_to_undo)
 {
-	struct plan_fixture f;
-
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 0, 1, 500, 0);
 	engine_reset(&f, 0, 0, true);
@@ -445,7 +411,6 @@ TEST(rollback_of_cpus_keeps_an_earlier_memory_policy)
 {
 	struct np_engine_ops module = engine;
 	const struct np_apply_how how = { .engine = &module, .stop = &stop };
-	struct plan_fixture f;
 
 	module.memory = memory_of_an_earlier_placement;
 	plan_fixture_init(&f, 1000, 1000);

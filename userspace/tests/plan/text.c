@@ -8,6 +8,7 @@
 #include "../../lib/base/cpulist.h"
 #include "plan_fixture.h"
 
+static struct plan_fixture f;
 static void check_golden(const char *name, const char *got)
 {
 	char path[256], *want = NULL;
@@ -74,7 +75,6 @@ static void write_plan(struct plan_fixture *f)
 
 TEST(plan_table_and_json)
 {
-	struct plan_fixture f;
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -92,7 +92,6 @@ TEST(plan_table_and_json)
 /* The kernel cuts names at 15 bytes, in the middle of a character too. */
 TEST(a_name_that_is_not_utf8_keeps_its_result)
 {
-	struct plan_fixture f;
 	struct np_step step[3] = { { .mem_mode = -1 }, { .mem_mode = -1 }, { .mem_mode = -1 } };
 	struct np_applied a = { .p = &f.p, .how.engine = &engine, .step = step };
 	json_t *j, *decisions, *one;
@@ -125,7 +124,6 @@ TEST(a_name_that_is_not_utf8_keeps_its_result)
 
 TEST(applied_table_and_json)
 {
-	struct plan_fixture f;
 	struct np_step step[3] = { { .mem_mode = -1 },
 				   { .mem_mode = MPOL_PREFERRED },
 				   { .mem_mode = -1 } };

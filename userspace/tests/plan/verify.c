@@ -9,6 +9,7 @@
 #include "../fake_counters.h"
 #include "plan_fixture.h"
 
+static struct plan_fixture f;
 static volatile sig_atomic_t stop;
 static struct np_applied applied;
 static struct np_err err;
@@ -65,8 +66,6 @@ static int verified(struct plan_fixture *f, double before, double after, bool ne
 
 TEST(what_is_slower_is_undone)
 {
-	struct plan_fixture f;
-
 	CU_ASSERT_EQUAL(verified(&f, 1e9, 0.9e9, true), -ERANGE);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "1 tasks run at 0.900 of their speed before"));
 	CU_ASSERT(applied.undone && applied.effect.taken_back);
@@ -78,8 +77,6 @@ TEST(what_is_slower_is_undone)
 /* The mean of five slices 1 % apart is known to 2.306 * sqrt(2 * 0.025 % / 5) = 2.3 %. */
 TEST(what_is_within_the_noise_stays)
 {
-	struct plan_fixture f;
-
 	CU_ASSERT_EQUAL(verified(&f, 1e9, 0.98e9, true), 0);
 	CU_ASSERT_DOUBLE_EQUAL(applied.effect.noise, 0.0231, 0.0003);
 	CU_ASSERT_DOUBLE_EQUAL(applied.effect.speed, 0.98, 1e-9);
@@ -91,8 +88,6 @@ TEST(what_is_within_the_noise_stays)
 
 TEST(nothing_is_done_that_cannot_be_verified)
 {
-	struct plan_fixture f;
-
 	CU_ASSERT_EQUAL(verified(&f, -1, 1e9, true), -EOPNOTSUPP);
 	CU_ASSERT_STRING_EQUAL(err.text, "the plan cannot be verified: it is written so");
 	CU_ASSERT_STRING_EQUAL(engine_notes, "");
@@ -113,8 +108,6 @@ TEST(what_cannot_be_counted_again_stays)
 	static const int errors[] = { -EMFILE, -EBUSY, -ENOMEM };
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		struct plan_fixture f;
-
 		read_error = errors[i];
 		CU_ASSERT_EQUAL(verified(&f, 1e9, 1e9, true), 0);
 		CU_ASSERT_STRING_EQUAL(applied.note.text, "not verified: told to fail");
@@ -186,8 +179,6 @@ static int verified_while_they_exit(struct plan_fixture *f, size_t n, size_t zom
 
 TEST(the_verdict_is_of_those_that_remain)
 {
-	struct plan_fixture f;
-
 	fake_counters = true;
 	for (size_t zombies = 0; zombies < 2; zombies++) {
 		CU_ASSERT_EQUAL(verified_while_they_exit(&f, 1, zombies), 0);
@@ -201,8 +192,6 @@ TEST(the_verdict_is_of_those_that_remain)
 
 TEST(where_all_have_exited_there_is_no_verdict)
 {
-	struct plan_fixture f;
-
 	fake_counters = true;
 	CU_ASSERT_EQUAL(verified_while_they_exit(&f, 3, 1), 0);
 	CU_ASSERT(times_read == 2 && !applied.effect.tasks && !applied.undone);
@@ -216,7 +205,6 @@ TEST(the_kernels_work_is_not_counted)
 {
 	const struct np_verify how = { .seconds = 0.01 };
 	struct np_speeds s = { .n = 1 };
-	struct plan_fixture f;
 
 	plan_fixture_init(&f, 1000, 1000);
 	plan_fixture_start(&f, 1, 0, 0, 500);
