@@ -11,8 +11,6 @@ The words after the language say how a block is run:
 
 `python3 -m tests.documents PAGE..` runs them with the numaplace on PATH, those for two nodes in the lab.
 """
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,8 +5,6 @@
     full.py age [PATTERN..]                  every piece, and whether its record is of the tree as it is
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import os

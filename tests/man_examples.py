@@ -4,8 +4,6 @@
 `python3 man_examples.py [FOLDER]` runs those of the pages in FOLDER (/usr/share/man/man1) with the numaplace on PATH.
 Process 4711 of the pages is a program with 16 MiB in the cgroup of redis.service, 4712 its second thread.
 """
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The documents build without a warning, their links lead somewhere, and their commands do what the pages show."""
-from __future__ import annotations
-
 import functools
 import re
 import shutil

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The program of target.c, controlled through its standard input."""
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil

@@ -3,8 +3,6 @@
 
 Another run on this machine, or a user's `restore --all`, would restore what the tests place.
 """
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A terminal with `numaplace top` on it."""
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

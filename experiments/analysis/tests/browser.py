@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A real headless Chromium, driven over its debugging pipe: no port, no extra package."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Results directories for the tests of the analysis, and a browser for each file: one that nobody asks burns a processor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 Values are given by the test, most of them a paper's own printed table, with a little noise.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable

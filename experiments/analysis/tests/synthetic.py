@@ -4,8 +4,6 @@
 The numbers are chosen so that means, intervals and localities can be worked out by hand.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reading results, what is averaged and what is not, summary.json, the terminal, the comparison."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

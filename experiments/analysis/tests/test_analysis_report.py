@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """report.html in a real browser: nothing missing, nothing fetched, nothing executed from data."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path

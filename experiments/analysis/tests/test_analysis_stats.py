@@ -7,8 +7,6 @@
 * Holm: four p values, worked by hand below.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Observations of several boots: intervals of means and of ratios are those of the boots' means."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from statistics import fmean

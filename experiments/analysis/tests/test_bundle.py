@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A run that is packed is unpacked as it was; one that is changed, unsigned or too large is refused, and nothing is left."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """experiment compare: which test, what counts as one, several runs, and the exit status."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sections of latency-matrix, loaded-latency and core-to-core, from records whose numbers are known."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

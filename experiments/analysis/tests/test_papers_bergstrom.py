@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bergstrom: numbers like those of the figures and the text."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

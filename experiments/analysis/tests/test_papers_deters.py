@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Deters' factorial: the shares of the variation beside the text's, and the analyses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Heard and Shafiee: numbers like those of the figures and the text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

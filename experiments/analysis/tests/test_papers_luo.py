@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Luo et al.: their own Table 1 as a run differs from the paper by nothing but noise."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

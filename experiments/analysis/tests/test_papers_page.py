@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """All presentations on one page in a real browser, the comparison's page, and the print."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

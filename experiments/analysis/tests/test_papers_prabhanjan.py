@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Prabhanjan et al.: their own tables as a run, and what their times are of."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

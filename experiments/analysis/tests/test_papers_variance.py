@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Deters' analysis of variance, by hand."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

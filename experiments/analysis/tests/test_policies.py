@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Speed-ups, geometric means, ranks and break-even times, worked out by hand."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from pathlib import Path

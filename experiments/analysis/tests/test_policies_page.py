@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report's first tables in a real browser: speed-ups, ranks, and when a migration has paid."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ reference-r.csv is what reference.R prints; where Rscript is installed, it is pr
 not compared: a row without a test, and a function of the statistics that no comparison has called.
 """
 
-from __future__ import annotations
-
 import csv
 import inspect
 import math

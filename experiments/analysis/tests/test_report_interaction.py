@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a reader can do with the report: point, follow, filter, take logarithms; and what is left without scripts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

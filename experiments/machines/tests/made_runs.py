@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs of suites and a machine file, of a machine of two nodes whose figures are known."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

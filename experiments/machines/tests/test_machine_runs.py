@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The record that is taken from runs on a machine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

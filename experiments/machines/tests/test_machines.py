@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Files of machines, the model's predictions beside their figures, and the page of all."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

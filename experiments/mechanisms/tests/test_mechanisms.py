@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Levels that name mechanisms, their parameters, and mechanisms of the user's."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The schemas of a run's files, for tests of what writes them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

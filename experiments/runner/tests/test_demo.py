@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The demo changes nothing in the machine's kernel unasked."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

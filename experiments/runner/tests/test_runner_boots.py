@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """In which boot an observation was made and under which load, and repeats that are shared out over boots."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

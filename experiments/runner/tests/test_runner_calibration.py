@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which contention model a run's policies plan with: a machine file's, or one that is measured once a boot."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """check-machine on trees of files like those of machines, and on this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

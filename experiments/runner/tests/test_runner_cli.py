@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A wrong command line gives one line and a status; nothing is started or written."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A workload of one's own: wrong files give one line, and a real program goes through try."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

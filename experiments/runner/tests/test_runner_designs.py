@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Workloads that the designs make of their levels, on the lab's machines by their files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which nodes the suites take for remote ones, and that check-machine and the manifest say it."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.host import distance, host_nodes

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How long a suite takes: computed, kept, and cut to a budget."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

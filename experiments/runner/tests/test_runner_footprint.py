@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How much memory the suites' workloads need by node, at the levels of a real machine."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.host import host_nodes

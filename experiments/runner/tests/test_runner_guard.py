@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """SIGKILL of the runner: its programs die, the sysctls come back, the scratch folder goes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Nodes as sysfs lists them: ids may have gaps, a node may have no memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a policy is told is a level."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

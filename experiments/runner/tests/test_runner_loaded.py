@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A latency under load: the load is at work as long as the chase measures, and it is said where it was not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Locality is counted over anonymous pages, by the node that a task runs on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from experiments.runner import locality, observe

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Whole small runs on this machine, one node of it: observations, precision, resuming, missing programs."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is measured of a workload before its first placement, on real processes; a machine of one node takes no placement itself."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """--repeat-until-ci: intervals against a textbook's, and what is repeated."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from statistics import fmean

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Results survive kills and full disks, and are not mixed with others."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

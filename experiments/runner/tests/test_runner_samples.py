@@ -4,8 +4,6 @@
 The moments around apply are in the guest's tests: apply refuses a host of one node.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Suites are checked when they are read; the schedule is blocked, random and the same for a seed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

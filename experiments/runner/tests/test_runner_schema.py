@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a run writes is what the schemas say, no more and no less; runs of other formats are read or refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cores and caches as sysfs says, the order of CPUs, and levels that are parts of the machine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tasks that are watched before they are placed work meanwhile, and measure afterwards as ever."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace

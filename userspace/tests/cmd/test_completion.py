@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Asks a real bash and a real zsh what they would complete."""
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A letter is short for the same long option in every command."""
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import defaultdict

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The manual pages say what the program's own help says and more, and man and mandoc find no fault in them."""
-from __future__ import annotations
-
 import functools
 import re
 import shutil

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ps and top on a machine of 16 nodes, which this one is made to look like in a mount namespace."""
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is printed: names of any bytes, and output that cannot be written."""
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`numaplace predict`: policies on paper, on machines of the lab and on a snapshot of this one."""
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numaplace trace where nothing can be traced: what it lists, where it finds it. The guest tests run the scripts."""
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sizes, rates and times may have units everywhere; a time needs one."""
-from __future__ import annotations
-
 import json
 import os
 import re

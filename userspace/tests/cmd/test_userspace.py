@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the library's CUnit tests, and the command line on the machine at hand, one node or many."""
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """counters, measure-penalty, ps and top on the machine at hand, with processor counters or without."""
-from __future__ import annotations
-
 import json
 import os
 import re

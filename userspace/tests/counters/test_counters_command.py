@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`counters -- COMMAND` lets the command end by itself. Where the processor has no counters, a fake one counts."""
-from __future__ import annotations
-
 import fcntl
 import json
 import os

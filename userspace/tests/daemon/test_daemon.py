@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What of the daemon, of cgroups and of saved plans can be tested on a machine of one node."""
-from __future__ import annotations
-
 import json
 import os
 import re

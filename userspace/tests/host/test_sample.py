@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ps samples the pages of large processes: as exact as it says, and not where it would say nothing."""
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

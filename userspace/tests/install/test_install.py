@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`make install` into an empty folder is enough to work with, and `make uninstall` takes it back."""
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

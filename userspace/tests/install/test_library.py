@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Installs the library into an empty folder and uses it as another program does: pkg-config, headers, exported names."""
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The commands that plan: their tables, their options, their errors."""
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Plans on machines that public reports describe (numactl 127, 165; xen-api 6249; gramine 2122; kubernetes 135581), as snapshots."""
-from __future__ import annotations
-
 import json
 import re
 import subprocess

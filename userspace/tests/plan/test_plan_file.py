@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Plans saved and shown: spreads, and policies whose shared object is gone since."""
-from __future__ import annotations
-
 import fcntl
 import json
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Policies that are programs (--policy exec:PATH): every fault of one by its line, and one that equals a built-in."""
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Follows Documentation/tutorials/first-policy.md: its own files, its own commands, nothing else."""
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which conclusions hold on all machines: by runs whose speed-ups are known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One answer for a cell: the same in the terminal and on the page, of named blocks, with what could have been found."""
 
-from __future__ import annotations
-
 import io
 import random
 from pathlib import Path

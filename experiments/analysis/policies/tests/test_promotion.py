@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The map of promotion, from made-up speed-ups."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.analysis.policies import promotion

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Regret, worked out by hand."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

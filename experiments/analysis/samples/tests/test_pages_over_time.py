@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Pages per node and bandwidth over time, drawn from made-up records."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

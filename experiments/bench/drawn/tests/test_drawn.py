@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make check-statistics: few false positives where nothing differs, and what is wrong is found."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numaplace judge without a boot: its table and verdict of known results, the order of boots, what it refuses."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

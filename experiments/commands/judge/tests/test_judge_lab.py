@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numaplace judge in the lab: a kernel with a planted regression beside itself, stopped and gone on with."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Searches with a made-up objective: as many trials for each mechanism, within the ranges, and gone on with; and one in the lab."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

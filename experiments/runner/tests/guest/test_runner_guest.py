@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """In a machine with two nodes: what the policies do, and that a run can be killed and gone on with."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

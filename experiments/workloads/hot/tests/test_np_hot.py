@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """np-hot on this machine: what is hot when, a check that can fail, one-line errors."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """np-redis against a real redis-server on a Unix socket: data, counts, digests, errors."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

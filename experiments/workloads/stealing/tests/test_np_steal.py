@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """np-steal on this machine: results against the serial run, where its pages are, one-line errors."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

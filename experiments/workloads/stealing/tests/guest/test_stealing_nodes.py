@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """In a machine with two nodes: whose data is where, and how many arenas there are."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
