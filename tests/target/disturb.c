@@ -11,7 +11,7 @@
 
 #include "target.h"
 
-void churn(size_t times)
+void churn(unsigned long times)
 {
 	const size_t length = 16 * page_size;
 
@@ -47,7 +47,7 @@ void start_child(bool reads, bool outlives)
 }
 
 /* A child that ends by itself after so long, and that its parent does not wait for. */
-void start_brief_child(useconds_t us)
+void start_brief_child(unsigned long us)
 {
 	pid_t child;
 

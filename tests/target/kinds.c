@@ -285,7 +285,7 @@ static int set_binding(int node)
 }
 
 /* Pages that are there stay where they are. */
-void bind_memory(int node)
+void bind_memory(unsigned long node)
 {
 	if (set_binding(node))
 		die("mbind");

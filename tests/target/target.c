@@ -120,7 +120,6 @@ static void do_allocate(const struct arguments *a)
 {
 	n_pages = a->n[0];
 	make_memory(a->word, NODE_BY_POLICY);
-	puts("ok");
 }
 
 static void do_check(const struct arguments *a)
@@ -133,23 +132,20 @@ static void do_check(const struct arguments *a)
 		printf("bad %zu\n", wrong);
 }
 
-static void do_where(const struct arguments *a)
+static void do_where(void)
 {
-	(void)a;
 	where(memory, n_pages);
 }
 
 static void do_fill(const struct arguments *a)
 {
 	fill_pages(a->n[0], a->n[1]);
-	puts("ok");
 }
 
 static void do_touch(const struct arguments *a)
 {
 	for (size_t p = a->n[0]; p < a->n[0] + a->n[1]; p++)
 		++*(volatile uint64_t *)(memory + p * page_size);
-	puts("ok");
 }
 
 static void do_advise(const struct arguments *a)
@@ -167,32 +163,13 @@ static void do_lock(const struct arguments *a)
 	say_ok(mlock2(memory + a->n[1] * page_size, a->n[2] * page_size, a->n[0]));
 }
 
-static void do_bind(const struct arguments *a)
-{
-	bind_memory((int)a->n[0]);
-	puts("ok");
-}
-
-static void do_unbind(const struct arguments *a)
-{
-	(void)a;
-	unbind();
-	puts("ok");
-}
-
-static void do_policy(const struct arguments *a)
+static void do_policy(void)
 {
 	unsigned long nodes;
 	int mode;
 
-	(void)a;
 	own_policy(&mode, &nodes);
 	say_policy(mode, nodes);
-}
-
-static void do_thread_policy(const struct arguments *a)
-{
-	say_thread_policy(a->n[0]);
 }
 
 static void do_fresh(const struct arguments *a)
@@ -204,37 +181,24 @@ static void do_fresh(const struct arguments *a)
 	where(start, a->n[0]);
 }
 
-static void do_churn(const struct arguments *a)
-{
-	churn(a->n[0]);
-}
-
 static void do_disturb(const struct arguments *a)
 {
 	disturb(a->word, a->n[0]);
 }
 
-static void do_fork(const struct arguments *a)
+static void do_fork(void)
 {
-	(void)a;
 	start_child(false, false);
 }
 
-static void do_fork_reader(const struct arguments *a)
+static void do_fork_reader(void)
 {
-	(void)a;
 	start_child(true, false);
 }
 
-static void do_fork_orphan(const struct arguments *a)
+static void do_fork_orphan(void)
 {
-	(void)a;
 	start_child(false, true);
-}
-
-static void do_brief(const struct arguments *a)
-{
-	start_brief_child(a->n[0]);
 }
 
 static void do_tree(const struct arguments *a)
@@ -242,45 +206,9 @@ static void do_tree(const struct arguments *a)
 	start_tree(a->n[0], a->n[1]);
 }
 
-static void do_sleepers(const struct arguments *a)
-{
-	start_sleepers(a->n[0]);
-	puts("ok");
-}
-
-static void do_spinners(const struct arguments *a)
-{
-	start_spinning(a->n[0]);
-	puts("ok");
-}
-
-static void do_storm(const struct arguments *a)
-{
-	(void)a;
-	start_storm();
-	puts("ok");
-}
-
-static void do_count(const struct arguments *a)
-{
-	start_counting(a->n[0]);
-	puts("ok");
-}
-
 static void do_set_policy(const struct arguments *a)
 {
 	set_policy(a->n[0], a->n[1]);
-	puts("ok");
-}
-
-static void do_readers(const struct arguments *a)
-{
-	start_reading(a->n[0]);
-}
-
-static void do_reader_processes(const struct arguments *a)
-{
-	start_reading_processes(a->n[0]);
 }
 
 static void do_pin(const struct arguments *a)
@@ -288,62 +216,53 @@ static void do_pin(const struct arguments *a)
 	printf("%zu\n", hold_by_pipe(a->n[0], a->n[1]));
 }
 
-static void do_handle(const struct arguments *a)
+static void do_exec(void)
 {
-	start_handling(a->n[0]);
-}
-
-static void do_vfork(const struct arguments *a)
-{
-	look_by_vfork(a->n[0]);
-}
-
-static void do_exec(const struct arguments *a)
-{
-	(void)a;
 	execv("/proc/self/exe", own_argv);
 	die("exec");
 }
 
-static void do_hand_over(const struct arguments *a);
+static void do_hand_over(void);
 
 static const struct command {
 	const char *name;
 	void (*plain)(void);
 	void (*word)(const char *word);
+	void (*number)(unsigned long n);
 	void (*run)(const struct arguments *a);
+	bool says_ok; /* once it is done */
 } commands[] = {
-	{ "allocate", .run = do_allocate },
+	{ "allocate", .run = do_allocate, .says_ok = true },
 	{ "check", .run = do_check },
-	{ "where", .run = do_where },
-	{ "fill", .run = do_fill },
-	{ "touch", .run = do_touch },
+	{ "where", .plain = do_where },
+	{ "fill", .run = do_fill, .says_ok = true },
+	{ "touch", .run = do_touch, .says_ok = true },
 	{ "advise", .run = do_advise },
 	{ "protect", .run = do_protect },
 	{ "lock", .run = do_lock },
 	{ "sync", .plain = sync_memory },
-	{ "bind", .run = do_bind },
-	{ "unbind", .run = do_unbind },
-	{ "policy", .run = do_policy },
-	{ "thread-policy", .run = do_thread_policy },
+	{ "bind", .number = bind_memory, .says_ok = true },
+	{ "unbind", .plain = unbind, .says_ok = true },
+	{ "policy", .plain = do_policy },
+	{ "thread-policy", .number = say_thread_policy },
 	{ "fresh", .run = do_fresh },
-	{ "churn", .run = do_churn },
+	{ "churn", .number = churn },
 	{ "disturb", .run = do_disturb },
-	{ "fork", .run = do_fork },
-	{ "fork-reader", .run = do_fork_reader },
-	{ "fork-orphan", .run = do_fork_orphan },
-	{ "brief", .run = do_brief },
+	{ "fork", .plain = do_fork },
+	{ "fork-reader", .plain = do_fork_reader },
+	{ "fork-orphan", .plain = do_fork_orphan },
+	{ "brief", .number = start_brief_child },
 	{ "tree", .run = do_tree },
 	{ "thread", .plain = start_sleeping },
-	{ "sleepers", .run = do_sleepers },
-	{ "spinners", .run = do_spinners },
-	{ "storm", .run = do_storm },
-	{ "count", .run = do_count },
+	{ "sleepers", .number = start_sleepers, .says_ok = true },
+	{ "spinners", .number = start_spinning, .says_ok = true },
+	{ "storm", .plain = start_storm, .says_ok = true },
+	{ "count", .number = start_counting, .says_ok = true },
 	{ "map-anew", .plain = start_allocating },
 	{ "rounds", .plain = say_allocations },
-	{ "set-policy", .run = do_set_policy },
-	{ "readers", .run = do_readers },
-	{ "reader-processes", .run = do_reader_processes },
+	{ "set-policy", .run = do_set_policy, .says_ok = true },
+	{ "readers", .number = start_reading },
+	{ "reader-processes", .number = start_reading_processes },
 	{ "read", .plain = say_readers },
 	{ "watch", .word = watch_faults },
 	{ "faults", .plain = say_faults },
@@ -354,13 +273,13 @@ static const struct command {
 	{ "longest", .plain = say_longest },
 	{ "nap", .plain = start_napping },
 	{ "naps", .plain = say_naps },
-	{ "handle", .run = do_handle },
+	{ "handle", .number = start_handling },
 	{ "signals", .plain = say_signals },
-	{ "vfork", .run = do_vfork },
+	{ "vfork", .number = look_by_vfork },
 	{ "counters", .plain = say_counters },
 	{ "halt", .plain = stop_counting },
-	{ "exec", .run = do_exec },
-	{ "hand-over", .run = do_hand_over },
+	{ "exec", .plain = do_exec },
+	{ "hand-over", .plain = do_hand_over },
 };
 
 static void run(const struct command *c, const struct arguments *a)
@@ -369,8 +288,12 @@ static void run(const struct command *c, const struct arguments *a)
 		c->plain();
 	else if (c->word)
 		c->word(a->word);
+	else if (c->number)
+		c->number(a->n[0]);
 	else
 		c->run(a);
+	if (c->says_ok)
+		puts("ok");
 }
 
 static void obey(char *line)
@@ -411,11 +334,10 @@ static void *take_over(void *unused)
 	return NULL;
 }
 
-static void do_hand_over(const struct arguments *a)
+static void do_hand_over(void)
 {
 	pthread_t thread;
 
-	(void)a;
 	if (pthread_create(&thread, NULL, take_over, NULL))
 		die("pthread_create");
 	pthread_exit(NULL);

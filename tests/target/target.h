@@ -28,7 +28,7 @@ void die(const char *what) __attribute__((noreturn));
 void make_memory(const char *kind, int node);
 size_t hold_by_pipe(size_t n, size_t of); /* n of every of pages; returns how many */
 void set_policy(int mode, unsigned long nodes);
-void bind_memory(int node);
+void bind_memory(unsigned long node);
 void unbind(void);
 char *map_aligned(size_t length, int flags, int fd);
 void fill_pages(size_t first, size_t n);
@@ -37,16 +37,16 @@ void sync_memory(void);
 
 /* threads.c: threads that count, read or sleep */
 void use_small_stacks(void);
-void start_counting(unsigned int n);
-void start_reading(unsigned int n);
-void start_reading_processes(unsigned int n);
+void start_counting(unsigned long n);
+void start_reading(unsigned long n);
+void start_reading_processes(unsigned long n);
 void start_sleeping(void);
-void start_sleepers(unsigned int n);
-void start_spinning(unsigned int n);
+void start_sleepers(unsigned long n);
+void start_spinning(unsigned long n);
 void start_storm(void);
 void start_allocating(void);
 void say_allocations(void);
-void say_thread_policy(unsigned int index);
+void say_thread_policy(unsigned long index);
 void say_policy(int mode, unsigned long nodes);
 void own_policy(int *mode, unsigned long *nodes);
 void say_counters(void);
@@ -54,10 +54,10 @@ void say_readers(void);
 void stop_counting(void);
 
 /* disturb.c: changes of mappings while pages move */
-void churn(size_t times);
+void churn(unsigned long times);
 void disturb(const char *how, size_t times);
 void start_child(bool reads, bool outlives);
-void start_brief_child(useconds_t us);
+void start_brief_child(unsigned long us);
 void start_tree(unsigned int depth, unsigned int width);
 
 /* waits.c */
@@ -66,9 +66,9 @@ void start_measuring(void);
 void say_longest(void);
 void start_napping(void);
 void say_naps(void);
-void start_handling(int number);
+void start_handling(unsigned long number);
 void say_signals(void);
-void look_by_vfork(size_t times);
+void look_by_vfork(unsigned long times);
 
 /* uffd.c */
 void watch_faults(const char *what);

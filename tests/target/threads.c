@@ -146,7 +146,7 @@ static struct thread *start(void *(*run)(void *))
 	return t;
 }
 
-void start_counting(unsigned int n)
+void start_counting(unsigned long n)
 {
 	while (n--)
 		start(count);
@@ -157,13 +157,13 @@ void start_sleeping(void)
 	printf("%d\n", start(sleep_on)->tid);
 }
 
-void start_sleepers(unsigned int n)
+void start_sleepers(unsigned long n)
 {
 	while (n--)
 		start(sleep_on);
 }
 
-void start_spinning(unsigned int n)
+void start_spinning(unsigned long n)
 {
 	while (n--)
 		start(spin);
@@ -184,7 +184,7 @@ void say_allocations(void)
 	printf("%lu\n", allocations);
 }
 
-void say_thread_policy(unsigned int index)
+void say_thread_policy(unsigned long index)
 {
 	struct thread *t = &threads[index];
 
@@ -252,7 +252,7 @@ static struct reading *new_reader(void)
 	return &reading[n_readers++];
 }
 
-void start_reading(unsigned int n)
+void start_reading(unsigned long n)
 {
 	pthread_t thread;
 
@@ -262,7 +262,7 @@ void start_reading(unsigned int n)
 	puts("ok");
 }
 
-void start_reading_processes(unsigned int n)
+void start_reading_processes(unsigned long n)
 {
 	while (n--) {
 		struct reading *r = new_reader();

@@ -117,7 +117,7 @@ static void count_signal(int number)
 	__atomic_fetch_add(&signals, 1, __ATOMIC_RELAXED);
 }
 
-void start_handling(int number)
+void start_handling(unsigned long number)
 {
 	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
 
@@ -145,7 +145,7 @@ static void look_once(void)
 		die("the child");
 }
 
-void look_by_vfork(size_t times)
+void look_by_vfork(unsigned long times)
 {
 	while (times--)
 		look_once();
