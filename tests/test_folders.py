@@ -265,18 +265,6 @@ def test_a_circle_of_includes_is_found(tmp_path: Path) -> None:
     assert circles(includes(tmp_path)) == [{"a", "b", "c/d"}]
 
 
-def test_a_circle_of_calls_is_found(tmp_path: Path) -> None:
-    """a.c -> b.c, b.c -> c/d.c, c/d.c -> data of a.c; e calls them and stands outside."""
-    (tmp_path / "c").mkdir()
-    for name, text in (("a", "void b(void); int data; void a(void) { b(); }"),
-                       ("b", "void d(void); void b(void) { d(); }"),
-                       ("c/d", "extern int data; static void e(void) { data = 1; } void d(void) { e(); }"),
-                       ("e", "void a(void); void e(void) { a(); }")):
-        (tmp_path / f"{name}.c").write_text(text)
-        subprocess.run(["cc", "-c", "-o", f"{name}.o", f"{name}.c"], cwd=tmp_path, check=True)
-    assert circles(calls(tmp_path, sorted(tmp_path.rglob("*.o")))) == [{"a", "b", "c/d"}]
-
-
 def test_a_circle_of_imports_is_found(tmp_path: Path) -> None:
     """a -> b, b -> the package c, c -> c.d, c.d -> a in a function; e and the tests import them and stand outside."""
     top = tmp_path / "experiments"

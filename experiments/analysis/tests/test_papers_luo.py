@@ -158,16 +158,6 @@ def test_policies_are_never_averaged(tmp_path: Path) -> None:
     assert none.name != interleave.name
 
 
-@pytest.mark.parametrize("policy", ["interleave", "none#2"])
-def test_two_policies_over_a_design_have_a_report(tmp_path: Path, policy: str) -> None:
-    found = [record for under in ("none", policy)
-             for record in factorial.records("contention", contention("e5620"), policy=under)]
-    factorial.write(tmp_path, found, ["luo-contention"])
-    assert main(["report", str(tmp_path)]) == 0
-    page = (tmp_path / "report.html").read_text()
-    assert f"{TITLE}, policy none<" in page and f"{TITLE}, policy {policy}<" in page
-
-
 def test_one_policy_names_its_chapter_and_its_numbers(tmp_path: Path) -> None:
     found = factorial.records("contention", contention("e5620"), policy="interleave")
     results = read(factorial.write(tmp_path, found, ["luo-contention"]))

@@ -85,18 +85,6 @@ def test_fault_is_reported_with_line_field_and_reason(tmp_path, old, new, where,
     assert 1 <= int(line) <= len(text.splitlines())
 
 
-def test_line_is_the_field_s_own(tmp_path):
-    text = edited('memory = "1 GiB"\n\n', 'memory = "1.5 GiB"\n\n')
-    assert fault_of(tmp_path, text).startswith(f"{line_with(text, '1.5')}: node[0].memory")
-    text = edited('cpus = "2-3"', 'cpus = "x"')
-    line = line_with(text, '"x"')
-    assert fault_of(tmp_path, text).startswith(f"{line}: node[1].cpus")
-
-
-def test_text_that_is_not_toml_is_reported_with_its_line(tmp_path):
-    assert fault_of(tmp_path, 'name = "x"\ncpus = = 4\n').startswith("2: ")
-
-
 def test_node_without_cpus_or_memory_is_a_node_but_one_must_have_both(tmp_path):
     text = edited('cpus = "2-3"', 'cpus = ""').replace("cpus = 4", "cpus = 2")
     path = tmp_path / "m.toml"
@@ -190,10 +178,3 @@ def test_wrong_shape_is_one_line(shape):
 ])
 def test_title_of_results_names_machine_and_changes(title, name, changes):
     assert machine.in_results(title) == (name, changes)
-
-
-def test_unknown_machine_and_missing_file_say_what_there_is():
-    with pytest.raises(LabError, match="there is no machine 'nope': known are .*demo-2s"):
-        machine.find("nope")
-    with pytest.raises(LabError, match="nope.toml cannot be read: No such file"):
-        machine.find("nope.toml")

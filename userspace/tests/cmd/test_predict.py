@@ -90,23 +90,6 @@ def test_a_set_that_its_nodes_cannot_hold(tool: Path, tmp_path: Path, size: str)
     assert "more memory on node 0 than its 1024 MiB" in run.stderr
 
 
-def test_table_has_the_same_numbers(tool: Path) -> None:
-    case = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")["cases"][0]
-    run = predict(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local")
-    line = next(line for line in run.stdout.splitlines() if line.startswith("maximum-local"))
-    words = line.split()
-    assert words[1] == f"{case['throughput']['before']:.2f}"
-    assert words[3] == f"{case['throughput']['after']:.2f}"
-    assert words[-3] == str(case["pages_moved"])
-    assert "crossed.toml on demo-2s (predicted, model: machine file)" in run.stdout
-
-
-def test_options_of_a_policy(tool: Path) -> None:
-    stay = found(tool, "--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local:pages=stay")["cases"][0]
-    assert stay["policy"] == "maximum-local:pages=stay"
-    assert stay["pages_moved"] == 0
-
-
 def test_random_sets_against_the_best_there_is(tool: Path) -> None:
     words = ("--machine", "demo-2s", "--random", 60, "--seed", 7, "--max-tasks", 3)
     result = found(tool, *words)
@@ -132,16 +115,6 @@ def test_every_policy_can_act(tool: Path) -> None:
     assert large["asymsched"]["acted"] == 0  # two nodes have one link
 
 
-def test_snapshot_of_this_machine(tool: Path, tmp_path: Path) -> None:
-    snapshot = tmp_path / "now.json"
-    snapshot.write_bytes(subprocess.run([tool, "ps", "--json", str(os.getpid())],
-                                        capture_output=True, check=True).stdout)
-    case = found(tool, "--snapshot", snapshot, "-p", "none")["cases"][0]
-    assert case["tasks"] == "now.json"
-    assert case["model"] == "derived from distances"
-    assert case["throughput"]["after"] > 0
-
-
 def test_snapshot_of_isolated_cpus(tool: Path, tmp_path: Path) -> None:
     """A task on CPUs that no task may be given still runs there."""
     snapshot = json.loads(subprocess.run([tool, "ps", "--json", str(os.getpid())], capture_output=True, check=True).stdout)
@@ -156,7 +129,7 @@ def test_snapshot_of_isolated_cpus(tool: Path, tmp_path: Path) -> None:
     path = tmp_path / "isolated.json"
     path.write_text(json.dumps(snapshot), encoding="utf-8")
     (case,) = found(tool, "--snapshot", path, "-p", "none")["cases"]
-    assert case["throughput"]["before"] > 0
+    assert case["throughput"]["before"] > 0 and case["tasks"] == "isolated.json" and case["model"] == "derived from distances"
     snapshot["machine"]["nodes"][1]["usable_cpus"] = 0
     path.write_text(json.dumps(snapshot), encoding="utf-8")
     run = predict(tool, "--snapshot", path)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What of the daemon, of cgroups and of saved plans can be tested on a machine of one node."""
-import json
 import os
 import re
 import shutil
@@ -112,13 +111,6 @@ def test_no_such_cgroup(tool: Path) -> None:
         assert "no cgroup" in fails(tool, "plan", "--policy", "none", "--cgroup", "/../..")[1]
 
 
-def test_not_a_plan(tool: Path, tmp_path: Path) -> None:
-    path = tmp_path / "plan.json"
-    for text, why in (("{}", "it is no plan; `numaplace plan --json` prints one"), ("{", "is not JSON: line 1"),
-                      (json.dumps({"plan": 2}), "is no snapshot")):
-        path.write_text(text)
-        for words in (["plan", "--show", path], ["apply", "--plan", path]):
-            status, line = fails(tool, *words)
-            assert status == 1 and why in line
-    assert fails(tool, "apply", "--plan", path, os.getpid())[0] == 2
-    assert fails(tool, "plan", "--show", path, "--policy", "none")[0] == 2
+def test_a_plan_is_applied_and_shown_alone(tool: Path) -> None:
+    assert fails(tool, "apply", "--plan", "-", os.getpid())[0] == 2
+    assert fails(tool, "plan", "--show", "-", "--policy", "none")[0] == 2

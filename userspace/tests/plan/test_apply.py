@@ -63,12 +63,6 @@ def test_wrong_pids(tool: Path, command: str) -> None:
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
-def test_errors_with_json_are_lines(tool: Path) -> None:
-    done = run(tool, "plan", "-p", "nmass", "--json", "1")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert 'no policy "nmass"' in done.stderr
-
-
 @pytest.mark.skipif(Path("/sys/devices/system/node/node1").exists(), reason="has several nodes")
 @pytest.mark.parametrize("words", [["plan", str(os.getpid())], ["apply", str(os.getpid())],
                                    ["run", "--", "true"]])

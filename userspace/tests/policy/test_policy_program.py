@@ -112,11 +112,10 @@ def test_what_cannot_be_started(tmp_path: Path, text: str | None, mode: int, why
     assert f"policy exec:./p {why}" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["10s"], ["10000ms"]])
 @pytest.mark.long("waits for ten seconds")
-def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path, words: list[str]) -> None:
+def test_one_that_takes_too_long_is_killed_with_what_it_started(tmp_path: Path) -> None:
     line = fault(tmp_path, "sleep 600 & echo $! > other; echo $$ > own; echo '{\"decisions\": []}'; wait",
-                 "--policy-timeout", *words)
+                 "--policy-timeout", "10s")
     assert line == "gave no answer within 10 s and was killed; --policy-timeout gives it more time"
     for name in ("own", "other"):
         assert eventually(lambda name=name: has_ended(int((tmp_path / name).read_text()))), name
