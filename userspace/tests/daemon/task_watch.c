@@ -11,6 +11,7 @@
 
 #include "../../lib/base/error.h"
 #include "../fixture.h"
+#include "daemon_fixture.h"
 
 #define INTERVALS 200
 
@@ -60,8 +61,7 @@ TEST(a_costly_task_is_read_seldom)
 	CU_ASSERT(reads(&w, &m, pid, 1 + INTERVALS) >= INTERVALS / 40);
 	np_task_watch_close(&w);
 	np_machine_free(&m);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	daemon_fixture_end(pid);
 }
 
 /* A plan that is made right after reading its pages has to know it. */
@@ -86,8 +86,7 @@ TEST(reading_pages_keeps_the_busy_cpus)
 	CU_ASSERT_EQUAL(t->task.task[0].cores, 3);
 	np_task_watch_close(&w);
 	np_machine_free(&m);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	daemon_fixture_end(pid);
 }
 
 /* Watches the tasks of rules, of which a new child of this process is one. */
@@ -124,8 +123,7 @@ TEST(the_child_of_a_parent_that_has_exited)
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT_FATAL(t && t->watched);
 	np_task_watch_close(&w);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	daemon_fixture_end(pid);
 }
 
 /* The kernel allocates a pid before its task is in /proc: a listing in between does not see it. */
@@ -147,8 +145,7 @@ TEST(a_task_that_was_not_in_proc_yet)
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	CU_ASSERT_PTR_NOT_NULL(np_task_watch_find(&w, pid));
 	np_task_watch_close(&w);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	daemon_fixture_end(pid);
 }
 
 /* Never returns: starts a process that starts another once this one has exited; writes both pids. */
@@ -219,6 +216,5 @@ TEST(a_reused_pid_of_a_task_that_was_not_watched)
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT(t && t->watched && t->ppid == self);
 	np_task_watch_close(&w);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	daemon_fixture_end(pid);
 }

@@ -13,6 +13,25 @@
 #include "../../lib/plan/penalty_probe.h"
 #include "../fixture.h"
 
+static char path[128]; /* of the machine file of a test */
+static struct np_err err;
+
+static void begin(void)
+{
+	snprintf(path, sizeof(path), "%s/m.toml", fixture_begin());
+	err.text[0] = '\0';
+}
+
+/* Whether the machine file has this text. */
+static bool file_has(const char *part)
+{
+	char *text = np_read_file(path);
+	bool has = text && strstr(text, part);
+
+	free(text);
+	return has;
+}
+
 static struct np_penalty_task task(const char *name, double mpki, double penalty)
 {
 	struct np_penalty_task t = { .mpki = mpki,
@@ -55,14 +74,11 @@ TEST(a_fit_never_promises_that_remote_is_faster)
 
 TEST(the_file_keeps_what_else_it_holds)
 {
-	const char *root = fixture_begin();
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b\"x", 50, 1.9),
 			       c = task("c", 2, 1.1);
 	struct np_penalties p;
-	char path[128], *text;
-	struct np_err err = { "" };
 
-	snprintf(path, sizeof(path), "%s/m.toml", root);
+	begin();
 	fixture_write("m.toml",
 		      "name = \"m\"\n\n[penalty]\n[[penalty.task]]\nname = \"a\"\n"
 		      "mpki = { value = 1, source = \"assumed: s\" }\npenalty = { value = 2, source = \"assumed: s\" }\n"
@@ -80,11 +96,7 @@ TEST(the_file_keeps_what_else_it_holds)
 	CU_ASSERT(p.n == 3 && p.fit.remote > 0);
 	CU_ASSERT_STRING_EQUAL(p.task[1].key.name, "b\"x");
 	np_penalties_free(&p);
-	text = np_read_file(path);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(text, "name = \"m\"\n\n[model.dram]\nlatency_ns = 5\n\n[penalty]\n"));
-	free(text);
+	CU_ASSERT(file_has("name = \"m\"\n\n[model.dram]\nlatency_ns = 5\n\n[penalty]\n"));
 	fixture_end();
 }
 
@@ -96,12 +108,9 @@ static const char by_hand[] =
 TEST(a_file_that_was_written_by_hand)
 {
 	struct np_penalty_task b = task("b", 50, 1.9);
-	const char *root = fixture_begin();
-	char path[128], *text;
 	struct np_penalties p;
-	struct np_err err;
 
-	snprintf(path, sizeof(path), "%s/m.toml", root);
+	begin();
 	fixture_write("m.toml", by_hand);
 	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, &err), 0);
 	np_penalties_add(&p, &b);
@@ -110,10 +119,7 @@ TEST(a_file_that_was_written_by_hand)
 	CU_ASSERT_EQUAL_FATAL(np_penalties_read(&p, path, &err), 0);
 	CU_ASSERT(p.n == 2 && p.task[0].penalty == 2);
 	CU_ASSERT_STRING_EQUAL(p.task[0].source, "assumed: \"x\\ __");
-	text = np_read_file(path);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"m\"\n [penalties]\n x = 1\n\n[penalty]\n"));
-	free(text);
+	CU_ASSERT(file_has("name = \"m\"\n [penalties]\n x = 1\n\n[penalty]\n"));
 	np_penalties_free(&p);
 	fixture_end();
 }
@@ -123,11 +129,9 @@ TEST(a_file_that_would_be_wrong_is_left)
 	static const char quoted[] = "[\"penalty\"]\n";
 	struct np_penalties p = { 0 };
 	struct np_penalty_task a = task("a", 10, 1.5);
-	const char *root = fixture_begin();
-	char path[128], *text;
-	struct np_err err;
+	char *text;
 
-	snprintf(path, sizeof(path), "%s/m.toml", root);
+	begin();
 	fixture_write("m.toml", quoted);
 	np_penalties_add(&p, &a);
 	CU_ASSERT(np_penalties_write(&p, path, &err) < 0 && strstr(err.text, "is left as it is"));
@@ -139,13 +143,10 @@ TEST(a_file_that_would_be_wrong_is_left)
 }
 
 /* What was written and what is read again. */
-static struct np_penalties again(const char *root, struct np_penalties *p)
+static struct np_penalties again(struct np_penalties *p)
 {
 	struct np_penalties read = { 0 };
-	char path[128];
-	struct np_err err = { "" };
 
-	snprintf(path, sizeof(path), "%s/m.toml", root);
 	CU_ASSERT_EQUAL(np_penalties_write(p, path, &err), 0);
 	CU_ASSERT_EQUAL(np_penalties_read(&read, path, &err), 0);
 	CU_ASSERT_STRING_EQUAL(err.text, "");
@@ -159,21 +160,18 @@ TEST(a_flip_stays_a_flip)
 			       c = task("c", 2, 1.1);
 	struct np_task of_flip = { .comm = "b" };
 	struct np_tasks tasks = { .n = 1, .task = &of_flip };
-	const char *root = fixture_begin();
 	struct np_penalties p = { 0 };
-	char path[128];
-	struct np_err err;
 
+	begin();
 	b.method = NP_PROVENANCE_FLIP;
 	b.distance = 31;
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
-	p = again(root, &p);
+	p = again(&p);
 	CU_ASSERT_FATAL(p.n == 3 && p.fit.remote > 0);
 	CU_ASSERT(p.task[0].method == NP_PROVENANCE_RUNS && p.task[1].method == NP_PROVENANCE_FLIP);
 	np_penalties_free(&p);
-	snprintf(path, sizeof(path), "%s/m.toml", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
@@ -186,40 +184,36 @@ TEST(misses_that_nobody_counted_are_not_none)
 {
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
 			       c = task("c", -1, 1.1);
-	const char *root = fixture_begin();
 	struct np_penalties p = { 0 };
-	char path[128], *text;
 
+	begin();
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
 	CU_ASSERT(p.fit.remote == 0); /* of two tasks */
-	p = again(root, &p);
+	p = again(&p);
 	CU_ASSERT_FATAL(p.n == 3);
 	CU_ASSERT(p.task[2].mpki < 0 && p.task[2].penalty == 1.1);
 	c.mpki = 2;
 	np_penalties_add(&p, &c);
 	CU_ASSERT(p.fit.remote > 0 && p.fit.tasks == 3);
 	np_penalties_free(&p);
-	snprintf(path, sizeof(path), "%s/m.toml", root);
-	text = np_read_file(path);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name = \"c\"\nmethod = \"two-runs\"\npenalty"));
-	free(text);
+	CU_ASSERT(file_has("name = \"c\"\nmethod = \"two-runs\"\npenalty"));
 	fixture_end();
 }
 
 TEST(any_name_of_a_task_can_be_read_again)
 {
 	static const char *const names[] = { "", "\\\"", "a\nb", "f\xc3", "%s%n" };
-	const char *root = fixture_begin();
 	struct np_penalties p = { 0 };
 
+	begin();
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct np_penalty_task t = task(names[i], 3, 1.2);
 
 		np_penalties_add(&p, &t);
 	}
-	p = again(root, &p);
+	p = again(&p);
 	CU_ASSERT_FATAL(p.n == 5);
 	CU_ASSERT_STRING_EQUAL(p.task[0].key.name, "_");
 	CU_ASSERT_STRING_EQUAL(p.task[1].key.name, "\\\"");
@@ -232,17 +226,15 @@ TEST(any_name_of_a_task_can_be_read_again)
 
 TEST(a_file_that_cannot_be_written_stays)
 {
-	const char *root = fixture_begin();
 	struct np_penalty_task a = task("a", 10, 1.5);
 	struct np_penalties p = { 0 };
-	char path[128], other[160], in_the_way[64], *text;
-	struct np_err err = { "" };
+	char other[160], in_the_way[64], *text;
 
-	snprintf(path, sizeof(path), "%s/no/such/m.toml", root);
-	CU_ASSERT(np_penalties_may_write(path, &err) == -ENOENT && strstr(err.text, "no/such"));
-	snprintf(path, sizeof(path), "%s/m.toml", root);
+	begin();
+	CU_ASSERT(np_penalties_may_write("/no/such/m.toml", &err) == -ENOENT &&
+		  strstr(err.text, "no/such"));
 	snprintf(in_the_way, sizeof(in_the_way), "m.toml.new.%d/x", getpid());
-	snprintf(other, sizeof(other), "%s/%s", root, in_the_way);
+	snprintf(other, sizeof(other), "%s.new.%d/x", path, getpid());
 	fixture_write("m.toml", "name = \"m\"\n");
 	CU_ASSERT(!np_penalties_may_write(path, &err) && access(other, F_OK));
 	fixture_write(in_the_way, "in the way");
@@ -274,12 +266,9 @@ TEST(a_wrong_file_is_named)
 		"[[penalty\xd2\x86"
 		"task]]\n",
 	};
-	const char *root = fixture_begin();
 	struct np_penalties p;
-	char path[128];
-	struct np_err err;
 
-	snprintf(path, sizeof(path), "%s/m.toml", root);
+	begin();
 	CU_ASSERT(!np_penalties_read(&p, path, &err) && p.n == 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		err.text[0] = '\0';
@@ -292,7 +281,6 @@ TEST(a_wrong_file_is_named)
 
 TEST(measured_goes_before_the_fit_and_said_before_both)
 {
-	const char *root = fixture_begin();
 	struct np_task t[] = {
 		{ .comm = "a" },
 		{ .comm = "z", .mpki = 20, .mpki_source = NP_PROVENANCE_COUNTERS },
@@ -303,11 +291,9 @@ TEST(measured_goes_before_the_fit_and_said_before_both)
 	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
 			       c = task("c", 2, 1.1);
 	struct np_penalties p = { 0 };
-	char path[128];
-	struct np_err err;
 
+	begin();
 	a.distance = b.distance = c.distance = 32;
-	snprintf(path, sizeof(path), "%s/m.toml", root);
 	np_penalties_add(&p, &a);
 	np_penalties_add(&p, &b);
 	np_penalties_add(&p, &c);
@@ -363,17 +349,14 @@ TEST(units_that_say_nothing_are_none)
 /* A measured program of a name does not stand for other programs of that name. */
 TEST(another_program_of_the_name_is_another)
 {
-	const char *root = fixture_begin();
 	struct np_task one = { .pid = getpid(), .comm = "python3" };
 	struct np_tasks tasks = { .n = 1, .task = &one };
 	struct np_penalty_task other = task("python3", 10, 1.5), mine = other;
 	struct np_penalties p = { 0 };
-	char path[128];
-	struct np_err err;
 
+	begin();
 	np_penalty_key_program("/usr/bin/another", &other.key);
 	np_penalties_add(&p, &other);
-	snprintf(path, sizeof(path), "%s/m.toml", root);
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
 	CU_ASSERT_EQUAL(np_penalties_write(&p, path, &err), 0);
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
@@ -394,14 +377,11 @@ TEST(a_file_that_is_named_and_not_there)
 {
 	struct np_task one = { .comm = "a" };
 	struct np_tasks tasks = { .n = 1, .task = &one };
-	const char *root = fixture_begin();
-	char path[128];
-	struct np_err err = { "" };
 
-	snprintf(path, sizeof(path), "%s/tpyo.toml", root);
+	begin();
 	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
 	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), -ENOENT);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "tpyo.toml, which NUMAPLACE_MACHINE_FILE names"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "m.toml, which NUMAPLACE_MACHINE_FILE names"));
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	fixture_end();
 }
