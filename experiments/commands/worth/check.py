@@ -30,11 +30,11 @@ from ...runner.options import RunOptions
 from ...units import seconds
 from . import trial_suite, verdict
 from .check_programs import MACHINES, SEED, Program, drawn
+from .cli import BUDGET
 
 TOP = Path(__file__).resolve().parents[3]
 PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local:pages=follow"
 REPEATS, TRUTH_SEED = 12, 1001
-BUDGET = 400  # of the host's seconds
 LEAST = 0.02  # of the best rate: what may be lost, and by how much placements differ that matter
 ENOUGH = 10  # programs that matter
 HALVES = ("worth", "truth")
@@ -93,7 +93,7 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
     """The longer run goes on where it was ended after room seconds."""
     at = folder(out, program)
     if half == "worth":
-        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--budget", f"{BUDGET}s", "--force",
+        return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--force",
                 "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
     longer = RunOptions(str(at / "worth" / "worth.toml"), out=at / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
     return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.words()], seconds=room)

@@ -28,6 +28,8 @@ from ...units import seconds
 from ..experiment import cli as runner
 from . import stop, target, trial_suite
 
+BUDGET = 600  # s of the host's time, boots included
+
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
@@ -47,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies,
                      help="policies and mechanisms instead of all that this machine has")
     top.add_argument("--after", metavar="TIME", type=seconds, default=0.02, help="of its run: then a policy places it (20ms)")
-    top.add_argument("--budget", metavar="TIME", default="10min", help="as in 10min or 1h (10min)")
+    top.add_argument("--budget", metavar="TIME", default=f"{BUDGET}s", help=f"of this computer's time, as in 10min or 1h ({BUDGET // 60}min)")
     top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")
     top.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
     top.add_argument("--out", type=Path, default=Path("results/worth"), metavar="DIR", help="default: results/worth")
