@@ -4,7 +4,7 @@
 LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c)
 LAB_MODEL_SRC  := $(wildcard policies/model/*.c)
 LAB_PLUGIN_OBJ := $(LAB_PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) $(LAB_MODEL_SRC:%.c=$(BUILD)/plugin/%.o)
-LAB_PLUGIN_PARTS := $(filter-out %/plugin.o %/marker.o,$(LAB_PLUGIN_OBJ))
+LAB_PLUGIN_PARTS := $(filter-out %/plugin.o %/instrument.o %/marker.o,$(LAB_PLUGIN_OBJ))
 
 LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -flto -g -fPIC -fvisibility=hidden -fno-plt \
 	-Wall -Wextra -Werror
@@ -26,7 +26,7 @@ $(BUILD)/lab/watch: experiments/lab/watch/watch.c experiments/lab/guest/shared.h
 
 # Its parts, without QEMU, under the sanitizers.
 LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
-	$(filter-out %/plugin.c %/marker.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
+	$(filter-out %/plugin.c %/instrument.c %/marker.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
 
 $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h \
 		experiments/lab/plugin/tests/*.h policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o

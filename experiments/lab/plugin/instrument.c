@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The calls that QEMU makes at the instructions and accesses of translated code. */
+#include "instrument.h"
+
+#include "clock.h"
+#include "decode.h"
+#include "marker.h"
+#include "qemu_api.h"
+#include "qemu_clock.h"
+#include "timing.h"
+
+#define PAUSE_PS	  20000
+#define INTERRUPT_COMMAND 0xfee00300 /* of the local APIC */
+#define START_STEP_PS	  (20 * NP_CLOCK_STEP_PS)
+/* Of QEMU's description of an access */
+#define LOAD_BIT  (QEMU_PLUGIN_MEM_R << 16)
+#define STORE_BIT (QEMU_PLUGIN_MEM_W << 16)
+
+static struct np_l1 *l1_of[NP_LAB_MAX_CPUS]; /* at every access: one load away */
+static void (*start_has_ended)(void);
+
+/*
+ * The CPU that runs, of exact runs, where QEMU gives the index of another one. The first call of a
+ * block asks which it is.
+ */
+static unsigned int at;
+
+static inline unsigned int whose(unsigned int vcpu)
+{
+	return np_sim.config.exact ? at : vcpu;
+}
+
+static inline struct np_cpu *begin_block(unsigned int vcpu)
+{
+	if (np_sim.config.exact) {
+		vcpu = at = np_qemu_clock_switch();
+		np_clock_resume(&np_sim.cpu[at]);
+	}
+	return &np_sim.cpu[vcpu];
+}
+
+static inline void execute(struct np_cpu *cpu, unsigned int instructions)
+{
+	cpu->instructions += instructions;
+	cpu->pending_ps += (uint64_t)instructions * np_sim.insn_ps;
+	if (cpu->pending_ps >= NP_CLOCK_STEP_PS)
+		np_clock_step(cpu);
+}
+
+static void on_block(unsigned int vcpu, void *instructions)
+{
+	execute(begin_block(vcpu), (uintptr_t)instructions);
+}
+
+static void on_user_block(unsigned int vcpu, void *instructions)
+{
+	struct np_cpu *cpu = begin_block(vcpu);
+
+	np_profile_block(cpu->profile, true);
+	execute(cpu, (uintptr_t)instructions);
+}
+
+static void on_kernel_block(unsigned int vcpu, void *instructions)
+{
+	struct np_cpu *cpu = begin_block(vcpu);
+
+	np_profile_block(cpu->profile, false);
+	execute(cpu, (uintptr_t)instructions);
+}
+
+static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address)
+{
+	if (address == INTERRUPT_COMMAND && qemu_plugin_mem_is_store(info))
+		np_clock_interrupt(cpu);
+}
+
+/* The running number of the line, or false: a device, or memory of no node. */
+static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+		      uint32_t *line)
+{
+	uint32_t in_page = (vaddr >> cpu->l1->line_shift) & cpu->l1->set_mask;
+	struct qemu_plugin_hwaddr *found;
+	uint64_t number, address;
+
+	if (np_translation_find(&cpu->translations, vaddr, line)) {
+		*line += in_page;
+		return true;
+	}
+	found = qemu_plugin_get_hwaddr(info, vaddr);
+	if (!found)
+		return false;
+	address = qemu_plugin_hwaddr_phys_addr(found);
+	if (qemu_plugin_hwaddr_is_io(found)) {
+		on_device_access(cpu, info, address);
+		return false;
+	}
+	if (np_config_node(&np_sim.config, address, &number) < 0)
+		return false;
+	*line = number;
+	np_translation_enter(&cpu->translations, vaddr, *line - in_page);
+	return true;
+}
+
+static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_meminfo_t info,
+					      uint64_t vaddr, unsigned int slot, bool store)
+{
+	struct np_cpu *cpu = &np_sim.cpu[vcpu];
+	bool writable = store;
+	uint32_t line;
+
+	if (!find_line(cpu, info, vaddr, &line))
+		return;
+	if (!np_l1_hit(cpu->l1, line, store, &writable)) {
+		np_timing_access(cpu, vaddr, line, store);
+		writable = store;
+	}
+	np_l1_remember(cpu->l1, slot, vaddr, writable);
+}
+
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+{
+	bool store = info & STORE_BIT;
+	struct np_l1 *l1;
+
+	vcpu = whose(vcpu);
+	l1 = l1_of[vcpu];
+	if (!np_l1_again(l1, (uintptr_t)slot, vaddr, store) &&
+	    !np_l1_shared(l1, (uintptr_t)slot, vaddr, store))
+		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
+}
+
+/* Where a profile is kept, the word of a call is the instruction's address. */
+static inline void *slot_at(uint64_t code)
+{
+	return (void *)(uintptr_t)(code * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1));
+}
+
+static void on_profiled_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			       void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
+	on_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+}
+
+static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+				 void *data)
+{
+	struct np_cpu *cpu = &np_sim.cpu[whose(vcpu)];
+	uint32_t line;
+
+	(void)data;
+	if (find_line(cpu, info, vaddr, &line))
+		np_timing_nontemporal(cpu, line);
+}
+
+static void on_new_translations(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_l1_new_epoch(np_sim.cpu[whose(vcpu)].l1);
+	np_translation_forget(&np_sim.cpu[whose(vcpu)].translations);
+}
+
+static void on_pause(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_sim.cpu[whose(vcpu)].pending_ps += PAUSE_PS;
+	np_sim.cpu[whose(vcpu)].spins = true;
+}
+
+/* The one thread that runs all CPUs has no idle calls. */
+static void on_halt(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_clock_idle(&np_sim.cpu[whose(vcpu)]);
+}
+
+static void on_rep1(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_rounds_begin(&np_sim.cpu[whose(vcpu)].rounds, 1);
+}
+
+static void on_rep2(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_rounds_begin(&np_sim.cpu[whose(vcpu)].rounds, 2);
+}
+
+static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			   void *slot)
+{
+	vcpu = whose(vcpu);
+	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 1))
+		execute(&np_sim.cpu[vcpu], 1);
+	on_access(vcpu, info, vaddr, slot);
+}
+
+static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			   void *slot)
+{
+	vcpu = whose(vcpu);
+	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 2))
+		execute(&np_sim.cpu[vcpu], 1);
+	on_access(vcpu, info, vaddr, slot);
+}
+
+static void on_profiled_rep1(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			     void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
+	on_rep1_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+}
+
+static void on_profiled_rep2(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			     void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
+	on_rep2_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+}
+
+static void on_profiled_nontemporal(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+				    void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, true);
+	on_nontemporal_store(vcpu, info, vaddr, NULL);
+}
+
+static bool is_user(uint64_t code)
+{
+	return !(code >> 63);
+}
+
+/* What is called at an instruction's accesses. */
+enum np_accesses { ORDINARY, REP1, REP2, NONTEMPORAL };
+static const qemu_plugin_vcpu_mem_cb_t unprofiled[] = {
+	[ORDINARY] = on_access,
+	[REP1] = on_rep1_access,
+	[REP2] = on_rep2_access,
+	[NONTEMPORAL] = on_nontemporal_store,
+}, profiled[] = {
+	[ORDINARY] = on_profiled_access,
+	[REP1] = on_profiled_rep1,
+	[REP2] = on_profiled_rep2,
+	[NONTEMPORAL] = on_profiled_nontemporal,
+};
+
+#define CODE_BYTES 16
+
+static void on_accesses(struct qemu_plugin_insn *insn, enum np_accesses kind)
+{
+	uint64_t code = qemu_plugin_insn_vaddr(insn);
+	bool profiles = np_sim.config.profile[0] && is_user(code);
+
+	qemu_plugin_register_vcpu_mem_cb(insn, (profiles ? profiled : unprofiled)[kind],
+					 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+					 profiles ? (void *)(uintptr_t)code : slot_at(code));
+}
+
+static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t call)
+{
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, call, QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+static void on_translate_insn(struct qemu_plugin_insn *insn)
+{
+	enum np_accesses accesses = ORDINARY;
+	uint8_t code[CODE_BYTES];
+	size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
+	bool two = np_decode_round(code, len) == 2;
+
+	switch (np_decode_kind(code, len)) {
+	case NP_DECODE_NEW_TRANSLATIONS:
+		on_entry(insn, on_new_translations);
+		break;
+	case NP_DECODE_PAUSE:
+		on_entry(insn, on_pause);
+		break;
+	case NP_DECODE_REP:
+		on_entry(insn, two ? on_rep2 : on_rep1);
+		accesses = two ? REP2 : REP1;
+		break;
+	case NP_DECODE_NONTEMPORAL:
+		accesses = NONTEMPORAL;
+		break;
+	case NP_DECODE_HALT:
+		if (np_sim.config.exact)
+			on_entry(insn, on_halt);
+		break;
+	case NP_DECODE_MARKER:
+		if (np_sim.config.profile[0])
+			np_marker_watch(insn, np_decode_marker(code));
+		break;
+	case NP_DECODE_OTHER:
+		break;
+	}
+	on_accesses(insn, accesses);
+}
+
+void np_instrument(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	qemu_plugin_vcpu_udata_cb_t block = on_block;
+
+	(void)id;
+	if (np_sim.config.profile[0])
+		block = is_user(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))) ?
+				on_user_block :
+				on_kernel_block;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
+	for (size_t i = 0; i < n; i++)
+		on_translate_insn(qemu_plugin_tb_get_insn(tb, i));
+}
+
+static void on_start_end(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	start_has_ended();
+}
+
+static void on_start_block(unsigned int vcpu, void *instructions)
+{
+	struct np_cpu *cpu = begin_block(vcpu);
+
+	cpu->instructions += (uintptr_t)instructions;
+	cpu->pending_ps += (uintptr_t)instructions * np_sim.insn_ps;
+	if (cpu->pending_ps >= START_STEP_PS)
+		np_clock_step(cpu);
+}
+
+void np_instrument_start(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	uint8_t code[CODE_BYTES];
+
+	(void)id;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_start_block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
+
+		switch (np_decode_kind(code, len)) {
+		case NP_DECODE_MARKER:
+			if (np_decode_marker(code) == NP_LAB_START_ENDS)
+				on_entry(insn, on_start_end);
+			break;
+		case NP_DECODE_HALT:
+			if (np_sim.config.exact)
+				on_entry(insn, on_halt);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* Asking QEMU at every access would cost as much as a first-level hit. */
+bool np_instrument_can_tell_stores(void)
+{
+	return qemu_plugin_mem_is_store(STORE_BIT) && !qemu_plugin_mem_is_store(LOAD_BIT);
+}
+
+void np_instrument_begin(void (*start_ended)(void))
+{
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		l1_of[i] = np_sim.cpu[i].l1;
+	start_has_ended = start_ended;
+}
