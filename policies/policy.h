@@ -48,7 +48,6 @@ enum np_provenance {
 	NP_PROVENANCE_RUNS, /* from two runs, one local and one remote (measure-penalty --task) */
 	NP_PROVENANCE_FLIP, /* from a short A/B flip of the running task's node */
 	NP_PROVENANCE_FIT,  /* predicted from the MPKI by a fit in the machine file */
-	NP_PROVENANCE_RESCTRL, /* measured, by resctrl's bandwidth monitors */
 	NP_PROVENANCE_SAMPLED, /* measured, by sampling accesses or pages */
 	NP_PROVENANCE_MODEL,   /* predicted by the contention model */
 	NP_PROVENANCE_PENALTY, /* predicted from penalties and distances; no contention */

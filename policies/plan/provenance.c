@@ -11,7 +11,6 @@ static const char *const name_of[NP_PROVENANCES] = {
 	[NP_PROVENANCE_RUNS] = "two-runs",
 	[NP_PROVENANCE_FLIP] = "flip",
 	[NP_PROVENANCE_FIT] = "fit",
-	[NP_PROVENANCE_RESCTRL] = "resctrl",
 	[NP_PROVENANCE_SAMPLED] = "sampled",
 	[NP_PROVENANCE_MODEL] = "model",
 	[NP_PROVENANCE_PENALTY] = "penalty",
