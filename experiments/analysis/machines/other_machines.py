@@ -41,7 +41,7 @@ class Cells(Protocol):
 
     def has_sizes(self, results: Results) -> bool: ...
 
-    def of(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float: ...
+    def predict(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float: ...
 
 
 def machine_of(results: Results) -> lab.Machine | None:
@@ -69,6 +69,6 @@ def _scaled(results: Results, scale: Scale) -> Results:
 
 def _change(predictor: Cells, model: Model, other: Model, share: Share) -> Scale:
     def scale(o: Observation, name: str, unit: str) -> float:
-        return predictor.of(other, o, name, unit, share) / predictor.of(model, o, name, unit, share)
+        return predictor.predict(other, o, name, unit, share) / predictor.predict(model, o, name, unit, share)
 
     return scale

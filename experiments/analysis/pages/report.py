@@ -238,7 +238,7 @@ def _mean(results: Results, workload: str, policy: str, metric: str) -> float | 
 def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     placement = figures.placement_panel(results, workload, slug)
     timing = figures.timing_panel(results, workload, slug)
-    course = pages.panel(results, workload, slug)
+    series = pages.panel(results, workload, slug)
     metrics = figures.distinct_metrics(results, workload)
     others = [m for m in results.performance_metrics(workload) if m not in metrics]
     subtitle = results.platform_line
@@ -248,7 +248,7 @@ def _section(results: Results, workload: str, slug: str) -> dict[str, Any]:
         "slug": slug,
         "placement": Markup(placement),
         "timing": Markup(timing) if timing else "",
-        "course": Markup(course) if course else "",
+        "series": Markup(series) if series else "",
         "platform_line": subtitle,
         "standalone": theme.standalone([p for p in (placement, timing) if p], workload, subtitle),
         "equal": [text_format.label(name) for name, _ in others] if metrics else [],

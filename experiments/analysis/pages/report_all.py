@@ -72,10 +72,10 @@ def _agreement(suite: agreement.Suite) -> dict[str, Any]:
     return {
         "name": suite.name,
         "places": [(place.machine, place.kernel, place.results.platform_short) for place in suite.places],
-        "counts": [(said, len(suite.of(said))) for said in order],
-        "differ": [(one.workload, one.policy, agreement.between(suite, one)) for one in suite.of(agreement.DIFFERS)],
+        "counts": [(said, len(suite.select(said))) for said in order],
+        "differ": [(one.workload, one.policy, agreement.between(suite, one)) for one in suite.select(agreement.DIFFERS)],
         "rows": [(one.workload, one.policy, one.agreement, [_speedup(found) for found in one.found])
-                 for said in order for one in suite.of(said)],
+                 for said in order for one in suite.select(said)],
     }
 
 

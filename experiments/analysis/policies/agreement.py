@@ -53,7 +53,8 @@ class Suite:
     places: tuple[Place, ...]
     conclusions: tuple[Conclusion, ...]
 
-    def of(self, agreement: str) -> list[Conclusion]:
+    def select(self, agreement: str) -> list[Conclusion]:
+        """Returns the conclusions with this agreement, in their order."""
         return [one for one in self.conclusions if one.agreement == agreement]
 
 

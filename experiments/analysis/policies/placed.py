@@ -28,8 +28,8 @@ class Placements:
     def has_sizes(self, results: Results) -> bool:
         return any(o.tasks for o in results.clean)
 
-    def of(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float:
-        """Up to a constant; 1 of what the model says nothing of."""
+    def predict(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float:
+        """Returns the metric of an observation by the model, up to a constant; 1 where the model says nothing of it."""
         if higher_is_better(unit) is None:
             return 1.0
         flows = tuple(self._flows(o))

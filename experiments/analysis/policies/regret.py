@@ -70,8 +70,8 @@ def regrets(results: Results) -> Regrets:
 
 def logs_of(speeds: Speeds, workload: str) -> Logs:
     """Of each level, by block, log(speed); the unit is that of the metric."""
-    return {level: {block: speeds.sign(workload) * math.log(value) for block, value in speeds.of(workload, level).items()}
-            for level in (BASELINE, *speeds.policies) if speeds.of(workload, level)}
+    return {level: {block: speeds.sign(workload) * math.log(value) for block, value in speeds.by_block(workload, level).items()}
+            for level in (BASELINE, *speeds.policies) if speeds.by_block(workload, level)}
 
 
 def best_static(levels: Logs) -> dict[int, str]:
@@ -120,8 +120,8 @@ def _static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str
 
 def _clairvoyant(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
     return {(w, p): _regret(hull(compared(speeds, w, p, CLAIRVOYANT)[0], [compared(other, w, p, CLAIRVOYANT)[0] for other in others]))
-            for w in speeds.workloads if speeds.of(w, CLAIRVOYANT)
-            for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.of(w, p)}
+            for w in speeds.workloads if speeds.by_block(w, CLAIRVOYANT)
+            for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.by_block(w, p)}
 
 
 def _means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:

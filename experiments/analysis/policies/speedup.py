@@ -61,7 +61,8 @@ class Speeds:
         for o in results.clean:
             self._clean[o.workload, o.policy].append(o)
 
-    def of(self, workload: str, policy: str) -> dict[int, float]:
+    def by_block(self, workload: str, policy: str) -> dict[int, float]:
+        """Returns the response of each counted block, in the unit of the metric; none where the cell has no counted observation."""
         return self._values.get((workload, policy), {})
 
     def starts(self, workload: str, policy: str) -> int:
@@ -113,10 +114,10 @@ def hull(found: Limited, others: Sequence[Limited]) -> Limited:
 
 def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
     """p_holm is not adjusted yet."""
-    cells = [(w, p) for w, p in product(speeds.workloads, speeds.policies) if speeds.of(w, p)]
+    cells = [(w, p) for w, p in product(speeds.workloads, speeds.policies) if speeds.by_block(w, p)]
     found = {}
     for workload, policy in cells:
-        ours, base = speeds.of(workload, policy), speeds.of(workload, BASELINE)
+        ours, base = speeds.by_block(workload, policy), speeds.by_block(workload, BASELINE)
         blocks, boots = min(len(ours), len(base)), min(len(ours), len(base)) if min(ours) < 0 else 0
         observations = min(speeds.observations(workload, p) for p in (policy, BASELINE))
         level = looks.level(len(speeds.policies), observations, boots or 1) if speeds.looked_at else LEVEL
@@ -131,7 +132,7 @@ def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
 
 def compared(speeds: Speeds, workload: str, policy: str, reference: str, level: float = LEVEL) -> tuple[Ratio, float | None]:
     """Speed under the policy / under the reference, and p."""
-    a, b = speeds.of(workload, policy), speeds.of(workload, reference)
+    a, b = speeds.by_block(workload, policy), speeds.by_block(workload, reference)
     return _ratio(a, b, level) if speeds.sign(workload) > 0 else _ratio(b, a, level)
 
 
@@ -157,7 +158,7 @@ def totals(results: Results) -> list[Total]:
     rated = {p: hull(mean_of_logs(logs), [mean_of_logs(o[p]) for o in others]) for p, logs in whole.items()}
     better = {(p, q) for p, q in permutations(whole, 2) if surely_faster(found, others, p, q, math.comb(len(whole), 2))}
     ranks = {p: (1 + sum((q, p) in better for q in whole), len(whole) - sum((p, q) in better for q in whole)) for p in whole}
-    return [Total(p, sum(bool(speeds.of(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
+    return [Total(p, sum(bool(speeds.by_block(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
 
 
 def _logs(speeds: Speeds) -> Logs:
@@ -166,7 +167,7 @@ def _logs(speeds: Speeds) -> Logs:
 
 
 def _log(speeds: Speeds, workload: str, policy: str) -> dict[int, float]:
-    base, ours = speeds.of(workload, BASELINE), speeds.of(workload, policy)
+    base, ours = speeds.by_block(workload, BASELINE), speeds.by_block(workload, policy)
     return {block: speeds.sign(workload) * math.log(ours[block] / base[block]) for block in ours.keys() & base.keys()}
 
 

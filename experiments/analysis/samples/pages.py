@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Pages per node over the time of an observation, below the bandwidth of its tasks.
 
-Pages are known at the moments that the record has: before apply, after it, and after the measurement.
+Pages are known at the times that the record has: before apply, after it, and after the measurement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEPS = 50  # of the curve of the bandwidth
 
 
 @dataclass(frozen=True)
-class Moment:
+class Sample:
     """t in seconds from the beginning of apply."""
 
     t: float
@@ -34,28 +34,28 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Course:
+class TimeSeries:
     policy: str
     observation: Observation
     apply_s: float
-    moments: tuple[Moment, ...]
+    samples: tuple[Sample, ...]
     rate: tuple[tuple[float, float], ...]  # time, MB/s of all tasks; none where a workload has no stretches
 
 
-def courses(results: Results, workload: str) -> list[Course]:
+def all_series(results: Results, workload: str) -> list[TimeSeries]:
     """Of the first clean observation under each policy that has samples; older runs have none."""
     found = []
     for policy in results.policies:
         o = next((o for o in results.select(workload, policy) if o.raw.get("samples") and o.raw.get("apply_at")), None)
         if o is not None:
-            found.append(_course(o))
+            found.append(_make_series(o))
     return found
 
 
-def _course(o: Observation) -> Course:
+def _make_series(o: Observation) -> TimeSeries:
     begin, end = o.raw["apply_at"]
-    moments = tuple(Moment(s["t_s"] - begin, _by_node(s["pages"]), s["moved"]) for s in o.raw["samples"])
-    return Course(o.policy, o, end - begin, moments, tuple((t - begin, rate) for t, rate in _rate(o)))
+    samples = tuple(Sample(s["t_s"] - begin, _by_node(s["pages"]), s["moved"]) for s in o.raw["samples"])
+    return TimeSeries(o.policy, o, end - begin, samples, tuple((t - begin, rate) for t, rate in _rate(o)))
 
 
 def _by_node(tasks: dict[str, dict[str, int]]) -> dict[int, int]:
@@ -90,7 +90,7 @@ def _threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
 
 def panel(results: Results, workload: str, prefix: str) -> str | None:
     """A pair of axes for each policy: the bandwidth, and the pages stacked below it. None without samples."""
-    found = courses(results, workload)
+    found = all_series(results, workload)
     if not found:
         return None
     heights = [inches for c in found for inches in ((RATE_IN, PAGES_IN) if c.rate else (PAGES_IN,))]
@@ -98,57 +98,57 @@ def panel(results: Results, workload: str, prefix: str) -> str | None:
         figure = Figure((WIDTH_IN, sum(heights) + ROOM_IN * len(found)), layout="constrained")
         axes = list(figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
         tips = []
-        for course in found:
-            upper = axes.pop(0) if course.rate else None
-            tips += _draw(upper, axes.pop(0), course)
+        for series in found:
+            upper = axes.pop(0) if series.rate else None
+            tips += _draw(upper, axes.pop(0), series)
         title = f"{workload}: bandwidth and pages per node over time"
-        return theme.inline(figure, f"{prefix}-course", title, "; ".join(map(_told, found)), tips)
+        return theme.inline(figure, f"{prefix}-series", title, "; ".join(map(_told, found)), tips)
 
 
-def _draw(rate: Axes | None, pages: Axes, course: Course) -> list[tuple[Axes, Sequence[theme.Tip]]]:
+def _draw(rate: Axes | None, pages: Axes, series: TimeSeries) -> list[tuple[Axes, Sequence[theme.Tip]]]:
     if rate:
-        rate.plot(*zip(*course.rate, strict=True), "-", color=theme.colour("ink"), linewidth=1.1)
+        rate.plot(*zip(*series.rate, strict=True), "-", color=theme.colour("ink"), linewidth=1.1)
         dress(rate, "", "MB/s")
         rate.set_ylim(bottom=0)
-    _draw_pages(pages, course)
+    _draw_pages(pages, series)
     dress(pages, "s from the beginning of apply", "pages")
     for axes in (rate, pages):
         if axes:
-            axes.axvspan(0, course.apply_s, color=theme.colour("muted"), alpha=0.3, linewidth=0)
-            axes.set_xlim(*_time_range(course))
-    (rate or pages).set_title(text_format.printable(course.policy), loc="left", size=9.5, color=theme.colour("ink"))
-    return [(pages, [_tip(course, moment) for moment in course.moments])]
+            axes.axvspan(0, series.apply_s, color=theme.colour("muted"), alpha=0.3, linewidth=0)
+            axes.set_xlim(*_time_range(series))
+    (rate or pages).set_title(text_format.printable(series.policy), loc="left", size=9.5, color=theme.colour("ink"))
+    return [(pages, [_tip(series, sample) for sample in series.samples])]
 
 
-def _time_range(course: Course) -> tuple[float, float]:
-    times = [m.t for m in course.moments] + [course.apply_s] + [t for t, _ in course.rate]
+def _time_range(series: TimeSeries) -> tuple[float, float]:
+    times = [m.t for m in series.samples] + [series.apply_s] + [t for t, _ in series.rate]
     return min(0.0, *times), max(times)
 
 
-def _draw_pages(axes: Axes, course: Course) -> None:
+def _draw_pages(axes: Axes, series: TimeSeries) -> None:
     """Draws the pages of each node over time: straight lines through apply, and before and after it what the samples say."""
-    points = sorted([*course.moments, *_moments_around_apply(course)], key=lambda m: m.t)
+    points = sorted([*series.samples, *_samples_around_apply(series)], key=lambda m: m.t)
     nodes = sorted({node for m in points for node in m.pages})
     axes.stackplot([m.t for m in points], [[m.pages.get(node, 0) for m in points] for node in nodes],
                    colors=[theme.node_colour(node) for node in nodes], linewidth=0)
-    for m in course.moments:
+    for m in series.samples:
         axes.axvline(m.t, color=theme.colour("surface"), linewidth=0.8, linestyle=":")
 
 
-def _moments_around_apply(course: Course) -> list[Moment]:
+def _samples_around_apply(series: TimeSeries) -> list[Sample]:
     """Returns the last sample before apply, moved to its beginning, and the first one after it, moved to its end."""
-    before = [replace(m, t=0.0) for m in course.moments if m.t < 0][-1:]
-    return before + [replace(m, t=course.apply_s) for m in course.moments if m.t > course.apply_s][:1]
+    before = [replace(m, t=0.0) for m in series.samples if m.t < 0][-1:]
+    return before + [replace(m, t=series.apply_s) for m in series.samples if m.t > series.apply_s][:1]
 
 
-def _tip(course: Course, m: Moment) -> theme.Tip:
-    o = course.observation
+def _tip(series: TimeSeries, m: Sample) -> theme.Tip:
+    o = series.observation
     pages = ", ".join(f"{count} pages on node {node}" for node, count in m.pages.items())
-    return theme.Tip(m.t, sum(m.pages.values()) / 2, f"{course.policy}, {m.t:+.3f} s: {pages}\n{m.moved} moved so far\n"
+    return theme.Tip(m.t, sum(m.pages.values()) / 2, f"{series.policy}, {m.t:+.3f} s: {pages}\n{m.moved} moved so far\n"
                      f"repeat {o.repeat}, line {o.line} of results.jsonl", f"o{o.line}")
 
 
-def _told(course: Course) -> str:
-    return f"{course.policy}: " + ", ".join(
+def _told(series: TimeSeries) -> str:
+    return f"{series.policy}: " + ", ".join(
         f"at {m.t:+.3f} s {' and '.join(f'{count} on node {node}' for node, count in m.pages.items())}, {m.moved} moved"
-        for m in course.moments)
+        for m in series.samples)

@@ -67,15 +67,15 @@ def same(name: str, *ours: float | None, rel: float = 1e-9) -> None:
     assert ours == pytest.approx(R[name], rel=rel), name
 
 
-def of(test: Difference) -> Sequence[float | None]:
+def list_values(test: Difference) -> Sequence[float | None]:
     return test.difference, test.low, test.high, test.t, test.df, test.p
 
 
 def test_means_and_differences() -> None:
     one = t_interval(SLEEP_1)
     same("t_interval", one.mean, one.low, one.mean + one.half)
-    same("welch", *of(welch(SLEEP_1, SLEEP_2)))
-    same("paired", *of(paired(SLEEP_1, SLEEP_2)))
+    same("welch", *list_values(welch(SLEEP_1, SLEEP_2)))
+    same("paired", *list_values(paired(SLEEP_1, SLEEP_2)))
     same("holm", *holm([0.01, 0.04, 0.03, 0.005, 0.2, 0.011]))
 
 

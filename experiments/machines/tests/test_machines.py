@@ -47,14 +47,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield running
 
 
-def of(name: str, fitted: str, what: str = "") -> Comparison:
+def compare_machine(name: str, fitted: str, what: str = "") -> Comparison:
     found, = [c for c in compare.compare_record(name, record.read(command.RECORDS / f"{name}.json")) if c.fitted == fitted and what in c.what]
     return found
 
 
 @pytest.mark.parametrize("table", [luo.E5620, luo.LS3A], ids=lambda table: table.machine)
 def test_a_papers_table_stands_beside_what_three_models_say(table: luo.Table) -> None:
-    nothing, others, these = (of(table.machine, fitted) for fitted in (NOTHING, OTHERS, THESE))
+    nothing, others, these = (compare_machine(table.machine, fitted) for fitted in (NOTHING, OTHERS, THESE))
     assert nothing.mean > others.mean > these.mean > 0
     assert nothing.measured == others.measured == these.measured and nothing.measured[1][3] == table.cells()[1, 3]
     assert nothing.measured[4][0] is None, "the table's unit is never predicted"
@@ -65,7 +65,7 @@ def test_a_papers_table_stands_beside_what_three_models_say(table: luo.Table) ->
 
 
 def test_of_theoretical_figures_there_is_no_error() -> None:
-    found = of("opteron-6172-4s", OTHERS)
+    found = compare_machine("opteron-6172-4s", OTHERS)
     assert found.measured == [[21.3], [19.2], [6.4]] and found.mean is None and found.errors == []
 
 

@@ -40,7 +40,7 @@ CROSS, SECOND = ("cross", "n-mass"), ("contention-1L1R", "n-mass")
 def test_a_conclusion_of_several_machines(verdicts: tuple[str, ...], expected: str, tmp_path: Path) -> None:
     suite, = agreed(*(run(tmp_path / f"{i}", f"m{i}", "6.12", {CROSS: said}) for i, said in enumerate(verdicts)))
     one, = suite.conclusions
-    assert tuple(one.verdicts) == verdicts and one.agreement == expected and suite.of(expected) == [one]
+    assert tuple(one.verdicts) == verdicts and one.agreement == expected and suite.select(expected) == [one]
 
 
 def test_a_difference_is_named_by_machine_or_by_kernel(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_difference_is_named_by_machine_or_by_kernel(tmp_path: Path) -> None:
                     run(tmp_path / "b", "here", "7.0", {CROSS: "faster", SECOND: "slower"}),
                     run(tmp_path / "c", "there", "7.0", {CROSS: "slower", SECOND: "slower"}))
     assert [(place.machine, place.kernel) for place in suite.places] == [("here", "6.1"), ("here", "7.0"), ("there", "7.0")]
-    assert {one.workload: agreement.between(suite, one) for one in suite.of(agreement.DIFFERS)} == {
+    assert {one.workload: agreement.between(suite, one) for one in suite.select(agreement.DIFFERS)} == {
         "cross": "machines: faster on here, slower on there",
         "contention-1L1R": "kernels of here: faster on 6.1, slower on 7.0"}
 
