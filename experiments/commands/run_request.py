@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..host import host_nodes
 from ..host.host_nodes import in_lab
-from ..runner.boots import shares
+from ..runner.boots import boot_shares
 from ..runner.options import RunOptions
 from ..runner.repeats import precision
 from ..runner.run import Request
@@ -119,7 +119,7 @@ def boots_of(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
     """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
     known before how many there will be. A functional machine uses several processors itself."""
     own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
-    boots = shares.fitting(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
+    boots = boot_shares.fitting(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
     usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
     jobs = usual if args.jobs is None else args.jobs
     if not 1 <= jobs <= max(1, boots):

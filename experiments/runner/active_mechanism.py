@@ -24,7 +24,7 @@ def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
             continue
         if why := mechanism.call("lacks", nodes):
             raise CannotError(f"mechanism {level}: {why}; or leave it out with --placements")
-        placed = [w.name for w in suite.workloads if not KINDS[w.kind].as_found or KINDS[w.kind].runs_already]
+        placed = [w.name for w in suite.workloads if not KINDS[w.kind].unpinned or KINDS[w.kind].runs_already]
         if mechanism.starts and placed:
             raise CannotError(f"mechanism {level} acts on programs as they start, and workload {placed[0]} of {suite.name} "
                               "has its tasks placed after that: leave one of them out")
@@ -45,7 +45,7 @@ class ActiveMechanism:
 
     def start(self, running: RunningWorkload) -> None:
         """Switches the mechanism on before the programs start, where the kernel places them: it sees their first page."""
-        if not running.as_found:
+        if not running.unpinned:
             return
         self.threads += activity.MOVERS  # which work under any placement
         self._begin()
@@ -54,14 +54,14 @@ class ActiveMechanism:
 
     def place(self, running: RunningWorkload) -> dict[str, Any]:
         """Attaches the mechanism to the running programs. Returns what stands for a policy's answer, with no decision."""
-        if not running.as_found:
+        if not running.unpinned:
             self._begin()
         self.mechanism.call("attach", self._scope(), running.pids)
         return {"decisions": []}
 
     def watch(self, running: RunningWorkload) -> None:
         """Begins to count where a policy is about to act on programs that the suite has placed."""
-        if not running.as_found:
+        if not running.unpinned:
             self._begin()
 
     def end(self, record: dict[str, Any]) -> None:

@@ -120,7 +120,7 @@ class Observer:
         with timed("verify"):
             record["check"] = running.verify()
         self.active.end(record)
-        self._check_end(after, applied if running.as_found else None, record)
+        self._check_end(after, applied if running.unpinned else None, record)
         self._fill(running, before, after, measured, record)
 
     @property
@@ -171,7 +171,7 @@ class Observer:
         """The tasks in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
         record["platform"] = self.platform
         found = running.read_tasks(self.numaplace)
-        if running.as_found and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
+        if running.unpinned and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
             seen = {task.role: mappings.of_process(pid) for task, pid in zip(running.tasks, running.pids, strict=True)}
             record["mappings"] = record.get("mappings", {}) | {role: maps for role, maps in seen.items() if maps}
         record.setdefault("samples", []).append(page_sample([task.role for task in running.tasks], found, record["apply"]))
@@ -180,7 +180,7 @@ class Observer:
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
                      record: dict[str, Any]) -> None:
         """Marks tasks that are not as misplaced as the suite wants them."""
-        for task, seen in zip(running.tasks, before) if not running.as_found else ():
+        for task, seen in zip(running.tasks, before) if not running.unpinned else ():
             memory = [self.nodes[n].id for n in task.memory_on]
             if locality.share_of_each(seen, memory) < (ENOUGH if len(memory) == 1 else EVEN):
                 record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
@@ -225,13 +225,13 @@ class Observer:
             self._fill_work(running, record)
         for name, tasks in (("locality_before", before), ("locality_after", after)):
             value = locality.overall(tasks)
-            if value is None and running.as_found:
+            if value is None and running.unpinned:
                 continue
             if value is None:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
                 record["metrics"].append(metric(name, "fraction", value))
-        moved = activity.moved(record["kernel"]) if running.as_found or self.active.mechanism else pages_moved(record["apply"])
+        moved = activity.moved(record["kernel"]) if running.unpinned or self.active.mechanism else pages_moved(record["apply"])
         record["metrics"].append(metric("pages_moved", "pages", moved))
 
     def _fill_work(self, running: RunningWorkload, record: dict[str, Any]) -> None:

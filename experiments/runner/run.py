@@ -20,7 +20,7 @@ from ..host.tool import Numaplace
 from ..mechanisms import registry
 from ..units import duration
 from . import active_mechanism, calibration, check_machine
-from .boots import shares
+from .boots import boot_shares
 from .observe import Observer
 from .observe_static import StaticObserver
 from .records import manifest, results
@@ -68,7 +68,7 @@ def planned(request: Request, lab: str | None) -> Request:
         request = replace(request, suite=replace(request.suite, repeats=begun))
     elif request.budget is not None:
         suite = estimate.within(request.suite, request.budget * request.jobs, lab)
-        request = replace(request, suite=suite, boots=shares.fitting(suite, request.boots))
+        request = replace(request, suite=suite, boots=boot_shares.fitting(suite, request.boots))
     found, repeats = estimate.estimate_run(request.suite, lab), request.suite.repeats
     takes = found.source if found.seconds is None else f"about {duration(found.seconds / request.jobs)} ({found.source})"
     fewer = f"; {repeats} of {asked} repeats, for the budget" if repeats < asked else ""
@@ -151,7 +151,7 @@ def of_this_boot(request: Request, records: list[dict[str, Any]]) -> Request:
     """A real machine makes the share of one boot, and is rebooted by its user before the next."""
     if request.share or request.boots == 1:
         return request
-    parts, boot = shares.share_out(request.suite, request.boots), state.boot_id()
+    parts, boot = boot_shares.share_out(request.suite, request.boots), state.boot_id()
     mine = next((part for part in parts if any(part.has(record) and record.get("boot_id") == boot for record in records)), None)
     left = [part for part in parts if part.left(records)]
     if mine and left and mine not in left:
@@ -162,7 +162,7 @@ def of_this_boot(request: Request, records: list[dict[str, Any]]) -> Request:
 def tell_boots(request: Request) -> None:
     if request.boots == 1 or in_lab():
         return
-    left = [part for part in shares.share_out(request.suite, request.boots) if part.left(results.read(request.out))]
+    left = [part for part in boot_shares.share_out(request.suite, request.boots) if part.left(results.read(request.out))]
     if left:
         print(f"{request.suite.name}: {len(left)} of {request.boots} boots are left: reboot this machine, then go on with --resume", flush=True)
 
@@ -226,7 +226,7 @@ class Runner:
     def all(self) -> int:
         suite = self.request.suite
         number, boots = self.request.share or (0, 1)
-        self._observe(shares.share_out(suite, boots)[number].trials())
+        self._observe(boot_shares.share_out(suite, boots)[number].trials())
         while self.request.rule and not self.over:
             more = self.request.rule(suite, self.records)
             if not more:

@@ -20,9 +20,9 @@ from ..host.tool import MAKE_TOOLS, Numaplace, last_line
 from ..lab.command import build_words
 from ..paths import HERE
 from . import calibration, progress
-from .boots import at_once, shares
+from .boots import boot_shares, parallel_boots
+from .boots.boot_shares import Share
 from .boots.host_load import HostLoad
-from .boots.shares import Share
 from .records import manifest, results
 from .run import Request, check_policies, prepare_folder, tell_precision
 from .suite import estimate, schedule
@@ -61,7 +61,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
         raise CannotError(f"{HERE.programs / 'numaplace'} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
-    parts = shares.share_out(request.suite, request.boots)[:boots]
+    parts = boot_shares.share_out(request.suite, request.boots)[:boots]
     check_shared(request.out)
     def to_boot(command: list[Any], options: list[Any]) -> list[str]:
         return build_words(machine, command, [*guest.kernel, *options], functional=functional)
@@ -69,7 +69,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
     arguments = guest.words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals(), results.writing(request.out):
         prepare_folder(request)
-        at_once.gather(request.out)  # what a run has left that was killed
+        parallel_boots.gather(request.out)  # what a run has left that was killed
         begin, made = time.monotonic(), results.count(request.out)
         until = None if request.budget is None else begin + request.budget
 
@@ -85,7 +85,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
             estimate.keep(request.suite, machine, (time.monotonic() - begin) * request.jobs, results.count(request.out) - made)
         tell_precision(request)
         if status:
-            _explain(status, request.out / at_once.log_of(LOG, boot), machine)
+            _explain(status, request.out / parallel_boots.log_of(LOG, boot), machine)
     return status
 
 
@@ -121,12 +121,12 @@ def _side_by_side(to_boot: ToBoot, arguments: list[Any], request: Request, machi
 
     total = len(schedule.make(request.suite))  # each boot has warm-ups besides
     with progress.make(total) as display:
-        return at_once.run(request.out, parts, request.jobs, begin, end, lambda made: display.show(min(made, total), machine), late)
+        return parallel_boots.run(request.out, parts, request.jobs, begin, end, lambda made: display.show(min(made, total), machine), late)
 
 
 def command_of(to_boot: ToBoot, arguments: list[Any], request: Request, part: Share, folder: Path) -> list[str]:
     """A snapshot has what a kernel chose at random, so that several boots, also of a resumed run, are without."""
-    console = folder / (CONSOLE if folder != request.out else at_once.log_of(CONSOLE, part.boot))
+    console = folder / (CONSOLE if folder != request.out else parallel_boots.log_of(CONSOLE, part.boot))
     goes_on = (folder / manifest.NAME).exists()
     several = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
     command = [*arguments, "--out", folder, *["--resume"] * (goes_on and "--resume" not in arguments), *several]
@@ -143,7 +143,7 @@ def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> 
     host = HostLoad(request.out)
     child = _start(command, log)
     try:
-        _watch(child, request.out, shares.in_turn(request.suite, request.boots), machine, host)
+        _watch(child, request.out, boot_shares.in_turn(request.suite, request.boots), machine, host)
     finally:
         end(child)
         host.write()

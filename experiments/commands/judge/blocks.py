@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ...errors import ExperimentError
 from ...runner import run_in_lab
-from ...runner.boots import shares
+from ...runner.boots import boot_shares
 from ...runner.records import results
 from ...runner.run import Request
 from ...runner.suite import schedule
@@ -24,7 +24,7 @@ def order(boots: int) -> list[tuple[int, int]]:
 
 def run(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
     """Makes what is left. `arguments`: of the guest's runner, for each side."""
-    parts = shares.share_out(request.suite, request.boots)
+    parts = boot_shares.share_out(request.suite, request.boots)
     for side in sides:
         forget_unfinished(side, parts)
     for block, number in order(request.boots):
@@ -42,7 +42,7 @@ def run(request: Request, machine: str, sides: Sequence[Side], arguments: Sequen
                 raise
 
 
-def forget_unfinished(side: Side, parts: Sequence[shares.Share]) -> None:
+def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
     """A boot that was interrupted is made anew: the analysis pairs boots, and its rest would be a boot of its own."""
     with results.writing(side.out):
         records = results.read(side.out)

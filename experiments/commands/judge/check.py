@@ -30,7 +30,7 @@ from ...errors import ExperimentError, exit_status
 from ...paths import HERE
 from ...pieces import WITHOUT_TESTS, Kept
 from ...runner import run_in_lab
-from ...runner.boots import shares
+from ...runner.boots import boot_shares
 from ...runner.records import results
 from ...runner.suite import suite as suites
 from ...units import duration, seconds
@@ -80,7 +80,7 @@ class Boot:
             with redirect_stdout(sys.stderr):
                 run_in_lab.run(request, args.machine, guest, arguments, functional=False)
         except ExperimentError:
-            if shares.share_out(request.suite, 1)[0].left(results.read(out)):
+            if boot_shares.share_out(request.suite, 1)[0].left(results.read(out)):
                 raise
         kept.write({"piece": self.name, "inputs": self.digest, "seconds": round(time.monotonic() - begin)})
 

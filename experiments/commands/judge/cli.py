@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import CannotError, ExperimentError, UsageError, exit_status
 from ...host import host_nodes
 from ...lab.kernels import known_series
-from ...runner.boots import shares
+from ...runner.boots import boot_shares
 from ...runner.options import RunOptions
 from ...runner.run import Request, on_machine
 from ...units import percent
@@ -66,7 +66,7 @@ def planned(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """The run of one kernel, and what its guest is told."""
     options = run_options(args, out)
     request = on_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
-    shares.share_out(request.suite, request.boots)
+    boot_shares.share_out(request.suite, request.boots)
     return request, runner.in_guest(replace(options, resume=False), request).words()  # it is told to resume when there is something
 
 

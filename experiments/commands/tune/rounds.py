@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...errors import ExperimentError, UsageError
-from ...runner.boots import shares
+from ...runner.boots import boot_shares
 from ...runner.records import manifest, results
 from ...runner.suite.suite import Suite
 from .search import Search
@@ -58,7 +58,7 @@ class Rounds:
 
 
 def left(folder: Path, suite: Suite) -> bool:
-    return shares.share_out(suite, 1)[0].left(results.read(folder))
+    return boot_shares.share_out(suite, 1)[0].left(results.read(folder))
 
 
 def check_same(folder: Path, suite: Suite) -> None:

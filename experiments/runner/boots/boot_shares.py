@@ -25,19 +25,19 @@ class Share:
 
     def has(self, record: dict[str, Any]) -> bool:
         """A warm-up is of one boot alone."""
-        return self._of(record["workload"], record["repeat"]) and not record.get("warmup")
+        return self._has_block(record["workload"], record["repeat"]) and not record.get("warmup")
 
     def trials(self) -> list[schedule.Trial]:
         """With the warm-ups, which each boot has."""
         return [trial for trial in schedule.make(self.suite)
-                if trial.warmup and trial.workload.name in self.workloads or self._of(trial.workload.name, trial.repeat)]
+                if trial.warmup and trial.workload.name in self.workloads or self._has_block(trial.workload.name, trial.repeat)]
 
     def left(self, records: list[dict[str, Any]]) -> bool:
         """Whether observations are to be made; warm-ups alone are no reason for a boot."""
         done = schedule.done(records)
         return any(not trial.warmup and trial.key not in done for trial in self.trials())
 
-    def _of(self, workload: str, repeat: int) -> bool:
+    def _has_block(self, workload: str, repeat: int) -> bool:
         return workload in self.workloads and self.begin <= repeat < self.end
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..records import manifest, results
+from .boot_shares import Share
 from .host_load import HostLoad
-from .shares import Share
 
 POLL = 0.5  # s
 Process = subprocess.Popen[bytes]

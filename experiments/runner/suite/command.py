@@ -23,7 +23,7 @@ PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 SIZE = re.compile(r"\d+[KMG]|\d+(?:\.\d+)? (?:L2|L3|node)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 KEYS = ("name", "kind", "about", "command", "environment", "prepare", "load", "client", "ready", "warm_up", "metric", "check",
-        "needs", "memory", "room", "clairvoyant", "user", "directory")
+        "needs", "memory", "fast_percent", "clairvoyant", "user", "directory")
 DIRECTIONS = {"higher": True, "lower": False}
 TIMES = ("s", "ms", "us", "ns", "min")  # the analysis takes less of these for better, and more of what ends in /s
 
@@ -75,7 +75,7 @@ class Command:
     check: Condition | None
     needs: tuple[Need, ...]
     memory: str
-    room: float | None             # percent of `memory` that the nodes with CPUs have left for it; None: they are empty
+    fast_percent: float | None             # percent of `memory` that the nodes with CPUs have left for it; None: they are empty
     clairvoyant: tuple[str, ...]   # words with which it places its memory itself
     user: str
     directory: str    # in which its programs run; "" is {scratch}
@@ -114,7 +114,7 @@ def _command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
         _condition(table, "ready", ("pattern", "port", "file")), _seconds(table.get("warm_up", 0)),
         _metrics(table.get("metric", [])), _condition(table, "check", ("pattern", "command")),
         tuple(_need(need) for need in _tables(table.get("needs", []), "needs")),
-        _memory(table.get("memory", "")), _room(table), _words(table, "clairvoyant"), _text(table, "user", ""), _text(table, "directory", ""), dict(table))
+        _memory(table.get("memory", "")), _fast_percent(table), _words(table, "clairvoyant"), _text(table, "user", ""), _text(table, "directory", ""), dict(table))
     if found.client and not found.ready:
         raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
     if found.load and not found.client:
@@ -178,14 +178,14 @@ def _memory(value: Any) -> str:
     return value
 
 
-def _room(table: Mapping[str, Any]) -> float | None:
-    value = table.get("room")
+def _fast_percent(table: Mapping[str, Any]) -> float | None:
+    value = table.get("fast_percent")
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1000:
-        raise UsageError("'room' is not a percentage of 'memory' from 0 to 1000")
+        raise UsageError("'fast_percent' is not a percentage of 'memory' from 0 to 1000")
     if not table.get("memory"):
-        raise UsageError("'room' is a part of 'memory', which is missing")
+        raise UsageError("'fast_percent' is a part of 'memory', which is missing")
     return float(value)
 
 

@@ -28,17 +28,17 @@ PARAMETERS: dict[str, dict[str, type]] = {
                         "range_requests": int, "range_tests": str},
     "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
     "stealing": {"scale": int, "passes": int},
-    "command": {"begins_on": int},  # a node; all else is the workload's own
+    "command": {"initial_node": int},  # a node; all else is the workload's own
     "running": {},
 }
-OPTIONAL = {"begins_on"}
+OPTIONAL = {"initial_node"}
 SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
 # Counts that may be given as the size of the data instead.
 COUNTS = {"redis": "elements", "redis-benchmark": "keys", "redis-memtier": "keys", "stealing": "scale"}
 MEMORY_ONLY = "memory-only"  # a level of `memory`, and memory_on, where the machine has a node without CPUs
 ALONE = -1  # such a node, until it is chosen
 OF_ALL = ("remote_share", "locality_before", "locality_after", "pages_moved")  # metrics of every program
-ANYWHERE = -1  # command.begins_on: where the kernel starts a program
+ANYWHERE = -1  # command.initial_node: where the kernel starts a program
 REDIS_ROLES = ("server", "client")
 
 
@@ -238,9 +238,9 @@ def check(suite: Suite) -> None:
         missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys() - OPTIONAL
         if missing:
             raise UsageError(f"{kind}.{min(missing)} is missing")
-    begins_on = suite.parameters["command"].get("begins_on", ANYWHERE)
-    if not ANYWHERE <= begins_on < suite.nodes:
-        raise UsageError(f"command.begins_on: node {begins_on} does not exist; the suite has {suite.nodes} nodes")
+    initial_node = suite.parameters["command"].get("initial_node", ANYWHERE)
+    if not ANYWHERE <= initial_node < suite.nodes:
+        raise UsageError(f"command.initial_node: node {initial_node} does not exist; the suite has {suite.nodes} nodes")
     for workload in suite.workloads:
         for task in workload.tasks:
             for node in (task.runs_on, *task.memory_on):

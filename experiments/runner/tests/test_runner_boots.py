@@ -15,7 +15,7 @@ from experiments.commands.experiment import cli
 from experiments.commands.run_request import read_options
 from experiments.host import state
 from experiments.runner import run_in_lab
-from experiments.runner.boots import at_once, shares
+from experiments.runner.boots import boot_shares, parallel_boots
 from experiments.runner.boots.host_load import HostLoad
 from experiments.runner.records import manifest, results
 from experiments.runner.suite import schedule
@@ -50,13 +50,13 @@ def test_a_run_beside_a_writer_changes_nothing(more: tuple[str, ...], small: Pat
     assert (out / results.NAME).read_text() == "{}\n"
 
 
-def of(suite: Path) -> tuple[list[dict], dict]:
+def read_run(suite: Path) -> tuple[list[dict], dict]:
     return results.read(suite.parent / "out"), json.loads((suite.parent / "out" / manifest.NAME).read_text())
 
 
 def test_a_record_has_its_boot_and_its_load(small: Path) -> None:
     assert run(small, "--repeats", "2") == 0
-    records, told = of(small)
+    records, told = read_run(small)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert [record["boot_id"] for record in records] == [boot] * 3
     assert all(0 <= record["load"] < 10000 for record in records)
@@ -68,12 +68,12 @@ def test_a_run_that_goes_on_in_another_boot_says_so(small: Path, tmp_path: Path,
     path = tmp_path / "out" / results.NAME
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
     assert run(small, "--resume") == 0
-    assert len(of(small)[1]["boots"]) == 1, "the same boot"
+    assert len(read_run(small)[1]["boots"]) == 1, "the same boot"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
     monkeypatch.setattr(state, "BOOT", tmp_path / "boot_id")
     state.BOOT.write_text("another\n")
     assert run(small, "--resume") == 0
-    records, told = of(small)
+    records, told = read_run(small)
     assert [entry["boot_id"] for entry in told["boots"]][1:] == ["another"]
     assert [record["boot_id"] for record in records[3:]] == ["another"] * (len(records) - 3)
 
@@ -122,26 +122,26 @@ def test_a_guest_that_made_nothing_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repeats, boots, ends", [(10, 1, [10]), (10, 4, [2, 5, 7, 10]), (3, 3, [1, 2, 3])])
 def test_repeats_are_shared_out(small: Path, repeats: int, boots: int, ends: list[int]) -> None:
-    parts = shares.share_out(replace(suites.load("arena"), repeats=repeats), boots)
+    parts = boot_shares.share_out(replace(suites.load("arena"), repeats=repeats), boots)
     assert [part.end for part in parts] == ends and [part.begin for part in parts] == [0, *ends[:-1]]
     assert {len(part.workloads) for part in parts} == {8}
 
 
 def test_more_boots_than_repeats_share_the_workloads_of_one() -> None:
     suite = replace(suites.load("arena"), repeats=3)
-    parts = shares.share_out(suite, 6)
+    parts = boot_shares.share_out(suite, 6)
     assert [(part.begin, part.end, len(part.workloads)) for part in parts] == [(k, k + 1, 4) for k in (0, 0, 1, 1, 2, 2)]
-    made = [trial.key for trial in shares.in_turn(suite, 6)]
+    made = [trial.key for trial in boot_shares.in_turn(suite, 6)]
     assert sorted(made) == sorted(trial.key for trial in schedule.make(suite)), "all, and none twice"
-    assert [shares.fits(suite, boots) for boots in (0, 3, 4, 5, 9, 24, 27)] == [False, True, False, False, True, True, False]
-    assert [shares.fitting(suite, boots) for boots in (8, 6, 2, 27)] == [3, 6, 2, 3]
+    assert [boot_shares.fits(suite, boots) for boots in (0, 3, 4, 5, 9, 24, 27)] == [False, True, False, False, True, True, False]
+    assert [boot_shares.fitting(suite, boots) for boots in (8, 6, 2, 27)] == [3, 6, 2, 3]
 
 
 BOOTED = """
 import sys
 from pathlib import Path
 from experiments.commands.experiment import cli
-from experiments.runner.boots import at_once, shares
+from experiments.runner.boots import boot_shares, parallel_boots
 from experiments.host import state
 state.BOOT = Path(sys.argv[1])
 sys.exit(cli.main(sys.argv[2:]))
@@ -167,15 +167,15 @@ def boots(monkeypatch, tmp_path: Path) -> list[list[str]]:
 
 
 def made(suite: Path) -> list[tuple[str, int, bool]]:
-    return [(record["boot_id"], record["repeat"], bool(record.get("warmup"))) for record in of(suite)[0]]
+    return [(record["boot_id"], record["repeat"], bool(record.get("warmup"))) for record in read_run(suite)[0]]
 
 
 def test_each_boot_makes_its_part_and_its_warm_ups(small: Path, boots: list[list[str]]) -> None:
     assert run(small, "--lab", "demo-2s", "--boots", "2") == 0
     assert made(small) == [("boot 1", 0, True), ("boot 1", 0, False), ("boot 1", 1, False),
                            ("boot 2", 0, True), ("boot 2", 2, False), ("boot 2", 3, False)]
-    assert [entry["boot_id"] for entry in of(small)[1]["boots"]] == ["boot 1", "boot 2"]
-    assert all("host_load" in record for record in of(small)[0])
+    assert [entry["boot_id"] for entry in read_run(small)[1]["boots"]] == ["boot 1", "boot 2"]
+    assert all("host_load" in record for record in read_run(small)[0])
     assert all("--no-snapshot" in command for command in boots)
     assert run(small, "--lab", "demo-2s", "--boots", "2", "--resume") == 0
     assert len(boots) == 3 and len(made(small)) == 6, "nothing is left: one boot, which says how the run ended"
@@ -191,11 +191,11 @@ def test_boots_that_were_made_are_not_made_again(small: Path, boots: list[list[s
 
 def test_boots_side_by_side_make_one_run(small: Path, boots: list[list[str]]) -> None:
     assert run(small, "--lab", "demo-2s", "--boots", "3", "--jobs", "2") == 0
-    records, told = of(small)
+    records, told = read_run(small)
     assert sorted({(r["boot_id"], r["repeat"]) for r in records if not r.get("warmup")}, key=lambda both: both[1]) == [
         ("boot 1", 0), ("boot 2", 1), ("boot 3", 2), ("boot 3", 3)]
     assert [entry["boot_id"] for entry in told["boots"]] == ["boot 1", "boot 2", "boot 3"]
-    assert all("host_load" in record for record in records) and not at_once.folders(small.parent / "out")
+    assert all("host_load" in record for record in records) and not parallel_boots.folders(small.parent / "out")
     assert {path.name for path in (small.parent / "out").glob("*.log")} == {"lab.log", "lab-2.log", "lab-3.log"}
     assert all("--no-snapshot" in command for command in boots)
 
@@ -213,7 +213,7 @@ def test_boots_side_by_side_go_on(small: Path, boots: list[list[str]]) -> None:
     """One record of the second boot's is missing, and the first boot's were not gathered yet."""
     out, words = small.parent / "out", ("--lab", "demo-2s", "--boots", "2", "--jobs", "2")
     assert run(small, *words) == 0
-    records = of(small)[0]
+    records = read_run(small)[0]
     (out / "boot-1").mkdir()
     results.rewrite(out / "boot-1", [r for r in records if r["repeat"] < 2])
     shutil.copyfile(out / manifest.NAME, out / "boot-1" / manifest.NAME)

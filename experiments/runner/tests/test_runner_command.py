@@ -105,13 +105,13 @@ def test_what_fails_is_one_line_with_status_1(capsys, tmp_path: Path, change: tu
 
 def test_a_suite_changes_keys_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(SERVER)
-    more = '\n[[workload]]\nfile = "own.toml"\nname = "other"\nmemory = "64M"\nroom = 11\n'
+    more = '\n[[workload]]\nfile = "own.toml"\nname = "other"\nmemory = "64M"\nfast_percent = 11\n'
     plain, changed = suites.parse(SUITE + more, tmp_path).workloads
-    assert (plain.options["command"].room, changed.name, changed.options["command"].room) == (None, "other", 11)
+    assert (plain.options["command"].fast_percent, changed.name, changed.options["command"].fast_percent) == (None, "other", 11)
     assert changed.options["command"].command == plain.options["command"].command
-    with pytest.raises(UsageError, match="changes 'memory' of its 'file' needs a 'name' of its own"):
+    with pytest.raises(UsageError, match="changes 'fast_percent' of its 'file' needs a 'name' of its own"):
         suites.parse(SUITE + more.replace('name = "other"\n', ""), tmp_path)
-    with pytest.raises(UsageError, match="'room' is not a percentage"):
+    with pytest.raises(UsageError, match="'fast_percent' is not a percentage"):
         suites.parse(SUITE + more.replace("11", "-1"), tmp_path)
 
 
@@ -198,7 +198,7 @@ command = ["{HERE.programs}/np-hot", "static", "--hot", "25", "--seconds", "1000
 ready = {{ pattern = "^ready" }}
 client = ["echo", "rate 1"]
 memory = "192M"
-room = 10
+fast_percent = 10
 metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate (.*)" }}
 """)
     (tmp_path / "suite.toml").write_text(SUITE)
@@ -268,10 +268,10 @@ def test_a_table_in_the_place_of_tables_is_one_line(tmp_path: Path) -> None:
 
 def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\n")
-    with pytest.raises(UsageError, match=r"command.begins_on: node 2 does not exist; the suite has 2 nodes"):
-        suites.parse(SUITE + "[command]\nbegins_on = 2\n", tmp_path)
-    with pytest.raises(UsageError, match="command.begins_on: node 2 does not exist"):
-        suites.change(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.begins_on=2"])
+    with pytest.raises(UsageError, match=r"command.initial_node: node 2 does not exist; the suite has 2 nodes"):
+        suites.parse(SUITE + "[command]\ninitial_node = 2\n", tmp_path)
+    with pytest.raises(UsageError, match="command.initial_node: node 2 does not exist"):
+        suites.change(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
 
 
 @pytest.mark.lab
@@ -286,7 +286,7 @@ client = ["sh", "-c", "taskset -cp $(pidof np-hot); echo rate 1"]
 check = {{ pattern = "list: 0-3$" }}
 metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate (.*)" }}
 """)
-    (tmp_path / "suite.toml").write_text(SUITE.replace("repeats = 1", "repeats = 8").replace(', "maximum-local"', "") + "[command]\nbegins_on = 1\n")
+    (tmp_path / "suite.toml").write_text(SUITE.replace("repeats = 1", "repeats = 8").replace(', "maximum-local"', "") + "[command]\ninitial_node = 1\n")
     assert main(["run", "suite.toml", "--lab", "demo-2s", "--functional", "--out", "out"]) == 0
     records = results.read(tmp_path / "out")
     assert [record["check"] for record in records] == 8 * ["ok"]

@@ -23,7 +23,7 @@ URL_LIMIT = 10  # s
 class Attached(RunningWorkload):
     """Their rate is a count that a URL shows, or the instructions that they execute."""
 
-    as_found = True
+    unpinned = True
     runs_already = True
     works = False
 

@@ -39,7 +39,7 @@ COUNTED = 0.5  # of the time that a program works, so that its accesses are told
 class Command(RunningWorkload):
     """One program that ends, or a server and a client that ends."""
 
-    as_found = True
+    unpinned = True
     works = False
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
@@ -74,7 +74,7 @@ class Command(RunningWorkload):
 
     def _home(self) -> set[int]:
         """CPUs of the node that it begins on; none where the kernel or a mechanism chooses them."""
-        position = self.options.get("begins_on", ANYWHERE)
+        position = self.options.get("initial_node", ANYWHERE)
         return set() if position == ANYWHERE or self.bound else set([node for node in self.nodes if node.usable][position].cpus)
 
     def _hold(self) -> None:
@@ -136,9 +136,9 @@ class Command(RunningWorkload):
 
     def _crowd(self) -> None:
         """Cold memory of nobody's in the fast nodes, so that its own does not all find room there."""
-        if self.spec.room is None:
+        if self.spec.fast_percent is None:
             return
-        words = [str(HERE.programs / "np-hot"), "ballast", "--size", f"{self.values['memory_mib']}M", "--room", f"{self.spec.room:g}"]
+        words = [str(HERE.programs / "np-hot"), "ballast", "--size", f"{self.values['memory_mib']}M", "--fast-percent", f"{self.spec.fast_percent:g}"]
         self.programs["ballast"] = ballast = Background(words, self._environment(), self.folder, self.logs / "ballast")
         self._wait_until_ready(ballast, spec.Condition(pattern="^ready$"))
 

@@ -41,7 +41,7 @@ class RunningWorkload:
     """The processes of one observation. Every subclass starts, measures and verifies them."""
 
     on_every_node = False  # whether its threads are
-    as_found = False       # whether its tasks are where the kernel has put them, with inputs that nobody declares
+    unpinned = False       # whether its tasks are where the kernel has put them, with inputs that nobody declares
     runs_already = False   # whether its processes are the user's: their pages go back where they were
     works = True           # whether `working` has its tasks do something
     unseen_counts = False  # whether an observation counts that has ended before its processes were looked at

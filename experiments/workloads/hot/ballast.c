@@ -66,7 +66,7 @@ int hot_ballast(const struct hot_options *o)
 
 int hot_make_room(const struct hot_options *o)
 {
-	size_t parts = o->room / 100 * o->bytes / PART, all = bytes / PART;
+	size_t parts = o->fast_percent / 100 * o->bytes / PART, all = bytes / PART;
 
 	if (file < 0)
 		return 0;
@@ -75,6 +75,6 @@ int hot_make_room(const struct hot_options *o)
 	for (size_t k = 0; k < parts; k++)
 		if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			      k * all / parts * PART, PART))
-			return np_fail("--room: %s", strerror(errno));
+			return np_fail("--fast-percent: %s", strerror(errno));
 	return 0;
 }

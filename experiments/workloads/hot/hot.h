@@ -20,9 +20,9 @@ struct hot_options {
 	enum hot_pattern pattern;
 	const char *name;
 	size_t bytes;
-	double share;	  /* instead of bytes: percent of what the fast nodes have free */
-	double hot, room; /* percent of bytes */
-	double writes;	  /* percent of the accesses */
+	double share;		  /* instead of bytes: percent of what the fast nodes have free */
+	double hot, fast_percent; /* percent of bytes */
+	double writes;		  /* percent of the accesses */
 	double seconds, period, zipf, threads, seed;
 	bool ballast, clairvoyant;
 };

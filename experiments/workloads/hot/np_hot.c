@@ -28,7 +28,7 @@ static const char about[] =
 	"  scan     all of the memory is read in turn, as many lines as of the hot part\n"
 	"  growth   the memory grows for three quarters of the time, and what came last is hot\n"
 	"  phases   two processes, each with half of the memory: one works, the other sleeps\n"
-	"  ballast  none: only holds the nodes with CPUs full of cold memory, but for --room, until it is ended";
+	"  ballast  none: only holds the nodes with CPUs full of cold memory, but for --fast-percent, until it is ended";
 
 /* clang-format off */
 static const struct argp_option table[] = {
@@ -41,7 +41,7 @@ static const struct argp_option table[] = {
 	{ "writes", 'w', "PERCENT", 0, "of the accesses (20)", 0 },
 	{ "zipf", 'z', "ALPHA", 0, "pages of static by Zipf's distribution", 0 },
 	{ "ballast", 'b', NULL, 0, "first fill the nodes with CPUs with cold memory; where all have CPUs, its own", 0 },
-	{ "room", 'R', "PERCENT", 0, "of --size that the ballast gives back before the work (0)", 0 },
+	{ "fast-percent", 'R', "PERCENT", 0, "of --size that the ballast gives back before the work (0)", 0 },
 	{ "clairvoyant", 'c', NULL, 0, "moves its hot memory to the fast nodes itself, as soon as it is hot", 0 },
 	{ 0 },
 };
@@ -67,7 +67,7 @@ static int parse_number(struct hot_options *o, int key, const char *text)
 		{ 'h', &o->hot, 0, 100 },	   { 'S', &o->seconds, 0.001, 86400 },
 		{ 'p', &o->period, 0.001, 86400 }, { 't', &o->threads, 1, MAX_THREADS },
 		{ 'r', &o->seed, 0, 1e9 },	   { 'w', &o->writes, 0, 100 },
-		{ 'z', &o->zipf, 0.01, 10 },	   { 'R', &o->room, 0, 1000 },
+		{ 'z', &o->zipf, 0.01, 10 },	   { 'R', &o->fast_percent, 0, 1000 },
 	};
 
 	for (unsigned int k = 0; k < sizeof(number) / sizeof(number[0]); k++)

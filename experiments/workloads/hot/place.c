@@ -65,8 +65,8 @@ static void mark_hottest(const struct hot_options *o, struct hot_worker *w, bool
 {
 	size_t pages = w->lines / page_lines(), most = pages;
 
-	if (o->ballast && o->room < 100)
-		most = FULL * o->room / 100 * pages;
+	if (o->ballast && o->fast_percent < 100)
+		most = FULL * o->fast_percent / 100 * pages;
 	for (size_t rank = 0; rank < most; rank++)
 		heat[hot_page_of(rank, pages)] = true;
 }

@@ -17,7 +17,7 @@ from experiments.commands.judge import blocks, check, cli, side, verdict
 from experiments.errors import ExperimentError, UsageError
 from experiments.lab.kernels import Kernel
 from experiments.paths import HERE
-from experiments.runner.boots import shares
+from experiments.runner.boots import boot_shares
 from experiments.runner.records import results
 from experiments.runner.run import Request
 from experiments.runner.run_in_lab import Guest
@@ -139,9 +139,9 @@ def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [{"workload": w, "policy": "none", "repeat": repeat, "metrics": [], "marks": []}
                                for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
     one = side.Side("a", "6.12", "", tmp_path, None)
-    blocks.forget_unfinished(one, shares.share_out(request.suite, 3))
+    blocks.forget_unfinished(one, boot_shares.share_out(request.suite, 3))
     assert [(r["repeat"], r["workload"]) for r in results.read(tmp_path)] == [(0, "fault"), (0, "fork")]
-    blocks.forget_unfinished(one, shares.share_out(request.suite, 3))
+    blocks.forget_unfinished(one, boot_shares.share_out(request.suite, 3))
     assert results.count(tmp_path) == 2
 
 

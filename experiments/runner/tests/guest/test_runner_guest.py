@@ -49,12 +49,12 @@ def metrics(record: dict) -> dict[str, float]:
     return {metric["name"]: metric["value"] for metric in record["metrics"]}
 
 
-def of(*few: str) -> list:
+def choose(*few: str) -> list:
     """Every workload; but for these few in make check-full."""
     return [pytest.param(name, marks=[pytest.mark.full("a workload more of the same run")] * (name not in few)) for name in START]
 
 
-@pytest.mark.parametrize("workload", of("contention-0L2R", "redis-lists"))
+@pytest.mark.parametrize("workload", choose("contention-0L2R", "redis-lists"))
 def test_none_leaves_pages_and_tasks_where_they_were(workload: str, tmp_path: Path) -> None:
     record = observe(workload, "none", tmp_path)
     values = metrics(record)
@@ -66,7 +66,7 @@ def test_none_leaves_pages_and_tasks_where_they_were(workload: str, tmp_path: Pa
         assert task["node_after"] == task["node_before"]
 
 
-@pytest.mark.parametrize("workload", of("contention-2L2R", "split", "redis-keys"))
+@pytest.mark.parametrize("workload", choose("contention-2L2R", "split", "redis-keys"))
 def test_maximum_local_brings_tasks_and_pages_together(workload: str, tmp_path: Path) -> None:
     record = observe(workload, "maximum-local", tmp_path)
     values = metrics(record)

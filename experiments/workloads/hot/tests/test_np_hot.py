@@ -122,7 +122,7 @@ def test_cold_memory_keeps_the_hot_one_in_slow_memory() -> None:
 @pytest.mark.full("eight runs")
 def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
     """Without it the hot part of each pattern stays in slow memory."""
-    patterns = ["static --room 30", "static --zipf 1.1 --room 50", "moving --period 0.4 --room 40", "phases --period 0.4 --room 30 --hot 50"]
+    patterns = ["static --fast-percent 30", "static --zipf 1.1 --fast-percent 50", "moving --period 0.4 --fast-percent 40", "phases --period 0.4 --fast-percent 30 --hot 50"]
     runs = [f"build/np-hot {words} --size 64M --seconds 1.2 --ballast{more}" for words in patterns for more in ("", " --clairvoyant")]
     found = inside.run("cxl-3n", "sh", "-ec", "; ".join(runs), timed=False)
     assert len(found) == 8 and all(one["right"] for one in found)
@@ -133,7 +133,7 @@ def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
 @pytest.mark.lab
 @pytest.mark.full("a boot more")
 def test_a_ballast_is_held_for_another_program() -> None:
-    hold = "build/np-hot ballast --size 64M --room 50 >/tmp/held & until grep -q ready /tmp/held; do kill -0 $!; sleep 0.1; done"
+    hold = "build/np-hot ballast --size 64M --fast-percent 50 >/tmp/held & until grep -q ready /tmp/held; do kill -0 $!; sleep 0.1; done"
     held, free = inside.run("cxl-3n", "sh", "-ec", f"{hold}; {(work := 'build/np-hot static --hot 100 --size 64M --seconds 0.1')}; "
                             f"kill $!; wait || true; {work}", timed=False)
     assert 0.3 < held["fast_start"] < 0.8 and free["fast_start"] == 1
