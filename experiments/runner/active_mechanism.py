@@ -11,6 +11,7 @@ from ..host.guard import Guard
 from ..host.host_nodes import Node
 from ..mechanisms import activity, registry
 from ..mechanisms.mechanism import Scope
+from .records.record import Record
 from .suite.suite import Suite
 from .workloads.kinds import KINDS
 from .workloads.workload import RunningWorkload
@@ -64,11 +65,11 @@ class ActiveMechanism:
         if not running.unpinned:
             self._begin()
 
-    def end(self, record: dict[str, Any]) -> None:
+    def end(self, record: Record) -> None:
         """Writes what the kernel has counted since the beginning to the record, as its key `kernel`."""
         record["kernel"] = activity.since(self.before, self._now())
 
-    def tear_down(self, record: dict[str, Any]) -> None:
+    def tear_down(self, record: Record) -> None:
         """Switches the mechanism off; why that failed becomes a mark of the record."""
         if self.mechanism:
             try:

@@ -22,6 +22,7 @@ from ..host.tool import Numaplace, policy_of
 from ..mechanisms import activity, registry
 from . import calibration, locality, pilot
 from .active_mechanism import ActiveMechanism
+from .records.record import Record
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite
@@ -72,7 +73,7 @@ class Observer:
     def _workload(self, trial: Trial) -> RunningWorkload:
         return KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
 
-    def _carry_out(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
+    def _carry_out(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         try:
             self._steps(trial, running, record)
         except (CannotError, UsageError):
@@ -83,7 +84,7 @@ class Observer:
         finally:
             self._undo(running, record)
 
-    def _record(self, trial: Trial) -> dict[str, Any]:
+    def _record(self, trial: Trial) -> Record:
         record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
                   "repeat": trial.repeat, "order": trial.order, "seed": self.suite.seed,
                   "platform": "", "started": datetime.now(timezone.utc).isoformat(), **state.now(),
@@ -98,7 +99,7 @@ class Observer:
                                    "pages too")
         return record
 
-    def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
+    def _steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         timed = Stopwatch(record["steps"]).step
         with timed("pilot"):
             self._pilot(trial, running, record)
@@ -128,7 +129,7 @@ class Observer:
         """Seconds that working tasks are watched and counted before they are placed."""
         return self.suite.sample or (WATCHED if self.platform == "real" else WATCHED_IN_LAB)
 
-    def _pilot(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
+    def _pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         """Its inputs and its work, measured at the first observation of the workload in this boot."""
         levels = tuple(level for level in registry.only_policies(self.suite.policies) if policy_of(level) != pilot.BASELINE)
         if not running.works or not levels:
@@ -147,7 +148,7 @@ class Observer:
             return pilot.declared(running.tasks)
         return found.inputs
 
-    def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: dict[str, Any]) -> None:
+    def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: Record) -> None:
         begin = time.monotonic()
         if self.active.mechanism:
             record["apply"] = self.active.place(running)
@@ -167,7 +168,7 @@ class Observer:
             record["cost"] = cost(record["apply"], end - begin, sample)
         record["apply_at"] = [round(begin, 6), round(end, 6)]
 
-    def _ps(self, running: RunningWorkload, record: dict[str, Any]) -> list[dict[str, Any]]:
+    def _ps(self, running: RunningWorkload, record: Record) -> list[dict[str, Any]]:
         """The tasks in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
         record["platform"] = self.platform
         found = running.read_tasks(self.numaplace)
@@ -178,7 +179,7 @@ class Observer:
         return found
 
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
-                     record: dict[str, Any]) -> None:
+                     record: Record) -> None:
         """Marks tasks that are not as misplaced as the suite wants them."""
         for task, seen in zip(running.tasks, before) if not running.unpinned else ():
             memory = [self.nodes[n].id for n in task.memory_on]
@@ -189,7 +190,7 @@ class Observer:
                 record["marks"].append(f"{task.role}: was to run on node "
                                        f"{self.nodes[task.runs_on].id}, runs on CPUs {seen['cpus']}")
 
-    def _check_end(self, after: list[dict[str, Any]], applied: list[dict[str, Any]] | None, record: dict[str, Any]) -> None:
+    def _check_end(self, after: list[dict[str, Any]], applied: list[dict[str, Any]] | None, record: Record) -> None:
         """The tasks and pages must be where the policy's answer says.
 
         applied: tasks that are as found, right after that. Their node may have no room for all, and memory that they take
@@ -214,7 +215,7 @@ class Observer:
         record["check"] = "; ".join(problems) or "ok"
 
     def _fill(self, running: RunningWorkload, before: list[dict[str, Any]], after: list[dict[str, Any]],
-              measured: Measured, record: dict[str, Any]) -> None:
+              measured: Measured, record: Record) -> None:
         record["marks"] += measured.marks
         record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
                            for task, b, a in zip(running.tasks, before, after)]
@@ -234,14 +235,14 @@ class Observer:
         moved = activity.moved(record["kernel"]) if running.unpinned or self.active.mechanism else pages_moved(record["apply"])
         record["metrics"].append(metric("pages_moved", "pages", moved))
 
-    def _fill_work(self, running: RunningWorkload, record: dict[str, Any]) -> None:
+    def _fill_work(self, running: RunningWorkload, record: Record) -> None:
         record["metrics"].append(metric("time_to_solution", "s", running.solved))
         begin, end = record["apply_at"]
         timed = record["platform"] != "lab-functional"
         if timed and running.solved < end - begin and policy_of(record["policy"]) != pilot.BASELINE:
             record["marks"].append(f"the work was over after {running.solved:.3f} s, before the placement was at {end - begin:.3f} s")
 
-    def _undo(self, running: RunningWorkload, record: dict[str, Any]) -> None:
+    def _undo(self, running: RunningWorkload, record: Record) -> None:
         """Restores what apply did, looks whether it worked, and ends the processes."""
         timed = Stopwatch(record["steps"]).step
         try:
@@ -256,7 +257,7 @@ class Observer:
             with timed("stop"):
                 running.stop()
 
-    def _restore(self, running: RunningWorkload, record: dict[str, Any]) -> None:
+    def _restore(self, running: RunningWorkload, record: Record) -> None:
         alive = running.alive()
         if record["apply"] is None:
             for pid in alive if self.saved_cpus else []:
@@ -311,7 +312,7 @@ def reason_of(error: Exception) -> str:
     return str(error) if isinstance(error, ExperimentError) else f"{type(error).__name__}: {error}"
 
 
-def drop_infinite(record: dict[str, Any]) -> None:
+def drop_infinite(record: Record) -> None:
     """JSON has no such numbers, and no mean may have one in it."""
     wrong = [m for m in record["metrics"] if not math.isfinite(m["value"])]
     if wrong:

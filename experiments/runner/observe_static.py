@@ -7,6 +7,7 @@ from typing import Any
 
 from . import locality
 from .observe import ENOUGH, Observer, Stopwatch, task_record
+from .records.record import Record
 from .suite.schedule import Trial
 from .workloads.workload import RunningWorkload
 
@@ -14,7 +15,7 @@ from .workloads.workload import RunningWorkload
 class StaticObserver(Observer):
     """Start where the design says, look, measure, look again, verify."""
 
-    def _steps(self, trial: Trial, running: RunningWorkload, record: dict[str, Any]) -> None:
+    def _steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         timed = Stopwatch(record["steps"]).step
         record["platform"] = self.platform
         with timed("start"):
@@ -35,7 +36,7 @@ class StaticObserver(Observer):
                            for task, b, a in zip(running.tasks, before, after)]
 
     def _check_placed(self, when: str, running: RunningWorkload, seen: list[dict[str, Any]],
-                      record: dict[str, Any]) -> None:
+                      record: Record) -> None:
         """Memory and CPUs must be those of the design, or the observation is marked."""
         for task, found in zip(running.tasks, seen):
             memory = [self.nodes[n].id for n in task.memory_on]

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..units import duration
+from .records.record import Record
 
 INTERVAL = 5.0  # s, between lines where no terminal is
 
@@ -87,13 +88,13 @@ class Narrator:
     def __init__(self) -> None:
         self.begin, self.told = time.monotonic(), 0
 
-    def tell(self, number: int, total: int, record: dict[str, Any]) -> None:
+    def tell(self, number: int, total: int, record: Record) -> None:
         self.told += 1
         left = (time.monotonic() - self.begin) / self.told * (total - number)
         print(line(number, total, record, f"{duration(left)} left" if total > number else ""), flush=True)
 
 
-def line(number: int, total: int, record: dict[str, Any], left: str = "") -> str:
+def line(number: int, total: int, record: Record, left: str = "") -> str:
     values = {m["name"]: m for m in record["metrics"]}
     first = record["metrics"][0] if record["metrics"] else None
     parts = [f"{number:{len(str(total))}}/{total}", f"{record['workload']:16}", f"{record['policy']:14}"]

@@ -24,6 +24,7 @@ from .boots import boot_shares
 from .observe import Observer
 from .observe_static import StaticObserver
 from .records import manifest, results
+from .records.record import Record
 from .repeats import precision
 from .suite import designs, estimate, knowledge, schedule
 from .suite.suite import Suite, choose
@@ -147,7 +148,7 @@ def run(request: Request, report: Report) -> int:
     return bad
 
 
-def of_this_boot(request: Request, records: list[dict[str, Any]]) -> Request:
+def of_this_boot(request: Request, records: list[Record]) -> Request:
     """A real machine makes the share of one boot, and is rebooted by its user before the next."""
     if request.share or request.boots == 1:
         return request
@@ -183,12 +184,12 @@ def tell_precision(request: Request) -> None:
         print(f"{request.suite.name}: {told}", flush=True)
 
 
-def _goes_on(request: Request, records: list[dict[str, Any]]) -> bool:
+def _goes_on(request: Request, records: list[Record]) -> bool:
     """A boot beside others has the manifest of the first before it has a record."""
     return bool(records) or request.resume and (request.out / manifest.NAME).exists()
 
 
-def _model(request: Request, numaplace: Numaplace, platform: str, records: list[dict[str, Any]],
+def _model(request: Request, numaplace: Numaplace, platform: str, records: list[Record],
            scratch: Path) -> tuple[Request, dict[str, Any] | None]:
     """The model that policies plan with; the time that it takes to measure it is a part of the budget."""
     begin, begun = time.monotonic(), manifest.model(request.out) if _goes_on(request, records) else None
@@ -200,7 +201,7 @@ def _model(request: Request, numaplace: Numaplace, platform: str, records: list[
 
 
 def _manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
-              records: list[dict[str, Any]]) -> None:
+              records: list[Record]) -> None:
     """Writes it, or compares it when this run goes on with another, whose records there are."""
     now = manifest.collect(request.suite, numaplace, platform, check_machine.doubts() if platform == "real" else []) | {
         "model": model,
@@ -218,7 +219,7 @@ class Runner:
     """Makes the scheduled observations, and further blocks while its rule asks for them."""
 
     def __init__(self, request: Request, observer: Observer, writer: results.Writer, report: Report,
-                 records: list[dict[str, Any]]) -> None:
+                 records: list[Record]) -> None:
         self.request, self.observer, self.writer, self.report = request, observer, writer, report
         self.records = list(records)
         self.until = time.monotonic() + request.budget if request.budget else None

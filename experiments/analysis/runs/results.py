@@ -22,6 +22,7 @@ from typing import Any
 from experiments.errors import ExperimentError
 from experiments.runner.records.results import FORMAT, marks
 
+from ...runner.records.record import Record, Task
 from .boots import boot_means
 
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
@@ -57,10 +58,10 @@ class Observation:
     warmup: bool
     marks: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    tasks: tuple[dict[str, Any], ...]
+    tasks: tuple[Task, ...]
     apply: dict[str, Any] | None
     factors: dict[str, int | float | str]
-    raw: dict[str, Any] = field(repr=False)
+    raw: Record = field(repr=False)
     line: int = 0  # of results.jsonl
 
     @property
@@ -337,7 +338,7 @@ def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[
     return records
 
 
-def _observation(record: dict[str, Any], where: str, line: int) -> Observation:
+def _observation(record: Record, where: str, line: int) -> Observation:
     def need(key: str, kind: type) -> Any:
         if not isinstance(record.get(key), kind) or isinstance(record.get(key), bool):
             raise ResultsError(
@@ -366,7 +367,7 @@ def _observation(record: dict[str, Any], where: str, line: int) -> Observation:
     )
 
 
-def _factors(record: dict[str, Any], where: str) -> dict[str, int | float | str]:
+def _factors(record: Record, where: str) -> dict[str, int | float | str]:
     factors = record.get("factors") or {}
     if not isinstance(factors, dict) or any(
         isinstance(level, bool) or not isinstance(level, (int, float, str))

@@ -16,6 +16,7 @@ from ...host.host_nodes import in_lab
 from ...runner.options import RunOptions
 from ...runner.progress import Narrator
 from ...runner.records import results
+from ...runner.records.record import Record
 from ...runner.run import Request, on_machine, planned, run
 from ...runner.suite import designs, estimate, schedule
 from ...runner.suite import suite as suites
@@ -166,7 +167,7 @@ def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda r
     """look: at each observation, once it is told; what it raises ends the run."""
     narrator = Narrator()
 
-    def tell(number: int, total: int, record: dict[str, Any]) -> None:
+    def tell(number: int, total: int, record: Record) -> None:
         narrator.tell(number, total, record)
         look(record)
 

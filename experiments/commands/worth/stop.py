@@ -6,11 +6,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ...errors import ExperimentError
 from ...host import state
 from ...runner.records import results
+from ...runner.records.record import Record
 from ...runner.repeats import precision
 from ...runner.repeats.looks import BOOTS, LOOKS
 from ...runner.suite.schedule import Trial, is_clean
@@ -29,7 +29,7 @@ class Stop:
         self.folder, self.ended = folder, SPENT
         self.levels: list[str] | None = None  # of further blocks, from the first look on
 
-    def next_block(self, suite: Suite, records: list[dict[str, Any]]) -> list[Trial]:
+    def next_block(self, suite: Suite, records: list[Record]) -> list[Trial]:
         made = blocks(records)
         if made >= LOOKS[0] and (made in LOOKS or self.levels is None):
             self.levels = undecided(self.folder)
@@ -48,7 +48,7 @@ class Boot:
     def __init__(self, most: int, levels: Sequence[str]) -> None:
         self.most, self.levels, self.boot = most, levels, state.boot_id()
 
-    def next_block(self, suite: Suite, records: list[dict[str, Any]]) -> list[Trial]:
+    def next_block(self, suite: Suite, records: list[Record]) -> list[Trial]:
         made = {record["repeat"] for record in records if record["boot_id"] == self.boot}
         return block(suite, records, self.levels) if len(made) < self.most else []
 
@@ -78,7 +78,7 @@ def undecided(folder: Path) -> list[str]:
     return [verdict.BASELINE, *(one.policy for one in found)] if found else []
 
 
-def block(suite: Suite, records: list[dict[str, Any]], levels: Sequence[str]) -> list[Trial]:
+def block(suite: Suite, records: list[Record], levels: Sequence[str]) -> list[Trial]:
     """One observation of each level that has ever come out clean or was not tried too often, in random order."""
     workload, = suite.workloads
     tried = {level: [is_clean(record) for record in records if record["policy"] == level] for level in levels}
@@ -88,5 +88,5 @@ def block(suite: Suite, records: list[dict[str, Any]], levels: Sequence[str]) ->
     return [Trial(workload, level, repeat, order + k, False) for k, level in enumerate(chosen)]
 
 
-def blocks(records: list[dict[str, Any]]) -> int:
+def blocks(records: list[Record]) -> int:
     return 1 + max((record["repeat"] for record in records), default=-1)

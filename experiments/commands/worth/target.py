@@ -9,13 +9,13 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...errors import CannotError, ExperimentError, UsageError
 from ...host.host_nodes import Node
 from ...host.tool import last_line
 from ...mechanisms import registry
 from ...paths import HERE
+from ...runner.records.record import Record
 from ...runner.suite.command import of_file
 from . import trial_suite
 
@@ -44,7 +44,7 @@ def runs(args: argparse.Namespace) -> bool:
     return bool(args.cgroup or args.unit or args.words and all(word.isdigit() for word in args.words))
 
 
-def check_length(levels: Sequence[str], record: dict[str, Any]) -> None:
+def check_length(levels: Sequence[str], record: Record) -> None:
     """Ends a run at its first observation if its program has ended before it could be looked at, where a placement is made while it runs."""
     late = next((level for level in levels if level != "none" and not ((found := registry.of_level(level)) and found.starts)), None)
     unseen = not record["tasks"] if not record["marks"] else any("before it could be" in mark for mark in record["marks"])

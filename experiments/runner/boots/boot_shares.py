@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 from ...errors import UsageError
+from ..records.record import Record
 from ..suite import schedule
 from ..suite.suite import Suite
 
@@ -23,7 +23,7 @@ class Share:
     end: int    # the repeat before which it ends
     workloads: frozenset[str]
 
-    def has(self, record: dict[str, Any]) -> bool:
+    def has(self, record: Record) -> bool:
         """A warm-up is of one boot alone."""
         return self._has_block(record["workload"], record["repeat"]) and not record.get("warmup")
 
@@ -32,7 +32,7 @@ class Share:
         return [trial for trial in schedule.make(self.suite)
                 if trial.warmup and trial.workload.name in self.workloads or self._has_block(trial.workload.name, trial.repeat)]
 
-    def left(self, records: list[dict[str, Any]]) -> bool:
+    def left(self, records: list[Record]) -> bool:
         """Whether observations are to be made; warm-ups alone are no reason for a boot."""
         done = schedule.done(records)
         return any(not trial.warmup and trial.key not in done for trial in self.trials())

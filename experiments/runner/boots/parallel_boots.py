@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..records import manifest, results
+from ..records.record import Record
 from .boot_shares import Share
 from .host_load import HostLoad
 
@@ -109,7 +110,7 @@ def log_of(name: str, boot: int) -> str:
     return f"{stem}-{boot + 1}.{end}" if boot else name
 
 
-def _identity(record: dict[str, Any]) -> tuple[str, str]:
+def _identity(record: Record) -> tuple[str, str]:
     return record["boot_id"], record["started"]
 
 

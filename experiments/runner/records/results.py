@@ -9,15 +9,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ...errors import ExperimentError
+from .record import Record
 
 NAME = "results.jsonl"
 FORMAT = 1  # of a line and of manifest.json, which has it: Documentation/reference/schema
 
 
-def read(directory: Path) -> list[dict[str, Any]]:
+def read(directory: Path) -> list[Record]:
     """The whole lines. One that a kill cut off is left out, and overwritten by the next append."""
     path = directory / NAME
     if not path.exists():
@@ -48,7 +48,7 @@ def count(directory: Path) -> int:
     return len(read(directory))
 
 
-def rewrite(directory: Path, records: list[dict[str, Any]]) -> None:
+def rewrite(directory: Path, records: list[Record]) -> None:
     """All of it, whole or not at all, within writing()."""
     partial = directory / (NAME + ".partial")
     try:
@@ -58,7 +58,7 @@ def rewrite(directory: Path, records: list[dict[str, Any]]) -> None:
         raise ExperimentError(f"{partial}: {error.strerror}: {NAME} is as it was; free disk space") from None
 
 
-def _line(record: dict[str, Any]) -> bytes:
+def _line(record: Record) -> bytes:
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
@@ -107,7 +107,7 @@ class Writer:
         self.size = len(whole) + len(newline)
         os.ftruncate(self.fd, self.size)
 
-    def append(self, record: dict[str, Any]) -> None:
+    def append(self, record: Record) -> None:
         line = _line(record)
         try:
             written = 0
@@ -125,7 +125,7 @@ class Writer:
         os.close(self.fd)
 
 
-def marks(record: dict[str, Any]) -> tuple[str, ...]:
+def marks(record: Record) -> tuple[str, ...]:
     """Why a line of results.jsonl may not be averaged; a failed check is a mark too."""
     marks = [str(mark) for mark in record.get("marks") or []]
     check = record.get("check", "ok")
@@ -134,6 +134,6 @@ def marks(record: dict[str, Any]) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def key_of(record: dict[str, Any]) -> tuple[str, str, int, bool]:
+def key_of(record: Record) -> tuple[str, str, int, bool]:
     """Of the scheduled observation that a line of results.jsonl is of."""
     return record["workload"], record["policy"], record["repeat"], bool(record.get("warmup"))

@@ -10,6 +10,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
+from ..records.record import Record
 from ..suite import schedule
 from ..suite.schedule import ATTEMPTS, Trial, is_clean
 from ..suite.suite import Suite
@@ -59,7 +60,7 @@ def responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[C
     return found
 
 
-def next_block(suite: Suite, records: list[dict[str, Any]], percent: float, most: int) -> list[Trial]:
+def next_block(suite: Suite, records: list[Record], percent: float, most: int) -> list[Trial]:
     """One more observation of every cell of a workload that has one that is not precise enough, in random order: policies
     are compared by the blocks that both have. None of a cell that was repeated as often as it may be, or that comes out
     marked again and again."""
@@ -96,7 +97,7 @@ def not_reached(names: Sequence[str], records: Iterable[dict[str, Any]], percent
     return f"the precision of {percent:g} % was not reached in {len(cells)} cells: {', '.join(cells)}" if cells else ""
 
 
-def next_order(records: list[dict[str, Any]]) -> int:
+def next_order(records: list[Record]) -> int:
     return 1 + max((record["order"] for record in records), default=-1)
 
 

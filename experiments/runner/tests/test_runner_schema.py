@@ -11,6 +11,7 @@ from experiments.analysis.runs.results import ResultsError, read
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment.cli import main
 from experiments.runner.observe import cost, page_sample
+from experiments.runner.records import record as keys
 from experiments.runner.records import results
 from experiments.runner.tests import schemas
 from experiments.runner.tests.test_runner_observe_static import CACHETEST, SUITE
@@ -83,3 +84,12 @@ def test_a_run_of_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
     assert written["format"] == results.FORMAT == 1
     with pytest.raises(ResultsError, match="manifest.json: of format 2, and this numaplace reads 1: take a newer numaplace"):
         read(synthetic.write(tmp_path, synthetic.full(1), written | {"format": 2}))
+
+
+@pytest.mark.parametrize(("kind", "name"), [(keys.Record, ""), (keys.Metric, "metric"), (keys.Task, "task"), (keys.Cost, "cost"),
+                                            (keys.Sample, "sample"), (keys.Series, "series")])
+def test_the_type_of_a_record_has_the_keys_of_the_schema(kind: type, name: str) -> None:
+    found = schemas.schema("results")
+    found = found["$defs"][name] if name else found
+    assert kind.__annotations__.keys() == found["properties"].keys()
+    assert kind.__required_keys__ == set(found["required"])
