@@ -25,14 +25,6 @@ static void initialize_registry(void)
 		check_registered("all", CU_initialize_registry() == CUE_SUCCESS);
 }
 
-void add_suite(const char *name, CU_TestInfo *tests)
-{
-	CU_SuiteInfo suites[] = { { .pName = name, .pTests = tests }, CU_SUITE_INFO_NULL };
-
-	initialize_registry();
-	check_registered(name, CU_register_suites(suites) == CUE_SUCCESS);
-}
-
 void add_test(const char *file, const char *name, CU_TestFunc function)
 {
 	char suite_name[64];

@@ -17,13 +17,4 @@
 
 void add_test(const char *file, const char *name, CU_TestFunc function);
 
-/* The same with a table, at the end of a file: tests is static and ends with CU_TEST_INFO_NULL. */
-#define TEST_SUITE(name, tests) \
-	static void __attribute__((constructor)) add_##tests(void) \
-	{ \
-		add_suite(name, tests); \
-	}
-
-void add_suite(const char *name, CU_TestInfo *tests);
-
 #endif

@@ -10,7 +10,7 @@
 #include "../../lib/host/module_files.h"
 #include "../fixture.h"
 
-static void engines_by_name(void)
+TEST(engines_by_name)
 {
 	enum np_engine engine;
 
@@ -32,7 +32,7 @@ static uint64_t sum_of_counts(const struct np_migrate_result *r)
 	return sum;
 }
 
-static void merging_keeps_the_sum(void)
+TEST(merging_keeps_the_sum)
 {
 	struct np_migrate_result out = { .asked = 1100,
 					 .moved = 50,
@@ -56,7 +56,7 @@ static void merging_keeps_the_sum(void)
 	CU_ASSERT_STRING_EQUAL(out.engine, "module+syscall");
 }
 
-static void the_syscall_engine_says_what_it_cannot(void)
+TEST(the_syscall_engine_says_what_it_cannot)
 {
 	struct np_place_request place = { .pid = getpid(), .mem_mode = 0 };
 	struct np_err err;
@@ -71,7 +71,7 @@ static void the_syscall_engine_says_what_it_cannot(void)
 }
 
 /* With files of another ABI in the module's place: module says so, auto goes on without. */
-static void auto_passes_by_another_abi(void)
+TEST(auto_passes_by_another_abi)
 {
 	struct np_err err;
 
@@ -86,13 +86,3 @@ static void auto_passes_by_another_abi(void)
 	np_module_use_dir(NULL);
 	fixture_end();
 }
-
-static CU_TestInfo control_tests[] = {
-	{ "engines by name", engines_by_name },
-	{ "a second engine's pages are taken from what the first left", merging_keeps_the_sum },
-	{ "the syscall engine says what it cannot", the_syscall_engine_says_what_it_cannot },
-	{ "auto passes by another ABI", auto_passes_by_another_abi },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("control", control_tests);

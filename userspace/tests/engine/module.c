@@ -15,7 +15,7 @@
 #include "subject.h"
 #include "../fixture.h"
 
-static void versions(void)
+TEST(versions)
 {
 	static const char *const bad[] = { "",
 					   "abi=1",
@@ -36,7 +36,7 @@ static void versions(void)
 		CU_ASSERT_EQUAL(np_module_version_parse(bad[i], &info), -EINVAL);
 }
 
-static void another_abi_is_refused_by_number(void)
+TEST(another_abi_is_refused_by_number)
 {
 	struct np_module_info info;
 	struct np_err err;
@@ -71,7 +71,7 @@ static void asked(const struct np_migrate_request *r, const char *line)
 	free(got);
 }
 
-static void a_request_is_one_line(void)
+TEST(a_request_is_one_line)
 {
 	struct np_migrate_request r = { .pid = getpid(), .to = 1 };
 
@@ -93,7 +93,7 @@ static void a_request_is_one_line(void)
 	fixture_end();
 }
 
-static void records(void)
+TEST(records)
 {
 	const char *text =
 		"job=12 pid=4 state=done from=0-1 asked=18446744073709551615 moved=1x empty=\n"
@@ -120,7 +120,7 @@ static void records(void)
 }
 
 /* The table still has the thread after the module has refused. */
-static void what_is_refused_is_not_counted(void)
+TEST(what_is_refused_is_not_counted)
 {
 	pid_t pid = getpid();
 	size_t n = 7, kept;
@@ -145,7 +145,7 @@ static void what_is_refused_is_not_counted(void)
 }
 
 /* The folder's module takes the line and gives the process nothing of it. */
-static void more_than_the_module_can_give_leaves_what_it_gave_before(void)
+TEST(more_than_the_module_can_give_leaves_what_it_gave_before)
 {
 	pid_t pid = subject_start(subject_waits);
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
@@ -174,7 +174,7 @@ static void more_than_the_module_can_give_leaves_what_it_gave_before(void)
 	subject_end(pid);
 }
 
-static void an_unloaded_module_is_named(void)
+TEST(an_unloaded_module_is_named)
 {
 	const struct np_migrate_request r = { .pid = getpid() };
 	struct np_migrate_result out;
@@ -186,17 +186,3 @@ static void an_unloaded_module_is_named(void)
 	np_module_use_dir(NULL);
 	fixture_end();
 }
-
-static CU_TestInfo module_tests[] = {
-	{ "versions", versions },
-	{ "another ABI is refused by number", another_abi_is_refused_by_number },
-	{ "a request to migrate is one line", a_request_is_one_line },
-	{ "what is refused is not counted", what_is_refused_is_not_counted },
-	{ "more than the module can give leaves what it gave before",
-	  more_than_the_module_can_give_leaves_what_it_gave_before },
-	{ "an unloaded module is named", an_unloaded_module_is_named },
-	{ "records", records },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("module", module_tests);

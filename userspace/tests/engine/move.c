@@ -18,7 +18,7 @@
 
 #define U NP_STATUS_UNSET
 
-static void a_failed_call_tells_how_far_it_got(void)
+TEST(a_failed_call_tells_how_far_it_got)
 {
 	/* The last batch failed: everything was tried. */
 	static const int at_end[] = { 0, 0, U, U };
@@ -42,7 +42,7 @@ static void a_failed_call_tells_how_far_it_got(void)
 	CU_ASSERT_EQUAL(np_sender_tried(four, second_fails, 6), 4);
 }
 
-static void every_refusal_has_a_name(void)
+TEST(every_refusal_has_a_name)
 {
 	struct np_migrate_result r = { 0 };
 
@@ -58,7 +58,7 @@ static void every_refusal_has_a_name(void)
 }
 
 /* 20 GiB at 1 MiB/s take more than five hours, a terabyte twelve days. */
-static void a_rate_holds_for_any_amount(void)
+TEST(a_rate_holds_for_any_amount)
 {
 	const uint64_t mib = 1024 * 1024, second = 1000000000;
 
@@ -70,7 +70,7 @@ static void a_rate_holds_for_any_amount(void)
 }
 
 /* On any machine: asking for the node where everything is already moves nothing. */
-static void counts_sum_up_on_this_machine(void)
+TEST(counts_sum_up_on_this_machine)
 {
 	struct np_migrate_request r = { .to = 0 };
 	struct np_migrate_result out;
@@ -114,7 +114,7 @@ static size_t chosen(size_t n, double share1, int *to)
 	return moved;
 }
 
-static void a_spread_is_fine_grained(void)
+TEST(a_spread_is_fine_grained)
 {
 	int to[512], node[512];
 	const double half[] = { 0.5, 0.5 }, none[] = { 0, 0 }, all_there[] = { 0, 512 };
@@ -209,7 +209,7 @@ static int bring_back(const pid_t *pids, size_t n, struct np_pages_back *back)
 }
 
 /* While the pages of one task move, another exits and its number is given to a third. */
-static void pages_of_a_reused_pid_stay(void)
+TEST(pages_of_a_reused_pid_stay)
 {
 	pid_t one = start_sleeper(0), other = start_sleeper(0), both[] = { one, other };
 	struct np_pages_back back;
@@ -227,15 +227,3 @@ static void pages_of_a_reused_pid_stay(void)
 	end(one);
 	fixture_end();
 }
-
-static CU_TestInfo move_tests[] = {
-	{ "a failed call tells how far it got", a_failed_call_tells_how_far_it_got },
-	{ "every refusal has a name", every_refusal_has_a_name },
-	{ "a rate holds for any amount", a_rate_holds_for_any_amount },
-	{ "counts sum up on this machine", counts_sum_up_on_this_machine },
-	{ "a spread is fine-grained", a_spread_is_fine_grained },
-	{ "pages of a reused pid stay", pages_of_a_reused_pid_stay },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("move", move_tests);

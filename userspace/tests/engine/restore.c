@@ -70,7 +70,7 @@ static void fork_and_exit(void)
 	_exit(0);
 }
 
-static void a_thread_that_was_there_already(void)
+TEST(a_thread_that_was_there_already)
 {
 	pid_t pid = subject_start(pin_a_thread), thread = subject_await(&subject->thread);
 	const char *before = subject_cpus(pid);
@@ -83,7 +83,7 @@ static void a_thread_that_was_there_already(void)
 	subject_end(pid);
 }
 
-static void a_thread_born_between_two_placements(void)
+TEST(a_thread_born_between_two_placements)
 {
 	pid_t pid = subject_start(subject_starts_thread);
 	const char *before = subject_cpus(pid);
@@ -99,7 +99,7 @@ static void a_thread_born_between_two_placements(void)
 	subject_end(pid);
 }
 
-static void a_child_that_is_placed_itself(void)
+TEST(a_child_that_is_placed_itself)
 {
 	pid_t pid = subject_start(subject_forks), child;
 	const char *before = subject_cpus(pid);
@@ -118,7 +118,7 @@ static void a_child_that_is_placed_itself(void)
 }
 
 /* Its parent has been elsewhere twice since: nothing of that is what the child has. */
-static void a_child_of_an_earlier_placement(void)
+TEST(a_child_of_an_earlier_placement)
 {
 	pid_t pid = subject_start(subject_forks), child;
 	const char *before = subject_cpus(pid);
@@ -160,7 +160,7 @@ static int place_thread(pid_t tid, const char *list)
 }
 
 /* It has the CPUs of the thread that started it, not those of the process's first. */
-static void a_child_of_a_thread_that_is_placed_elsewhere(void)
+TEST(a_child_of_a_thread_that_is_placed_elsewhere)
 {
 	pid_t pid = subject_start(fork_from_a_thread), thread = subject_await(&subject->thread);
 	const char *before = subject_cpus(pid);
@@ -179,7 +179,7 @@ static void a_child_of_a_thread_that_is_placed_elsewhere(void)
 }
 
 /* The child that inherited a place is placed elsewhere after it has started another. */
-static void a_grandchild(void)
+TEST(a_grandchild)
 {
 	pid_t pid = subject_start(fork_twice), child, grandchild, both[2];
 	const char *before = subject_cpus(pid);
@@ -220,7 +220,7 @@ static pid_t make_orphan(bool seen, const char **before)
 }
 
 /* Its parent, which was placed, has exited: none of its ancestors has a record. */
-static void an_orphan(void)
+TEST(an_orphan)
 {
 	const char *before;
 	pid_t child = make_orphan(true, &before);
@@ -231,7 +231,7 @@ static void an_orphan(void)
 }
 
 /* The daemon lists the tasks while its parent lives. */
-static void an_orphan_that_a_daemon_has_met(void)
+TEST(an_orphan_that_a_daemon_has_met)
 {
 	pid_t pid = subject_start(fork_and_exit), child;
 	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1 };
@@ -272,7 +272,7 @@ static bool is_named(pid_t pid)
 	       strstr(err.text, "was not seen as its child") && strstr(err.text, "taskset -acp ");
 }
 
-static void an_orphan_that_was_not_seen(void)
+TEST(an_orphan_that_was_not_seen)
 {
 	const char *before;
 	pid_t child = make_orphan(false, &before);
@@ -324,13 +324,13 @@ static void unrelated_processes(const char *by)
 	}
 }
 
-static void an_unrelated_process(void)
+TEST(an_unrelated_process)
 {
 	unrelated_processes("test");
 }
 
 /* This process is the `run` that has placed the one, and the parent of the other. */
-static void an_unrelated_process_of_run(void)
+TEST(an_unrelated_process_of_run)
 {
 	char by[NP_BY_LEN];
 
@@ -341,7 +341,7 @@ static void an_unrelated_process_of_run(void)
 }
 
 /* The parent has the number of one that was placed, and has exited since the state was read. */
-static void a_child_of_a_reused_number(void)
+TEST(a_child_of_a_reused_number)
 {
 	struct np_saved r = {
 		.tid = getpid(), .pid = getpid(), .start = 1, .placed = 1, .inherit = true
@@ -365,7 +365,7 @@ static void a_child_of_a_reused_number(void)
 }
 
 /* Older than the placement, it has chosen the same CPUs for itself. */
-static void a_child_that_had_them_before(void)
+TEST(a_child_that_had_them_before)
 {
 	pid_t pid = subject_start(subject_forks), child;
 	const char *before = subject_cpus(pid);
@@ -383,7 +383,7 @@ static void a_child_that_had_them_before(void)
 }
 
 /* At the end of a later daemon, which restores what is by one, it stays; by hand it goes back. */
-static void what_a_daemon_has_left(void)
+TEST(what_a_daemon_has_left)
 {
 	struct np_daemon d = { .how.by = "test" };
 	pid_t pid = subject_start(subject_waits);
@@ -401,7 +401,7 @@ static void what_a_daemon_has_left(void)
 	subject_end(pid);
 }
 
-static void a_choice_of_the_user_before_a_failed_placement(void)
+TEST(a_choice_of_the_user_before_a_failed_placement)
 {
 	pid_t pid = subject_start(subject_waits);
 	size_t kept;
@@ -419,7 +419,7 @@ static void a_choice_of_the_user_before_a_failed_placement(void)
 #define SERIES 8
 
 /* Tasks that are placed elsewhere together: descendants are looked up once for all. */
-static void a_series_searches_once_for_descendants(void)
+TEST(a_series_searches_once_for_descendants)
 {
 	unsigned long before;
 	pid_t pid[SERIES];
@@ -444,7 +444,7 @@ static void a_series_searches_once_for_descendants(void)
 }
 
 /* Its parent is placed elsewhere in a series whose look came before it was born, then twice again. */
-static void a_child_born_within_a_series(void)
+TEST(a_child_born_within_a_series)
 {
 	pid_t other = subject_start(subject_waits), pid = subject_start(subject_forks), child;
 	const char *before = subject_cpus(pid);
@@ -466,28 +466,3 @@ static void a_child_born_within_a_series(void)
 	subject_end(pid);
 	subject_end(other);
 }
-
-static CU_TestInfo restore_tests[] = {
-	{ "a thread that was there already", a_thread_that_was_there_already },
-	{ "a thread born between two placements", a_thread_born_between_two_placements },
-	{ "a child that is placed itself", a_child_that_is_placed_itself },
-	{ "a child of an earlier placement", a_child_of_an_earlier_placement },
-	{ "a grandchild", a_grandchild },
-	{ "an orphan", an_orphan },
-	{ "an orphan that a daemon has met", an_orphan_that_a_daemon_has_met },
-	{ "an orphan that was not seen", an_orphan_that_was_not_seen },
-	{ "a child of a thread that is placed elsewhere",
-	  a_child_of_a_thread_that_is_placed_elsewhere },
-	{ "an unrelated process", an_unrelated_process },
-	{ "an unrelated process of run", an_unrelated_process_of_run },
-	{ "a child of a reused number", a_child_of_a_reused_number },
-	{ "a child that had them before", a_child_that_had_them_before },
-	{ "what a daemon has left", what_a_daemon_has_left },
-	{ "a choice of the user before a failed placement",
-	  a_choice_of_the_user_before_a_failed_placement },
-	{ "a series searches once for descendants", a_series_searches_once_for_descendants },
-	{ "a child born within a series", a_child_born_within_a_series },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("restore", restore_tests);

@@ -34,7 +34,7 @@ static void place_and_undo(pid_t pid, const char *list, int go, volatile pid_t *
 }
 
 /* Neither the child of the first placement nor whose it was is the second's to take off. */
-static void an_earlier_placement_and_its_child(void)
+TEST(an_earlier_placement_and_its_child)
 {
 	pid_t pid = subject_start(subject_forks), child;
 	const char *before = subject_cpus(pid);
@@ -59,7 +59,7 @@ static void an_earlier_placement_and_its_child(void)
  * What it starts while it is placed a second time has what it had at first, with or without a
  * first.
  */
-static void a_child_of_the_placement_that_is_undone(void)
+TEST(a_child_of_the_placement_that_is_undone)
 {
 	for (int placed = 0; placed < 2; placed++) {
 		pid_t pid = subject_start(subject_forks), child;
@@ -84,7 +84,7 @@ static void a_child_of_the_placement_that_is_undone(void)
 }
 
 /* Only one of its threads had been placed. */
-static void a_placement_of_one_thread(void)
+TEST(a_placement_of_one_thread)
 {
 	pid_t pid = subject_start(subject_starts_thread), thread;
 	const char *before = subject_cpus(pid);
@@ -107,7 +107,7 @@ static void a_placement_of_one_thread(void)
  * The module has set CPUs by system calls and is refused the memory policy: what was there stays,
  * and whose.
  */
-static void an_earlier_placement_when_the_module_refuses(void)
+TEST(an_earlier_placement_when_the_module_refuses)
 {
 	struct bitmask *both = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t pid = subject_start(subject_forks), child;
@@ -136,7 +136,7 @@ static void an_earlier_placement_when_the_module_refuses(void)
 	subject_end(pid);
 }
 
-static void a_choice_of_the_user_after_the_placement_that_is_undone(void)
+TEST(a_choice_of_the_user_after_the_placement_that_is_undone)
 {
 	pid_t pid = subject_start(subject_waits);
 	struct np_affinity_undo *undo;
@@ -155,16 +155,3 @@ static void a_choice_of_the_user_after_the_placement_that_is_undone(void)
 	CU_ASSERT_EQUAL(kept, 1);
 	subject_end(pid);
 }
-
-static CU_TestInfo undo_tests[] = {
-	{ "an earlier placement and its child", an_earlier_placement_and_its_child },
-	{ "a child of the placement that is undone", a_child_of_the_placement_that_is_undone },
-	{ "a placement of one thread", a_placement_of_one_thread },
-	{ "an earlier placement when the module refuses",
-	  an_earlier_placement_when_the_module_refuses },
-	{ "a choice of the user after the placement that is undone",
-	  a_choice_of_the_user_after_the_placement_that_is_undone },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("undo", undo_tests);

@@ -91,7 +91,7 @@ static void check_nothing_to_restore(const struct idle *c)
 	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&c->pid), &n, &kept, &err), -ENOENT);
 }
 
-static void places_and_restores_a_process(void)
+TEST(places_and_restores_a_process)
 {
 	struct bitmask *want = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_err err = { "" };
@@ -107,7 +107,7 @@ static void places_and_restores_a_process(void)
 }
 
 /* CPUs that are not there: the kernel refuses, and nothing is remembered. */
-static void a_refused_placement_leaves_nothing(void)
+TEST(a_refused_placement_leaves_nothing)
 {
 	struct np_err err = { "" };
 	struct idle c = idle_begin();
@@ -121,7 +121,7 @@ static void a_refused_placement_leaves_nothing(void)
 }
 
 /* A second placement was noted, but the tool was killed before it touched the thread. */
-static void an_untouched_second_placement_is_restored(void)
+TEST(an_untouched_second_placement_is_restored)
 {
 	struct bitmask *first = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_err err = { "" };
@@ -164,7 +164,7 @@ static bool is_changed(pid_t victim, const struct bitmask *before)
 }
 
 /* Whatever the moment: one whose CPUs are changed can be given them back. */
-static void a_killed_tool_loses_no_original(void)
+TEST(a_killed_tool_loses_no_original)
 {
 	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS);
 	pid_t victim[VICTIMS], tool;
@@ -189,13 +189,3 @@ static void a_killed_tool_loses_no_original(void)
 	numa_bitmask_free(before);
 	fixture_end();
 }
-
-static CU_TestInfo own_threads_tests[] = {
-	{ "an untouched second placement is restored", an_untouched_second_placement_is_restored },
-	{ "a killed tool loses no original", a_killed_tool_loses_no_original },
-	{ "places and restores a process", places_and_restores_a_process },
-	{ "a refused placement leaves nothing", a_refused_placement_leaves_nothing },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("own_threads", own_threads_tests);

@@ -3,7 +3,7 @@
 #include "../../lib/undo/inherited.h"
 #include "../fixture.h"
 
-static void ends_when_nothing_is_found(void)
+TEST(ends_when_nothing_is_found)
 {
 	struct np_passes p = { 0 };
 
@@ -12,7 +12,7 @@ static void ends_when_nothing_is_found(void)
 	CU_ASSERT_EQUAL(p.n, 2);
 }
 
-static void follows_the_children_of_the_missed(void)
+TEST(follows_the_children_of_the_missed)
 {
 	struct np_passes p = { 0 };
 
@@ -24,7 +24,7 @@ static void follows_the_children_of_the_missed(void)
 	CU_ASSERT_FALSE(np_passes_again(&p, false, true));
 }
 
-static void gives_up_on_a_task_that_is_faster(void)
+TEST(gives_up_on_a_task_that_is_faster)
 {
 	struct np_passes p = { 0 };
 
@@ -32,12 +32,3 @@ static void gives_up_on_a_task_that_is_faster(void)
 		;
 	CU_ASSERT_EQUAL(p.n, 64);
 }
-
-static CU_TestInfo passes_tests[] = {
-	{ "ends when nothing is found", ends_when_nothing_is_found },
-	{ "follows the children of the missed", follows_the_children_of_the_missed },
-	{ "gives up on a task that is faster", gives_up_on_a_task_that_is_faster },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("passes", passes_tests);

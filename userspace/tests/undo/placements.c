@@ -26,7 +26,7 @@ static bool becomes_saved(const struct np_placements *p, pid_t tid, const char *
 	return placed;
 }
 
-static void cpus_of_a_placement_become_those_before_it(void)
+TEST(cpus_of_a_placement_become_those_before_it)
 {
 	struct np_placements p = { 0 };
 
@@ -50,11 +50,3 @@ static void cpus_of_a_placement_become_those_before_it(void)
 	np_module_use_dir(NULL);
 	fixture_end();
 }
-
-static CU_TestInfo placements_tests[] = {
-	{ "the CPUs of a placement become those before it",
-	  cpus_of_a_placement_become_those_before_it },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("placements", placements_tests);

@@ -45,7 +45,7 @@ static void add_record(struct np_saved_affinity *s, pid_t pid, int start_off)
 	numa_bitmask_free(r.set);
 }
 
-static void survives_the_tool(void)
+TEST(survives_the_tool)
 {
 	char list[NP_LIST_LEN];
 	struct np_err err;
@@ -68,7 +68,7 @@ static void survives_the_tool(void)
 	fixture_end();
 }
 
-static void keeps_any_mask_whole(void)
+TEST(keeps_any_mask_whole)
 {
 	struct bitmask *odd = numa_bitmask_alloc(NP_MAX_CPUS);
 	struct np_err err;
@@ -89,7 +89,7 @@ static void keeps_any_mask_whole(void)
 	fixture_end();
 }
 
-static void forgets_a_reused_pid(void)
+TEST(forgets_a_reused_pid)
 {
 	struct np_err err;
 	struct np_saved_affinity s;
@@ -104,7 +104,7 @@ static void forgets_a_reused_pid(void)
 	fixture_end();
 }
 
-static void forgets_an_earlier_boot(void)
+TEST(forgets_an_earlier_boot)
 {
 	char text[512];
 	struct np_err err;
@@ -124,7 +124,7 @@ static void forgets_an_earlier_boot(void)
 	fixture_end();
 }
 
-static void refuses_a_damaged_file(void)
+TEST(refuses_a_damaged_file)
 {
 	static const char *const bad[] = {
 		"",
@@ -189,7 +189,7 @@ static void append_text(const char *text)
 }
 
 /* A line that was cut by a crash is about a thread that was not touched yet. */
-static void appends_and_forgives_a_cut_line(void)
+TEST(appends_and_forgives_a_cut_line)
 {
 	char list[NP_LIST_LEN];
 	struct np_err err;
@@ -229,7 +229,7 @@ static void on_alarm(int signal)
 }
 
 /* The wait can be interrupted, and names the process that holds the lock. */
-static void a_held_lock_says_who_holds_it(void)
+TEST(a_held_lock_says_who_holds_it)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	const struct itimerval often = { { 0, 50000 }, { 0, 50000 } }, none = { 0 };
@@ -290,7 +290,7 @@ static size_t foreign_in(const char *file, const char *array)
 }
 
 /* A record without a namespace is of this one: its thread has exited. */
-static void records_of_other_namespaces_stay(void)
+TEST(records_of_other_namespaces_stay)
 {
 	char text[1024], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
 	struct np_saved_affinity s;
@@ -314,7 +314,7 @@ static void records_of_other_namespaces_stay(void)
 	fixture_end();
 }
 
-static void tasks_of_daemons_of_other_namespaces_stay(void)
+TEST(tasks_of_daemons_of_other_namespaces_stay)
 {
 	char text[1024], file[PATH_MAX], *boot = np_read_file("/proc/sys/kernel/random/boot_id");
 	struct np_daemon_placed p = { 0 };
@@ -335,18 +335,3 @@ static void tasks_of_daemons_of_other_namespaces_stay(void)
 	free(boot);
 	fixture_end();
 }
-
-static CU_TestInfo state_tests[] = {
-	{ "records of other namespaces stay", records_of_other_namespaces_stay },
-	{ "tasks of daemons of other namespaces stay", tasks_of_daemons_of_other_namespaces_stay },
-	{ "a held lock says who holds it", a_held_lock_says_who_holds_it },
-	{ "appends and forgives a cut line", appends_and_forgives_a_cut_line },
-	{ "survives the tool", survives_the_tool },
-	{ "keeps any mask whole", keeps_any_mask_whole },
-	{ "forgets a reused pid", forgets_a_reused_pid },
-	{ "forgets an earlier boot", forgets_an_earlier_boot },
-	{ "refuses a damaged file", refuses_a_damaged_file },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("state", state_tests);

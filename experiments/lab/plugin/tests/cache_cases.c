@@ -40,7 +40,7 @@ static bool keeps_what_came(struct np_cache *c)
 	return found;
 }
 
-static void caches_of_any_ways(void)
+TEST(caches_of_any_ways)
 {
 	for (unsigned int ways = 1; ways <= NP_MAX_WAYS; ways++) {
 		struct np_cache c = { 0 };
@@ -56,7 +56,7 @@ static void caches_of_any_ways(void)
 }
 
 /* A second sweep of as many lines as a set has ways finds all of them. */
-static void a_set_holds_as_many_lines_as_ways(void)
+TEST(a_set_holds_as_many_lines_as_ways)
 {
 	for (unsigned int ways = 1; ways <= NP_MAX_WAYS; ways++) {
 		struct np_cache c = { 0 };
@@ -76,19 +76,10 @@ static void a_set_holds_as_many_lines_as_ways(void)
 	}
 }
 
-static void a_cache_without_sets_holds_nothing(void)
+TEST(a_cache_without_sets_holds_nothing)
 {
 	const struct np_cache none = { 0 };
 
 	CU_ASSERT_EQUAL(np_cache_find(&none, 0), NP_NO_SLOT);
 	CU_ASSERT_EQUAL(np_cache_find(&none, 12345), NP_NO_SLOT);
 }
-
-static CU_TestInfo cache_tests[] = {
-	{ "caches of any ways", caches_of_any_ways },
-	{ "a set holds as many lines as ways", a_set_holds_as_many_lines_as_ways },
-	{ "a cache without sets holds nothing", a_cache_without_sets_holds_nothing },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("caches", cache_tests);

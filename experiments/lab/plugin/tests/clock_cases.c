@@ -13,7 +13,7 @@ static int64_t another_function(void)
 	return 1;
 }
 
-static void the_slots_are_found_by_asking(void)
+TEST(the_slots_are_found_by_asking)
 {
 	static const struct {
 		bool filled;
@@ -41,7 +41,7 @@ static void the_slots_are_found_by_asking(void)
 	qemu.clock_word = 0;
 }
 
-static void a_class_without_the_slots_is_refused(void)
+TEST(a_class_without_the_slots_is_refused)
 {
 	begin_with_one();
 	qemu.clock_word = 5; /* of the class that all classes begin with */
@@ -50,7 +50,7 @@ static void a_class_without_the_slots_is_refused(void)
 	end_with_one();
 }
 
-static void a_cpu_sees_its_pending_time(void)
+TEST(a_cpu_sees_its_pending_time)
 {
 	struct np_cpu *cpu = begin_with_one();
 	int64_t before;
@@ -68,7 +68,7 @@ static void a_cpu_sees_its_pending_time(void)
 }
 
 /* The guest's time never goes back, and no CPU sees another's that nobody has read. */
-static void a_cpu_reads_its_own_clock_or_the_latest_read(void)
+TEST(a_cpu_reads_its_own_clock_or_the_latest_read)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t ahead;
@@ -84,7 +84,7 @@ static void a_cpu_reads_its_own_clock_or_the_latest_read(void)
 	end_with_one();
 }
 
-static void a_timer_runs_in_the_thread_that_comes_to_it(void)
+TEST(a_timer_runs_in_the_thread_that_comes_to_it)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t due;
@@ -106,7 +106,7 @@ static void a_timer_runs_in_the_thread_that_comes_to_it(void)
 	end_with_one();
 }
 
-static void the_clock_goes_on_where_an_earlier_run_ended(void)
+TEST(the_clock_goes_on_where_an_earlier_run_ended)
 {
 	uint64_t start = np_clock_now() / 1000 + 5 * MS;
 	struct np_cpu *cpu;
@@ -122,7 +122,7 @@ static void the_clock_goes_on_where_an_earlier_run_ended(void)
 	end_with_one();
 }
 
-static void accessed_bits_are_set_again_each_4_ms(void)
+TEST(accessed_bits_are_set_again_each_4_ms)
 {
 	struct np_cpu *cpu = begin_with_one();
 
@@ -135,7 +135,7 @@ static void accessed_bits_are_set_again_each_4_ms(void)
 	end_with_one();
 }
 
-static void a_cpu_that_is_behind_catches_up_in_the_untimed_start(void)
+TEST(a_cpu_that_is_behind_catches_up_in_the_untimed_start)
 {
 	struct np_cpu *cpu = begin_with_one();
 
@@ -155,7 +155,7 @@ static void interrupt(struct np_cpu *cpu, unsigned int target)
 	np_clock_interrupt(cpu);
 }
 
-static void a_woken_cpu_starts_at_the_waker_s_clock(void)
+TEST(a_woken_cpu_starts_at_the_waker_s_clock)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -174,7 +174,7 @@ static void a_woken_cpu_starts_at_the_waker_s_clock(void)
 	end_with_one();
 }
 
-static void whom_a_timer_wakes_starts_at_the_clock_of_its_thread(void)
+TEST(whom_a_timer_wakes_starts_at_the_clock_of_its_thread)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -192,7 +192,7 @@ static void whom_a_timer_wakes_starts_at_the_clock_of_its_thread(void)
 }
 
 /* It resumed and halted before its waker noted the wake-up: the next one is another's. */
-static void a_wake_up_that_is_over_is_no_cpu_s(void)
+TEST(a_wake_up_that_is_over_is_no_cpu_s)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -210,7 +210,7 @@ static void a_wake_up_that_is_over_is_no_cpu_s(void)
 	end_with_one();
 }
 
-static void a_wake_up_sets_no_clock_back(void)
+TEST(a_wake_up_sets_no_clock_back)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -232,7 +232,7 @@ static void *go_on(void *cpu)
 	return NULL;
 }
 
-static void a_sender_waits_until_the_target_resumes(void)
+TEST(a_sender_waits_until_the_target_resumes)
 {
 	struct np_cpu *cpu = begin_with_one();
 
@@ -263,7 +263,7 @@ static double ms_of_interrupting(struct np_cpu *cpu, bool wakes)
 	return (after.tv_sec - before.tv_sec) * 1e3 + (after.tv_nsec - before.tv_nsec) / 1e6;
 }
 
-static void a_cpu_that_does_not_arrive_is_waited_for_a_while(void)
+TEST(a_cpu_that_does_not_arrive_is_waited_for_a_while)
 {
 	struct np_cpu *cpu = begin_with_one();
 
@@ -271,7 +271,7 @@ static void a_cpu_that_does_not_arrive_is_waited_for_a_while(void)
 	end_with_one();
 }
 
-static void who_wakes_nobody_does_not_wait(void)
+TEST(who_wakes_nobody_does_not_wait)
 {
 	struct np_cpu *cpu = begin_with_one();
 	double least = 1e9;
@@ -295,7 +295,7 @@ static void *go_ahead(void *data)
 }
 
 /* Possibly by the woken CPU: it cannot resume before its waker. */
-static void cpu_that_others_wait_for_does_not_wait(void)
+TEST(cpu_that_others_wait_for_does_not_wait)
 {
 	struct np_cpu *cpu = begin_with_one();
 	double least = 1e9;
@@ -316,7 +316,7 @@ static void cpu_that_others_wait_for_does_not_wait(void)
 	end_with_one();
 }
 
-static void no_cpu_waits_for_another_in_the_untimed_start(void)
+TEST(no_cpu_waits_for_another_in_the_untimed_start)
 {
 	struct np_cpu *cpu = begin_with_one();
 
@@ -328,33 +328,3 @@ static void no_cpu_waits_for_another_in_the_untimed_start(void)
 	np_sim.booting = false;
 	end_with_one();
 }
-
-static CU_TestInfo clock_tests[] = {
-	{ "the slots are found by asking", the_slots_are_found_by_asking },
-	{ "a class without the slots is refused", a_class_without_the_slots_is_refused },
-	{ "a CPU sees its pending time", a_cpu_sees_its_pending_time },
-	{ "a CPU reads its own clock, or the latest read",
-	  a_cpu_reads_its_own_clock_or_the_latest_read },
-	{ "a timer runs in the thread that comes to it",
-	  a_timer_runs_in_the_thread_that_comes_to_it },
-	{ "the clock goes on where an earlier run ended",
-	  the_clock_goes_on_where_an_earlier_run_ended },
-	{ "accessed bits are set again each 4 ms", accessed_bits_are_set_again_each_4_ms },
-	{ "a CPU that is behind catches up in the untimed start",
-	  a_cpu_that_is_behind_catches_up_in_the_untimed_start },
-	{ "a woken CPU starts at the waker's clock", a_woken_cpu_starts_at_the_waker_s_clock },
-	{ "whom a timer wakes starts at the clock of its thread",
-	  whom_a_timer_wakes_starts_at_the_clock_of_its_thread },
-	{ "a wake-up that is over is no CPU's", a_wake_up_that_is_over_is_no_cpu_s },
-	{ "a wake-up sets no clock back", a_wake_up_sets_no_clock_back },
-	{ "a sender waits until the target resumes", a_sender_waits_until_the_target_resumes },
-	{ "a CPU that does not arrive is waited for a while",
-	  a_cpu_that_does_not_arrive_is_waited_for_a_while },
-	{ "who wakes nobody does not wait", who_wakes_nobody_does_not_wait },
-	{ "a CPU that others wait for does not wait", cpu_that_others_wait_for_does_not_wait },
-	{ "no CPU waits for another in the untimed start",
-	  no_cpu_waits_for_another_in_the_untimed_start },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("clock", clock_tests);

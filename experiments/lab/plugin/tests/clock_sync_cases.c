@@ -84,7 +84,7 @@ static void *go_on(void *cpu)
 	return NULL;
 }
 
-static void a_fast_cpu_waits_for_a_slow_one(void)
+TEST(a_fast_cpu_waits_for_a_slow_one)
 {
 	double start = now_ms(), ms = 0;
 	uint64_t furthest = 0;
@@ -112,7 +112,7 @@ static void a_fast_cpu_waits_for_a_slow_one(void)
 }
 
 /* Without spinning it would be ten times as far ahead. */
-static void cpu_that_spins_keeps_to_the_small_quantum(void)
+TEST(cpu_that_spins_keeps_to_the_small_quantum)
 {
 	const uint64_t close = 2000000, long_way = 80000000;
 	double start = now_ms(), ms = 0;
@@ -136,7 +136,7 @@ static void cpu_that_spins_keeps_to_the_small_quantum(void)
 	end();
 }
 
-static void a_waiting_cpu_is_woken(void)
+TEST(a_waiting_cpu_is_woken)
 {
 	pthread_t thread;
 
@@ -151,7 +151,7 @@ static void a_waiting_cpu_is_woken(void)
 	end();
 }
 
-static void a_cpu_that_stands_still_is_waited_for_not_for_ever(void)
+TEST(a_cpu_that_stands_still_is_waited_for_not_for_ever)
 {
 	const int steps = 60, free_steps = (QUANTUM_PS + CLOSE_PS) / STEP_PS;
 	double start = now_ms();
@@ -171,7 +171,7 @@ static void *halt_when_waited_for(void *cpu)
 	return NULL;
 }
 
-static void a_cpu_that_halts_is_not_waited_for(void)
+TEST(a_cpu_that_halts_is_not_waited_for)
 {
 	double start = now_ms();
 	pthread_t thread;
@@ -184,16 +184,3 @@ static void a_cpu_that_halts_is_not_waited_for(void)
 	pthread_join(thread, NULL);
 	end();
 }
-
-static CU_TestInfo clock_sync_tests[] = {
-	{ "a fast CPU waits for a slow one", a_fast_cpu_waits_for_a_slow_one },
-	{ "a CPU that spins keeps to the small quantum",
-	  cpu_that_spins_keeps_to_the_small_quantum },
-	{ "a waiting CPU is woken", a_waiting_cpu_is_woken },
-	{ "a CPU that stands still is waited for, not for ever",
-	  a_cpu_that_stands_still_is_waited_for_not_for_ever },
-	{ "a CPU that halts is not waited for", a_cpu_that_halts_is_not_waited_for },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("together", clock_sync_tests);

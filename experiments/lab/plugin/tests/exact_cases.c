@@ -36,7 +36,7 @@ static unsigned int at(unsigned int index)
 	return np_qemu_clock_switch();
 }
 
-static void the_cpu_is_the_one_that_qemu_is_at(void)
+TEST(the_cpu_is_the_one_that_qemu_is_at)
 {
 	begin_exact();
 	CU_ASSERT_EQUAL(at(0), 0);
@@ -53,7 +53,7 @@ static void go(struct np_cpu *cpu, uint64_t ps)
 	np_clock_step(cpu);
 }
 
-static void a_cpu_that_is_ahead_lets_the_others_run(void)
+TEST(a_cpu_that_is_ahead_lets_the_others_run)
 {
 	struct np_cpu *cpu = begin_exact();
 
@@ -72,7 +72,7 @@ static void a_cpu_that_is_ahead_lets_the_others_run(void)
 	end_exact();
 }
 
-static void who_wakes_another_lets_it_run(void)
+TEST(who_wakes_another_lets_it_run)
 {
 	struct np_cpu *cpu = begin_exact();
 
@@ -86,7 +86,7 @@ static void who_wakes_another_lets_it_run(void)
 	end_exact();
 }
 
-static void the_main_loop_finds_no_timer_due(void)
+TEST(the_main_loop_finds_no_timer_due)
 {
 	struct np_cpu *cpu = begin_exact();
 
@@ -100,7 +100,7 @@ static void the_main_loop_finds_no_timer_due(void)
 	end_exact();
 }
 
-static void a_machine_whose_cpus_all_halt_goes_from_timer_to_timer(void)
+TEST(a_machine_whose_cpus_all_halt_goes_from_timer_to_timer)
 {
 	struct np_cpu *cpu = begin_exact();
 	uint64_t due;
@@ -127,7 +127,7 @@ static void a_machine_whose_cpus_all_halt_goes_from_timer_to_timer(void)
 	end_exact();
 }
 
-static void without_a_timer_it_waits(void)
+TEST(without_a_timer_it_waits)
 {
 	struct np_cpu *cpu = begin_exact();
 	uint64_t then;
@@ -141,16 +141,3 @@ static void without_a_timer_it_waits(void)
 	CU_ASSERT_EQUAL(np_clock_now(), then);
 	end_exact();
 }
-
-static CU_TestInfo exact_tests[] = {
-	{ "the CPU is the one that QEMU is at", the_cpu_is_the_one_that_qemu_is_at },
-	{ "a CPU that is ahead lets the others run", a_cpu_that_is_ahead_lets_the_others_run },
-	{ "who wakes another lets it run", who_wakes_another_lets_it_run },
-	{ "the main loop finds no timer due", the_main_loop_finds_no_timer_due },
-	{ "a machine whose CPUs all halt goes from timer to timer",
-	  a_machine_whose_cpus_all_halt_goes_from_timer_to_timer },
-	{ "without a timer it waits", without_a_timer_it_waits },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("exact", exact_tests);

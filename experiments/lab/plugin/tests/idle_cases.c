@@ -2,7 +2,7 @@
 /* The clock of a machine whose CPUs have all halted, or that QEMU has stopped. */
 #include "clock_fixture.h"
 
-static void idle_time_is_the_host_s_up_to_the_next_timer(void)
+TEST(idle_time_is_the_host_s_up_to_the_next_timer)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -22,7 +22,7 @@ static void idle_time_is_the_host_s_up_to_the_next_timer(void)
 }
 
 /* All CPUs are halted, and QEMU's main loop does not ask meanwhile. */
-static void no_time_passes_in_a_stopped_machine(void)
+TEST(no_time_passes_in_a_stopped_machine)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t at;
@@ -39,7 +39,7 @@ static void no_time_passes_in_a_stopped_machine(void)
 	end_with_one();
 }
 
-static void waking_a_thread_of_the_host_takes_no_time(void)
+TEST(waking_a_thread_of_the_host_takes_no_time)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -59,7 +59,7 @@ static void waking_a_thread_of_the_host_takes_no_time(void)
 	end_with_one();
 }
 
-static void a_device_s_time_is_the_host_s(void)
+TEST(a_device_s_time_is_the_host_s)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -77,7 +77,7 @@ static void a_device_s_time_is_the_host_s(void)
 	end_with_one();
 }
 
-static void no_host_time_counts_while_a_woken_cpu_comes(void)
+TEST(no_host_time_counts_while_a_woken_cpu_comes)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -94,7 +94,7 @@ static void no_host_time_counts_while_a_woken_cpu_comes(void)
 }
 
 /* Its thread goes to sleep while the work is queued, and is not told. */
-static void time_goes_on_if_a_woken_cpu_does_not_come(void)
+TEST(time_goes_on_if_a_woken_cpu_does_not_come)
 {
 	struct np_cpu *cpu = begin_with_one();
 	uint64_t then;
@@ -110,17 +110,3 @@ static void time_goes_on_if_a_woken_cpu_does_not_come(void)
 	CU_ASSERT(qemu_clock_run_timers(1));
 	end_with_one();
 }
-
-static CU_TestInfo idle_tests[] = {
-	{ "idle time is the host's, up to the next timer",
-	  idle_time_is_the_host_s_up_to_the_next_timer },
-	{ "no time passes in a stopped machine", no_time_passes_in_a_stopped_machine },
-	{ "waking a thread of the host takes no time", waking_a_thread_of_the_host_takes_no_time },
-	{ "a device's time is the host's", a_device_s_time_is_the_host_s },
-	{ "no host time counts while a woken CPU comes",
-	  no_host_time_counts_while_a_woken_cpu_comes },
-	{ "time goes on if a woken CPU does not come", time_goes_on_if_a_woken_cpu_does_not_come },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("idle", idle_tests);

@@ -3,7 +3,7 @@
 
 #define SERVED(access, by) CU_ASSERT_EQUAL((access).served, by)
 
-static void first_use_comes_from_the_lines_own_node(void)
+TEST(first_use_comes_from_the_lines_own_node)
 {
 	struct np_result r;
 
@@ -34,7 +34,7 @@ static unsigned int second_round(uint32_t lines, enum np_served from)
 	return n;
 }
 
-static void a_working_set_is_served_by_the_level_that_it_fits(void)
+TEST(a_working_set_is_served_by_the_level_that_it_fits)
 {
 	CU_ASSERT_EQUAL(second_round(L1_LINES, SERVED_L1), L1_LINES);
 	CU_ASSERT_EQUAL(second_round(L2_LINES, NP_SERVED_L2), L2_LINES);
@@ -42,7 +42,7 @@ static void a_working_set_is_served_by_the_level_that_it_fits(void)
 	CU_ASSERT_EQUAL(second_round(2 * LLC_LINES, NP_SERVED_DRAM), 2 * LLC_LINES);
 }
 
-static void a_modified_line_comes_from_the_other_nodes_cache(void)
+TEST(a_modified_line_comes_from_the_other_nodes_cache)
 {
 	struct np_result r;
 
@@ -57,7 +57,7 @@ static void a_modified_line_comes_from_the_other_nodes_cache(void)
 	end();
 }
 
-static void a_store_takes_the_line_away_from_all_others(void)
+TEST(a_store_takes_the_line_away_from_all_others)
 {
 	begin();
 	for (unsigned int cpu = 0; cpu < 4; cpu++)
@@ -72,7 +72,7 @@ static void a_store_takes_the_line_away_from_all_others(void)
 	end();
 }
 
-static void the_only_holder_may_write_at_no_cost(void)
+TEST(the_only_holder_may_write_at_no_cost)
 {
 	begin();
 	use(0, 11, false);
@@ -82,7 +82,7 @@ static void the_only_holder_may_write_at_no_cost(void)
 	end();
 }
 
-static void every_modified_line_is_written_back_once(void)
+TEST(every_modified_line_is_written_back_once)
 {
 	unsigned int written = 0;
 
@@ -97,7 +97,7 @@ static void every_modified_line_is_written_back_once(void)
 	end();
 }
 
-static void nontemporal_stores_leave_no_copy(void)
+TEST(nontemporal_stores_leave_no_copy)
 {
 	begin();
 	use(0, 13, true);
@@ -110,7 +110,7 @@ static void nontemporal_stores_leave_no_copy(void)
 	end();
 }
 
-static void every_line_has_a_home(void)
+TEST(every_line_has_a_home)
 {
 	begin();
 	for (uint64_t line = 0; line < np_sim.config.lines; line++)
@@ -122,7 +122,7 @@ static void every_line_has_a_home(void)
 	end();
 }
 
-static void nodes_of_unequal_size_are_the_home_of_their_lines(void)
+TEST(nodes_of_unequal_size_are_the_home_of_their_lines)
 {
 	struct np_hierarchy m;
 	struct np_config c;
@@ -139,7 +139,7 @@ static void nodes_of_unequal_size_are_the_home_of_their_lines(void)
 	end();
 }
 
-static void a_halted_cpu_loses_all_invalidated_lines(void)
+TEST(a_halted_cpu_loses_all_invalidated_lines)
 {
 	const uint32_t lines = L2_LINES; /* more than is noted one by one */
 
@@ -153,7 +153,7 @@ static void a_halted_cpu_loses_all_invalidated_lines(void)
 	end();
 }
 
-static void non_temporal_stores_are_counted_once_a_line(void)
+TEST(non_temporal_stores_are_counted_once_a_line)
 {
 	begin();
 	for (unsigned int i = 0; i < 80; i++)
@@ -162,25 +162,3 @@ static void non_temporal_stores_are_counted_once_a_line(void)
 	CU_ASSERT_EQUAL(np_sim.cpu[0].traffic[1][NP_DRAM].nontemporal, 10);
 	end();
 }
-
-static CU_TestInfo memory_tests[] = {
-	{ "first use comes from the line's own node", first_use_comes_from_the_lines_own_node },
-	{ "a working set is served by the level that it fits",
-	  a_working_set_is_served_by_the_level_that_it_fits },
-	{ "a modified line comes from the other node's cache",
-	  a_modified_line_comes_from_the_other_nodes_cache },
-	{ "a store takes the line away from all others",
-	  a_store_takes_the_line_away_from_all_others },
-	{ "the only holder may write at no cost", the_only_holder_may_write_at_no_cost },
-	{ "every modified line is written back once", every_modified_line_is_written_back_once },
-	{ "non-temporal stores leave no copy", nontemporal_stores_leave_no_copy },
-	{ "every line has a home", every_line_has_a_home },
-	{ "nodes of unequal size are the home of their lines",
-	  nodes_of_unequal_size_are_the_home_of_their_lines },
-	{ "a halted CPU loses all invalidated lines", a_halted_cpu_loses_all_invalidated_lines },
-	{ "non-temporal stores are counted once a line",
-	  non_temporal_stores_are_counted_once_a_line },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("memory", memory_tests);

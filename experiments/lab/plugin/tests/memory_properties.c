@@ -51,7 +51,7 @@ static bool all_hold(void)
 	return true;
 }
 
-static void caches_stay_coherent(void)
+TEST(caches_stay_coherent)
 {
 	begin();
 	srand(1);
@@ -69,7 +69,7 @@ static void caches_stay_coherent(void)
 }
 
 /* Every access that reaches the last level is a hit or a miss with a source. */
-static void counters_add_up(void)
+TEST(counters_add_up)
 {
 	begin();
 	srand(2);
@@ -93,11 +93,3 @@ static void counters_add_up(void)
 	}
 	end();
 }
-
-static CU_TestInfo memory_properties_tests[] = {
-	{ "caches stay coherent", caches_stay_coherent },
-	{ "counters add up", counters_add_up },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("memory, any sequence", memory_properties_tests);

@@ -4,7 +4,7 @@
 
 #define V 0x7f1234567000ull
 
-static void a_line_is_hit_as_far_as_it_may_be_used(void)
+TEST(a_line_is_hit_as_far_as_it_may_be_used)
 {
 	static struct np_l1 l1;
 	bool writable;
@@ -23,7 +23,7 @@ static void a_line_is_hit_as_far_as_it_may_be_used(void)
 	CU_ASSERT(!np_l1_hit(&l1, 640, false, &writable));
 }
 
-static void an_instruction_finds_its_line_again(void)
+TEST(an_instruction_finds_its_line_again)
 {
 	static struct np_l1 l1;
 
@@ -46,7 +46,7 @@ static void an_instruction_finds_its_line_again(void)
 	CU_ASSERT(!np_l1_again(&l1, 3, V, false));
 }
 
-static void a_line_that_another_instruction_has_used(void)
+TEST(a_line_that_another_instruction_has_used)
 {
 	static struct np_l1 l1;
 
@@ -66,7 +66,7 @@ static void a_line_that_another_instruction_has_used(void)
 }
 
 /* One line's way is taken after 8 others of its set; an eighth of 8 lines is recorded. */
-static void a_small_cache_records_few_lines(void)
+TEST(a_small_cache_records_few_lines)
 {
 	static struct np_l1 l1;
 
@@ -76,16 +76,6 @@ static void a_small_cache_records_few_lines(void)
 	CU_ASSERT(!np_l1_shared(&l1, 4, V, false));
 	CU_ASSERT(np_l1_shared(&l1, 4, V + (1 << NP_PAGE_SHIFT), false));
 }
-
-static CU_TestInfo l1_tests[] = {
-	{ "a line is hit as far as it may be used", a_line_is_hit_as_far_as_it_may_be_used },
-	{ "an instruction finds its line again", an_instruction_finds_its_line_again },
-	{ "a line that another instruction has used", a_line_that_another_instruction_has_used },
-	{ "a small cache records few lines", a_small_cache_records_few_lines },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("first level", l1_tests);
 
 /* Misses prefetched of 3000, in `streams` interleaved sequences. */
 static unsigned int prefetched(int step, unsigned int streams)
@@ -99,7 +89,7 @@ static unsigned int prefetched(int step, unsigned int streams)
 	return n;
 }
 
-static void equal_steps_are_prefetched(void)
+TEST(equal_steps_are_prefetched)
 {
 	CU_ASSERT(prefetched(1, 1) >= 2990);
 	CU_ASSERT(prefetched(-1, 1) >= 2990);
@@ -109,7 +99,7 @@ static void equal_steps_are_prefetched(void)
 	CU_ASSERT_EQUAL(prefetched(NP_PREFETCH_REACH + 1, 1), 0);
 }
 
-static void random_lines_are_not_prefetched(void)
+TEST(random_lines_are_not_prefetched)
 {
 	struct np_prefetcher s = { 0 };
 	unsigned int n = 0;
@@ -120,15 +110,7 @@ static void random_lines_are_not_prefetched(void)
 	CU_ASSERT(n < 100);
 }
 
-static CU_TestInfo stream_tests[] = {
-	{ "equal steps are prefetched", equal_steps_are_prefetched },
-	{ "random lines are not prefetched", random_lines_are_not_prefetched },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("streams", stream_tests);
-
-static void instructions_are_recognised(void)
+TEST(instructions_are_recognised)
 {
 	static const struct {
 		enum np_decoded kind;
@@ -175,7 +157,7 @@ static void instructions_are_recognised(void)
 				table[i].kind);
 }
 
-static void repeated_instructions_are_recognised(void)
+TEST(repeated_instructions_are_recognised)
 {
 	static const struct {
 		unsigned int accesses; /* 0: not one */
@@ -225,7 +207,7 @@ static unsigned int rounds_beside(unsigned int rounds, unsigned int accesses,
 	return beside;
 }
 
-static void each_round_is_an_instruction(void)
+TEST(each_round_is_an_instruction)
 {
 	for (unsigned int accesses = 1; accesses <= 2; accesses++) {
 		CU_ASSERT_EQUAL(rounds_beside(512, accesses, 1), 0);
@@ -235,16 +217,7 @@ static void each_round_is_an_instruction(void)
 	}
 }
 
-static CU_TestInfo decode_tests[] = {
-	{ "instructions are recognised", instructions_are_recognised },
-	{ "repeated instructions are recognised", repeated_instructions_are_recognised },
-	{ "each round is an instruction", each_round_is_an_instruction },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("instructions", decode_tests);
-
-static void addresses_find_their_node_around_a_hole(void)
+TEST(addresses_find_their_node_around_a_hole)
 {
 	struct np_config c;
 	char err[256];
@@ -275,7 +248,7 @@ static void refused(const char *text, const char *why)
 	}
 }
 
-static void broken_files_are_refused_with_the_line(void)
+TEST(broken_files_are_refused_with_the_line)
 {
 	refused("nonsense\n", ":1: 'nonsense' is not key=value");
 	refused("# a comment\n\nspeed=3\n", ":3: there is no setting 'speed' with 1 numbers");
@@ -295,11 +268,3 @@ static void broken_files_are_refused_with_the_line(void)
 	refused(CONFIG "ram=2 0x200000000 0x200001000\n", "no node line for node 2");
 	refused(CONFIG "l2=4096 64 1\nl2=4096 65 1\n", "1 to 64 ways");
 }
-
-static CU_TestInfo config_tests[] = {
-	{ "addresses find their node around a hole", addresses_find_their_node_around_a_hole },
-	{ "broken files are refused with the line", broken_files_are_refused_with_the_line },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("configuration", config_tests);

@@ -46,7 +46,7 @@ static bool has(struct np_profile *p, const char *line)
 	return ret;
 }
 
-static void each_task_has_its_own(void)
+TEST(each_task_has_its_own)
 {
 	struct np_profile p;
 
@@ -68,7 +68,7 @@ static void each_task_has_its_own(void)
 	np_profile_free(&p);
 }
 
-static void a_page_of_two_nodes_is_two(void)
+TEST(a_page_of_two_nodes_is_two)
 {
 	struct np_profile p;
 
@@ -80,7 +80,7 @@ static void a_page_of_two_nodes_is_two(void)
 	np_profile_free(&p);
 }
 
-static void the_kernels_lines_are_not_the_programs(void)
+TEST(the_kernels_lines_are_not_the_programs)
 {
 	struct np_profile p;
 
@@ -93,7 +93,7 @@ static void the_kernels_lines_are_not_the_programs(void)
 	np_profile_free(&p);
 }
 
-static void a_region_is_the_processes(void)
+TEST(a_region_is_the_processes)
 {
 	struct np_profile first, second;
 
@@ -126,7 +126,7 @@ static void a_region_is_the_processes(void)
 	np_profile_free(&second);
 }
 
-static void regions_beyond_the_most_are_not_counted(void)
+TEST(regions_beyond_the_most_are_not_counted)
 {
 	struct np_profile p;
 	char name[16];
@@ -142,7 +142,7 @@ static void regions_beyond_the_most_are_not_counted(void)
 	np_profile_free(&p);
 }
 
-static void many_pages_are_all_kept(void)
+TEST(many_pages_are_all_kept)
 {
 	const unsigned int pages = 20000;
 	struct np_profile p;
@@ -163,7 +163,7 @@ static void many_pages_are_all_kept(void)
 	np_profile_free(&p);
 }
 
-static void notes_are_kept_in_their_order(void)
+TEST(notes_are_kept_in_their_order)
 {
 	struct np_profile p;
 
@@ -177,16 +177,3 @@ static void notes_are_kept_in_their_order(void)
 	CU_ASSERT(!has(&p, "note"));
 	np_profile_free(&p);
 }
-
-static CU_TestInfo tests[] = {
-	{ "each task has its own", each_task_has_its_own },
-	{ "a page of two nodes is two", a_page_of_two_nodes_is_two },
-	{ "the kernel's lines are not the program's", the_kernels_lines_are_not_the_programs },
-	{ "a region is the process's", a_region_is_the_processes },
-	{ "regions beyond the most are not counted", regions_beyond_the_most_are_not_counted },
-	{ "many pages are all kept", many_pages_are_all_kept },
-	{ "notes are kept in their order", notes_are_kept_in_their_order },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("profile", tests);

@@ -27,7 +27,7 @@ static double chase_ns(unsigned int cpu_index, uint32_t first)
 	return (cpu->ps - start) / 1000.0 / LINES;
 }
 
-static void a_pointer_chase_reads_the_latency(void)
+TEST(a_pointer_chase_reads_the_latency)
 {
 	begin();
 	CU_ASSERT_DOUBLE_EQUAL(chase_ns(0, 0), 80, 1);
@@ -63,7 +63,7 @@ static double stream_gb_s(unsigned int cpus, uint32_t first)
 	return 64.0 * (LINES / 2) * cpus * 1000 / (np_sim.cpu[0].ps - start);
 }
 
-static void streams_share_controller_and_link(void)
+TEST(streams_share_controller_and_link)
 {
 	static const struct {
 		unsigned int cpus;
@@ -106,7 +106,7 @@ static void leapfrog(uint32_t lines, uint64_t ahead_ps)
 	}
 }
 
-static void clocks_that_are_apart_cost_the_controller_nothing(void)
+TEST(clocks_that_are_apart_cost_the_controller_nothing)
 {
 	const uint32_t lines = 2 * LINES;
 	uint64_t start;
@@ -140,7 +140,7 @@ static void write_in_sequence(uint32_t lines)
 		}
 }
 
-static void a_neighbour_s_write_backs_are_traffic(void)
+TEST(a_neighbour_s_write_backs_are_traffic)
 {
 	uint64_t start;
 	double gb_s;
@@ -189,7 +189,7 @@ static double queueing_ps(unsigned int writer, uint64_t even, uint64_t odd)
 	return sum / 50.0;
 }
 
-static void write_backs_in_bursts_cost_what_steady_ones_do(void)
+TEST(write_backs_in_bursts_cost_what_steady_ones_do)
 {
 	double steady = queueing_ps(2, 6000, 6000);
 
@@ -198,7 +198,7 @@ static void write_backs_in_bursts_cost_what_steady_ones_do(void)
 }
 
 /* As after a migration: CPU 0's node writes back to one that it no longer reads. */
-static void write_backs_to_an_unread_node_are_traffic(void)
+TEST(write_backs_to_an_unread_node_are_traffic)
 {
 	double quiet = queueing_ps(0, 0, 0), some = queueing_ps(0, 2000, 2000);
 
@@ -206,7 +206,7 @@ static void write_backs_to_an_unread_node_are_traffic(void)
 	CU_ASSERT(queueing_ps(0, 4000, 4000) > 1.1 * some);
 }
 
-static void computing_overlaps_with_fetching_ahead(void)
+TEST(computing_overlaps_with_fetching_ahead)
 {
 	struct np_cpu *cpu = np_sim.cpu;
 
@@ -246,7 +246,7 @@ static double through_port_ns(double port_bytes_per_s, uint64_t queue_ps, uint64
 	return ns;
 }
 
-static void a_core_takes_no_more_than_its_port(void)
+TEST(a_core_takes_no_more_than_its_port)
 {
 	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 0, 1000), 40, 0.5);
 	/* It computes meanwhile. */
@@ -255,24 +255,7 @@ static void a_core_takes_no_more_than_its_port(void)
 	CU_ASSERT(through_port_ns(0, 0, 1000) < 15);
 }
 
-static void queues_come_on_top_of_a_core_s_port(void)
+TEST(queues_come_on_top_of_a_core_s_port)
 {
 	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 20000, 1000), 60, 0.5);
 }
-
-static CU_TestInfo time_tests[] = {
-	{ "a pointer chase reads the latency", a_pointer_chase_reads_the_latency },
-	{ "streams share controller and link", streams_share_controller_and_link },
-	{ "clocks that are apart cost the controller nothing",
-	  clocks_that_are_apart_cost_the_controller_nothing },
-	{ "a neighbour's write-backs are traffic", a_neighbour_s_write_backs_are_traffic },
-	{ "write-backs in bursts cost what steady ones do",
-	  write_backs_in_bursts_cost_what_steady_ones_do },
-	{ "write-backs to an unread node are traffic", write_backs_to_an_unread_node_are_traffic },
-	{ "computing overlaps with fetching ahead", computing_overlaps_with_fetching_ahead },
-	{ "a core takes no more than its port", a_core_takes_no_more_than_its_port },
-	{ "queues come on top of a core's port", queues_come_on_top_of_a_core_s_port },
-	CU_TEST_INFO_NULL,
-};
-
-TEST_SUITE("time", time_tests);
