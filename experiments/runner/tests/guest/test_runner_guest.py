@@ -197,7 +197,7 @@ def test_a_killed_run_leaves_nothing_behind_and_goes_on(tmp_path: Path, number: 
     assert {record["order"] for record in done} == {0}
     second = run(tmp_path, "--resume")
     _out, said = second.communicate(timeout=LIMIT)
-    assert second.returncode == 0, said
+    assert second.returncode == 0, (said, [record["marks"] for record in lines(tmp_path)])
     whole = lines(tmp_path)
     assert whole[:len(done)] == done
     assert {record["order"] for record in whole} == {0, 1}
