@@ -39,7 +39,7 @@ NO_TIMES = "times mean nothing in a functional lab machine, so it cannot be cali
 
 def of_run(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: dict[str, Any] | None,
            scratch: Path) -> dict[str, Any] | None:
-    """Which model the plans use, for the manifest; None where no policy of the suite needs one. numaplace plans with it
+    """Returns which model the plans use, for the manifest; None where no policy of the suite needs one. numaplace plans with it
     from then on. `begun`: `model` in the manifest of the run to resume; None for a new run."""
     needing = numaplace.needing(suite.policies, NEED)
     if not needing or sum(node.usable for node in host_nodes.nodes()) < 2:
@@ -60,7 +60,7 @@ def of_run(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: 
 
 @contextmanager
 def links_wrong(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterator[None]:
-    """Plans are made meanwhile with links that are wrong by what the level says."""
+    """Plans, while it is entered, with links that are wrong by what the level says."""
     if not known.links:
         yield
         return

@@ -40,7 +40,7 @@ class Finding:
 
 
 class Machine:
-    """The files that the checks read, below a folder that is / except in tests."""
+    """Reads the files that the checks need, below a folder that is / except in tests."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
@@ -53,7 +53,7 @@ class Machine:
             return None
 
     def secure_boot(self) -> bool:
-        """The variable has four bytes of attributes before its value."""
+        """Reads whether secure boot is on; the variable has four bytes of attributes before its value."""
         try:
             return (self.root / SECURE_BOOT).read_bytes()[4:] == b"\x01"
         except OSError:
@@ -146,7 +146,7 @@ def module(m: Machine) -> Iterator[Finding]:
 
 
 def signatures(m: Machine) -> Iterator[Finding]:
-    """Why the kernel would refuse the module. Under lockdown a signature is not enough: debugfs is closed too."""
+    """Returns why the kernel would refuse the module. Under lockdown a signature is not enough: debugfs is closed too."""
     secure = m.secure_boot()
     level = re.search(r"\[(integrity|confidentiality)\]", m.read("sys/kernel/security/lockdown") or "")
     if level:
@@ -179,7 +179,7 @@ def disk(out: Path) -> Iterator[Finding]:
 
 
 def sizes(m: Machine) -> Iterator[Finding]:
-    """Whether the nodes hold what the suites need on them; that there are nodes enough is not asked here."""
+    """Checks whether the nodes hold what the suites need on them; that there are nodes enough is not asked here."""
     counted = sum(node.usable for node in m.nodes)
     for name in names():
         suite = load(name)
@@ -188,7 +188,7 @@ def sizes(m: Machine) -> Iterator[Finding]:
 
 
 def largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
-    """What is too much for its node, of the workload that takes the greatest part of one."""
+    """Returns what is too much for its node, of the workload that takes the greatest part of one."""
     try:
         suite = expand(suite, nodes)
     except UsageError as error:
@@ -204,7 +204,7 @@ def largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
 
 
 def doubts() -> list[str]:
-    """Of this machine's state now, for the manifest of a run."""
+    """Returns the doubts about this machine's state now, for the manifest of a run."""
     m = Machine()
     return [finding.what for check in (nodes, kernel, processor, load_now) for finding in check(m)
             if finding.kind == "doubt"]

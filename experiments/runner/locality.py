@@ -8,12 +8,12 @@ from typing import Any
 
 
 def pages(task: Mapping[str, Any]) -> int:
-    """All anonymous pages."""
+    """Sums all anonymous pages of a task."""
     return sum(task["pages"].values())
 
 
 def local_pages(task: Mapping[str, Any]) -> int | None:
-    """Those on the node that the task runs on; None when it may run on several."""
+    """Sums those on the node that the task runs on; None where it may run on several."""
     if task["node"] is None:
         return None
     return task["pages"].get(str(task["node"]), 0)
@@ -25,7 +25,7 @@ def of_task(task: Mapping[str, Any]) -> float | None:
 
 
 def overall(tasks: Iterable[Mapping[str, Any]]) -> float | None:
-    """Over all tasks: local pages / all pages. None when some task has no node of its own."""
+    """Returns local pages / all pages over all tasks; None where some task has no node of its own."""
     local = total = 0
     for task in tasks:
         own = local_pages(task)
@@ -37,12 +37,12 @@ def overall(tasks: Iterable[Mapping[str, Any]]) -> float | None:
 
 
 def share_on(task: Mapping[str, Any], nodes: Iterable[int]) -> float:
-    """The part of the task's pages that are on these nodes; 0 for a task without pages."""
+    """Returns the part of the task's pages on these nodes, 0..1; 0 for a task without pages."""
     total = pages(task)
     return sum(task["pages"].get(str(node), 0) for node in nodes) / total if total else 0.0
 
 
 def share_of_each(task: Mapping[str, Any], nodes: Collection[int]) -> float:
-    """Of pages that are to be spread evenly over these nodes: what the node with the fewest has
+    """Returns, of pages that are to be spread evenly over these nodes, what the node with the fewest has
     of its part; 1 where all have theirs."""
     return min(share_on(task, [node]) for node in nodes) * len(nodes)

@@ -41,7 +41,7 @@ SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError, subprocess.Subp
 class Observer:
     def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path,
                  platform: str = "", guard: Guard | None = None) -> None:
-        """guard: what a mechanism changes is undone by it."""
+        """Prepares observations; guard undoes what a mechanism changes."""
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
         self.guard = guard
         self.left_behind: NotPutBackError | None = None  # after the observation whose changes could not be undone
@@ -49,7 +49,7 @@ class Observer:
         self.platform = platform or numaplace.ps([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
-        """A line for results.jsonl. What goes wrong with this observation alone becomes a mark."""
+        """Makes one observation. Returns a line for results.jsonl; what goes wrong with it alone becomes a mark."""
         record = self._record(trial)
         begin = time.monotonic()
         self.saved_cpus: dict[int, set[int]] = {}
@@ -126,11 +126,11 @@ class Observer:
 
     @property
     def turn(self) -> float:
-        """Seconds that working tasks are watched and counted before they are placed."""
+        """Returns the seconds for which working tasks are watched and counted before they are placed."""
         return self.suite.sample or (WATCHED if self.platform == "real" else WATCHED_IN_LAB)
 
     def _pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
-        """Its inputs and its work, measured at the first observation of the workload in this boot."""
+        """Measures the workload's inputs and its work, at its first observation in this boot."""
         levels = tuple(level for level in registry.only_policies(self.suite.policies) if policy_of(level) != pilot.BASELINE)
         if not running.works or not levels:
             return
@@ -140,7 +140,7 @@ class Observer:
         running.work = record["work"] = self.pilots[name].work
 
     def _inputs(self, running: RunningWorkload, known: knowledge.Knowledge) -> dict[str, pilot.Input]:
-        """Where times mean nothing, what the suite declares is all that there is."""
+        """Returns what policies are told; where times mean nothing, what the suite declares is all that there is."""
         found = self.pilots.get(running.trial.workload.name)
         if known.knows == "nothing" or found is None:
             return {}
@@ -169,7 +169,7 @@ class Observer:
         record["apply_at"] = [round(begin, 6), round(end, 6)]
 
     def _ps(self, running: RunningWorkload, record: Record) -> list[dict[str, Any]]:
-        """The tasks in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
+        """Reads the tasks, in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
         record["platform"] = self.platform
         found = running.read_tasks(self.numaplace)
         if running.unpinned and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
@@ -191,7 +191,7 @@ class Observer:
                                        f"{self.nodes[task.runs_on].id}, runs on CPUs {seen['cpus']}")
 
     def _check_end(self, after: list[dict[str, Any]], applied: list[dict[str, Any]] | None, record: Record) -> None:
-        """The tasks and pages must be where the policy's answer says.
+        """Marks tasks and pages that are not where the policy's answer says.
 
         applied: tasks that are as found, right after that. Their node may have no room for all, and memory that they take
         later is where the kernel puts it.
@@ -289,7 +289,7 @@ def elsewhere(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
 
 
 def not_there(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
-    """Whether fewer pages are on the node than were moved there."""
+    """Checks whether fewer pages are on the node than were moved there."""
     moved = ((decision.get("result") or {}).get("migrate") or {}).get("moved", 0)
     there = seen["pages"].get(str(decision["pages_to"]), 0)
     return f"{moved} pages moved to node {decision['pages_to']}, {there} are there" if there < ENOUGH * moved else None
@@ -309,12 +309,12 @@ class Stopwatch:
 
 
 def reason_of(error: Exception) -> str:
-    """Python's own errors say what, but seldom of what kind."""
+    """Returns an error in words; Python's own say what, but seldom of what kind."""
     return str(error) if isinstance(error, ExperimentError) else f"{type(error).__name__}: {error}"
 
 
 def drop_infinite(record: Record) -> None:
-    """JSON has no such numbers, and no mean may have one in it."""
+    """Removes infinite metrics from a record: JSON has no such numbers, and no mean may have one in it."""
     wrong = [m for m in record["metrics"] if not math.isfinite(m["value"])]
     if wrong:
         record["marks"].append(f"no number: {', '.join(m['name'] for m in wrong)}")
@@ -322,7 +322,7 @@ def drop_infinite(record: Record) -> None:
 
 
 def placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
-    """The tasks whose CPUs or memory policy were changed, or whose pages if asked; apply has undone its own failures."""
+    """Returns the tasks whose CPUs or memory policy were changed, or whose pages if asked; apply has undone its own failures."""
     if applied.get("undone"):
         return []
     results = ((d["pid"], d.get("result") or {}) for d in applied["decisions"])
@@ -330,7 +330,7 @@ def placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
 
 
 def cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, float | int]:
-    """The price of a placement: the seconds of apply, and what it moved.
+    """Returns the price of a placement: the seconds of apply, and the bytes that it moved.
 
     watched: the part of the seconds in which apply only looked on while the tasks worked."""
     moves = [(decision.get("result") or {}).get("migrate") or {} for decision in applied["decisions"]]
@@ -340,7 +340,7 @@ def cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, f
 
 
 def page_sample(roles: list[str], tasks: list[dict[str, Any]], applied: dict[str, Any] | None) -> dict[str, Any]:
-    """Pages per node at this moment, by the boot's monotonic clock, and how many apply has moved so far."""
+    """Returns the pages by node now, with the time of the boot's monotonic clock, and how many apply has moved so far."""
     return {"t_s": round(time.monotonic(), 6),
             "pages": {role: task["pages"] for role, task in zip(roles, tasks, strict=True)},
             "moved": pages_moved(applied) if applied else 0}

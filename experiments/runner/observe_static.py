@@ -13,7 +13,7 @@ from .workloads.workload import RunningWorkload
 
 
 class StaticObserver(Observer):
-    """Start where the design says, look, measure, look again, verify."""
+    """Observes tasks that start where the design says: looks, measures, looks again, verifies."""
 
     def _steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         timed = Stopwatch(record["steps"]).step
@@ -37,7 +37,7 @@ class StaticObserver(Observer):
 
     def _check_placed(self, when: str, running: RunningWorkload, seen: list[dict[str, Any]],
                       record: Record) -> None:
-        """Memory and CPUs must be those of the design, or the observation is marked."""
+        """Marks tasks whose memory or CPUs are not those of the design."""
         for task, found in zip(running.tasks, seen):
             memory = [self.nodes[n].id for n in task.memory_on]
             if locality.share_on(found, memory) < ENOUGH:

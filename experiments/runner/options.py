@@ -14,7 +14,7 @@ SPELLED = {"policies": "placements"}  # the option of a field that has another n
 
 @dataclass(frozen=True)
 class RunOptions:
-    """None, False or nothing in a list: not given."""
+    """Holds the options of a run; None, False or nothing in a list: not given."""
     suite: str | None = None
     all: bool = False
     out: Path | None = None

@@ -30,7 +30,7 @@ Start = Callable[[Trial], RunningWorkload]
 
 @dataclass(frozen=True)
 class Input:
-    """What a policy is told of a task; source says where it comes from, or why nothing is known. A penalty below 1 is one
+    """Holds what a policy is told of a task; source says where it comes from, or why nothing is known. A penalty below 1 is one
     that the measurement does not tell from none."""
 
     penalty: float | None
@@ -46,7 +46,7 @@ class Pilot:
 
 
 def carry_out(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
-    """levels: the suite's placements. timed: whether times mean anything here."""
+    """Carries the pilot out. levels: the suite's placements. timed: whether times mean anything here."""
     placing = [level for level in levels if policy_of(level) != BASELINE]
     wanted = {knowledge.of_level(level).knows for level in placing}
     inputs = measure_inputs(trial, start, numaplace) if timed and "measured" in wanted else {}
@@ -65,12 +65,12 @@ def carry_out(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Nu
 
 
 def amount(least: float) -> int:
-    """The next step of a geometric series, one at least."""
+    """Returns the next step of a geometric series, one at least."""
     return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - 1e-9), 6))
 
 
 def measure_inputs(trial: Trial, start: Start, numaplace: Numaplace) -> dict[str, Input]:
-    """Tasks that differ in nothing but their place have the same."""
+    """Measures the inputs of each task; those that differ in nothing but their place have the same."""
     found: dict[tuple[str, int], Input] = {}
     for task in trial.workload.tasks:
         kind = kind_of(task, trial.workload)
@@ -88,7 +88,7 @@ ALONE = ("memory", "triad")
 
 
 def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) -> Input:
-    """The task with its memory on the node that it runs on, the others beside it where it needs them."""
+    """Measures a task with its memory on the node that it runs on, the others beside it where it needs them."""
     needed = (task,) if trial.workload.kind in ALONE else trial.workload.tasks
     tasks = tuple(replace(one, memory_on=(one.runs_on,)) for one in needed)
     running = start(replace(trial, workload=replace(trial.workload, tasks=tasks)))
@@ -105,7 +105,7 @@ def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) 
 
 
 def arguments(running: RunningWorkload, inputs: dict[str, Input]) -> list[str]:
-    """Of --assume."""
+    """Returns the words of --assume."""
     known = [(pid, inputs[task.role]) for pid, task in zip(running.pids, running.tasks, strict=True) if task.role in inputs]
     return [f"pid={pid}" + "".join(f",{name}={value:g}" for name, value in (("penalty", found.penalty), ("mpki", found.mpki)))
             for pid, found in known if None not in (found.penalty, found.mpki)]

@@ -20,7 +20,7 @@ class Progress(Protocol):
 
 
 class Lines:
-    """For a log: a line when something was finished, but not more often than every few seconds."""
+    """Prints a line to a log when something was finished, but not more often than every few seconds."""
 
     def __init__(self, total: int) -> None:
         self.total, self.shown, self.last, self.begin = total, -1, 0.0, time.monotonic()
@@ -37,7 +37,7 @@ class Lines:
         print(f"{now - self.begin:5.0f} s  {done}/{self.total}  {text}{self._left(done, now)}", flush=True)
 
     def _left(self, done: int, now: float) -> str:
-        """By the pace since the first was done, without what came before it."""
+        """Estimates the time left by the pace since the first was done, without what came before it."""
         if self.first is None and done:
             self.first = done, now
         before, begin = self.first or (done, now)
@@ -50,7 +50,7 @@ class Lines:
 
 
 class Bar:
-    """For a terminal."""
+    """Draws a bar on a terminal."""
 
     def __init__(self, total: int) -> None:
         from rich.progress import (
@@ -83,7 +83,7 @@ def make(total: int) -> Progress:
 
 
 class Narrator:
-    """An observation as one line of text, with the time that the rest will take."""
+    """Prints an observation as one line of text, with the time that the rest will take."""
 
     def __init__(self) -> None:
         self.begin, self.told = time.monotonic(), 0

@@ -54,7 +54,7 @@ class Request:
 
 
 def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
-    """The request with the workloads that its suite has on a machine with these nodes."""
+    """Returns the request with the workloads that its suite has on a machine with these nodes."""
     suite = designs.expand(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name, among=nodes))
     return replace(request, suite=choose(suite, list(request.workloads), None))
 
@@ -78,7 +78,7 @@ def planned(request: Request, lab: str | None) -> Request:
 
 
 def check(suite: Suite, numaplace: Numaplace) -> None:
-    """What the suite starts and needs, before the first process starts."""
+    """Checks what the suite starts and needs, before the first process starts."""
     check_programs(suite)
     nodes = host_nodes.nodes()
     active_mechanism.check_mechanisms(suite, nodes)
@@ -92,7 +92,7 @@ def check(suite: Suite, numaplace: Numaplace) -> None:
 
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
-    """Their names and options, before anything starts."""
+    """Checks the policies' names and options, before anything starts."""
     policies = registry.only_policies(suite.policies)
     for level in suite.policies:
         if knowledge.of_level(level) != knowledge.Knowledge() and level not in policies:
@@ -106,7 +106,7 @@ def check_policies(suite: Suite, numaplace: Numaplace) -> None:
 
 
 def prepare_folder(request: Request) -> None:
-    """Results are never mixed with other ones, nor thrown away unasked."""
+    """Prepares the folder of the results, which are never mixed with other ones, nor thrown away unasked."""
     try:
         for name in FILES if request.force else ():
             (request.out / name).unlink(missing_ok=True)
@@ -149,7 +149,7 @@ def run(request: Request, report: Report) -> int:
 
 
 def of_this_boot(request: Request, records: list[Record]) -> Request:
-    """A real machine makes the share of one boot, and is rebooted by its user before the next."""
+    """Returns the part of the request that this boot of a real machine makes; its user reboots before the next."""
     if request.share or request.boots == 1:
         return request
     parts, boot = boot_shares.share_out(request.suite, request.boots), state.boot_id()
@@ -169,14 +169,14 @@ def tell_boots(request: Request) -> None:
 
 
 def switch_balancing_off(guard: Guard) -> None:
-    """Without permission the marks of every observation say so."""
+    """Switches NUMA balancing off; without permission the marks of every observation say so."""
     if NUMA_BALANCING.exists():
         with suppress(PermissionError):
             guard.write(NUMA_BALANCING, "0")
 
 
 def tell_precision(request: Request) -> None:
-    """At the end of a run that was to reach one."""
+    """Prints, at the end of a run that was to reach a precision, whether it did."""
     if request.until_ci is None or in_lab():  # the host tells it
         return
     told = precision.not_reached(request.suite.responses, results.read(request.out), request.until_ci)
@@ -185,13 +185,13 @@ def tell_precision(request: Request) -> None:
 
 
 def _goes_on(request: Request, records: list[Record]) -> bool:
-    """A boot beside others has the manifest of the first before it has a record."""
+    """Checks whether the run was begun before; a boot beside others has the manifest of the first before it has a record."""
     return bool(records) or request.resume and (request.out / manifest.NAME).exists()
 
 
 def _model(request: Request, numaplace: Numaplace, platform: str, records: list[Record],
            scratch: Path) -> tuple[Request, dict[str, Any] | None]:
-    """The model that policies plan with; the time that it takes to measure it is a part of the budget."""
+    """Makes the model that policies plan with; the time that it takes to measure it is a part of the budget."""
     begin, begun = time.monotonic(), manifest.model(request.out) if _goes_on(request, records) else None
     ours = replace(request.suite, policies=tuple(registry.only_policies(request.suite.policies)))
     model = calibration.of_run(ours, numaplace, platform, request.out, begun, scratch)
@@ -236,7 +236,7 @@ class Runner:
         return schedule.without_clean(self.records)
 
     def _observe(self, trials: list[schedule.Trial], before: int = 0) -> None:
-        """before: how many the run has had."""
+        """Makes the observations that are left. before: how many the run has had."""
         left = {trial.key for trial in self._left(trials)}
         for number, trial in enumerate(trials, before + 1):
             if self.over:
@@ -245,7 +245,7 @@ class Runner:
                 self._one(trial, number, before + len(trials))
 
     def _left(self, trials: list[schedule.Trial]) -> list[schedule.Trial]:
-        """Another boot has warm-ups of its own, where something follows them."""
+        """Returns what is left to make; another boot has warm-ups of its own, where something follows them."""
         done, boot = schedule.done(self.records), state.boot_id()
         if any(not trial.warmup and trial.key not in done for trial in trials):
             done = schedule.done([record for record in self.records
@@ -254,7 +254,7 @@ class Runner:
 
     @property
     def over(self) -> bool:
-        """No observation begins after the budget; --resume makes what is left."""
+        """Checks whether the budget is spent; then no observation begins, and --resume makes what is left."""
         return self.until is not None and time.monotonic() >= self.until
 
     def _one(self, trial: schedule.Trial, number: int, total: int) -> None:

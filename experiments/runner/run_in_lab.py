@@ -43,7 +43,7 @@ exec "$@"
 
 @dataclass(frozen=True)
 class Guest:
-    """What the machine boots, and what is done there before the run."""
+    """Holds what the machine boots, and what is done there before the run."""
 
     kernel: Sequence[str | Path] = ()  # options of `lab run`
     setup: str = ""                    # a command of the shell's
@@ -74,7 +74,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
         until = None if request.budget is None else begin + request.budget
 
         def late() -> bool:
-            """No boot begins after the budget."""
+            """Checks whether the budget is spent: then no boot begins."""
             return until is not None and time.monotonic() >= until
 
         status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(to_boot, arguments, request, machine, _left(request, parts), late)
@@ -90,7 +90,7 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
 
 
 def _left(request: Request, parts: list[Share]) -> list[Share]:
-    """Those of which something is left to make; the last one where nothing is, which says how the run ended."""
+    """Returns the shares of which something is left to make; the last one where nothing is, which says how the run ended."""
     return _left_of(request, parts) or parts[-1:]
 
 
@@ -101,7 +101,7 @@ def _left_of(request: Request, parts: list[Share]) -> list[Share]:
 
 def _in_turn(to_boot: ToBoot, arguments: list[Any], request: Request, machine: str, parts: list[Share],
              late: Callable[[], bool]) -> tuple[int, int]:
-    """The last is one that did not make its share."""
+    """Runs the boots one after the other; the last is one that did not make its share."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
         for part in parts:
@@ -125,7 +125,7 @@ def _side_by_side(to_boot: ToBoot, arguments: list[Any], request: Request, machi
 
 
 def command_of(to_boot: ToBoot, arguments: list[Any], request: Request, part: Share, folder: Path) -> list[str]:
-    """A snapshot has what a kernel chose at random, so that several boots, also of a resumed run, are without."""
+    """Returns the words of one boot; several boots are without a snapshot, which has what a kernel chose at random."""
     console = folder / (CONSOLE if folder != request.out else parallel_boots.log_of(CONSOLE, part.boot))
     goes_on = (folder / manifest.NAME).exists()
     several = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
@@ -139,7 +139,7 @@ def _start(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
 
 
 def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
-    """One start of the machine, until it is off. Returns the exit status of the guest's run."""
+    """Starts the machine once, until it is off. Returns the exit status of the guest's run."""
     host = HostLoad(request.out)
     child = _start(command, log)
     try:
@@ -151,7 +151,7 @@ def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> 
 
 
 def check_shared(out: Path) -> None:
-    """The guest can write to the current folder only."""
+    """Checks that the folder is below the current one, which is all that the guest can write to."""
     if not out.resolve().is_relative_to(Path.cwd().resolve()):
         raise UsageError(f"--out {out}: the lab can write below the current folder only; "
                          f"go to a folder above it first")
@@ -184,7 +184,7 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _explain(status: int, log: Path, machine: str) -> None:
-    """The guest's own one line where there is one; everything else stands in the log."""
+    """Raises the guest's own one line where there is one; everything else stands in the log."""
     why = last_line(log.read_text(errors="replace")) or "nothing was said"
     kind = {2: UsageError, 3: CannotError}.get(status, ExperimentError)
     raise kind(f"in the lab ({machine}): {why} (all of it: {log})")

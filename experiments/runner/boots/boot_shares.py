@@ -24,16 +24,16 @@ class Share:
     workloads: frozenset[str]
 
     def has(self, record: Record) -> bool:
-        """A warm-up is of one boot alone."""
+        """Checks whether a record is of this share; a warm-up is of one boot alone."""
         return self._has_block(record["workload"], record["repeat"]) and not record.get("warmup")
 
     def trials(self) -> list[schedule.Trial]:
-        """With the warm-ups, which each boot has."""
+        """Returns the share's observations, with the warm-ups, which each boot has."""
         return [trial for trial in schedule.make(self.suite)
                 if trial.warmup and trial.workload.name in self.workloads or self._has_block(trial.workload.name, trial.repeat)]
 
     def left(self, records: list[Record]) -> bool:
-        """Whether observations are to be made; warm-ups alone are no reason for a boot."""
+        """Checks whether observations are to be made; warm-ups alone are no reason for a boot."""
         done = schedule.done(records)
         return any(not trial.warmup and trial.key not in done for trial in self.trials())
 
@@ -54,7 +54,7 @@ def share_out(suite: Suite, boots: int) -> list[Share]:
 
 
 def in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:
-    """All observations as the boots make them one after the other, warm-ups as of one boot."""
+    """Returns all observations as the boots make them one after the other, warm-ups as of one boot."""
     return list({trial.key: trial for share in share_out(suite, boots) for trial in share.trials()}.values())
 
 
@@ -63,5 +63,5 @@ def fits(suite: Suite, boots: int) -> bool:
 
 
 def fitting(suite: Suite, boots: int) -> int:
-    """The suite's own number, where a run has other repeats or workloads."""
+    """Returns a number of boots that divides the suite: its own, where a run has other repeats or workloads."""
     return boots if fits(suite, boots) else min(boots, suite.repeats)

@@ -26,7 +26,7 @@ class HostLoad:
         self.seen[lines].append(state.load())
 
     def write(self) -> None:
-        """An observation that ended between two looks has the load of the one before it."""
+        """Writes the host's load to each new record; one that ended between two looks has the load of the one before it."""
         records, last = results.read(self.directory), self.before
         if len(records) == self.first:
             return

@@ -37,7 +37,7 @@ class Lane:
 
 def run(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Share, Path], Process],
         stop: Callable[[Process], None], tell: Callable[[int], None], late: Callable[[], bool] = lambda: False) -> tuple[int, int]:
-    """At most `jobs` at a time. Returns the status of the last boot that failed, else 0, and the boot's number.
+    """Runs the boots, at most `jobs` at a time. Returns the status of the last one that failed, else 0, and its number.
 
     None begins after one that did not make its share, or later than late() says; those that run make theirs. tell(): of all
     observations there are.
@@ -67,7 +67,7 @@ def run(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Share, P
 
 
 def hand_out(out: Path, share: Share) -> Path:
-    """The boot goes on with what the run has of its repeats."""
+    """Copies what the run has of a boot's repeats into the boot's folder, so that it goes on with them."""
     folder, first = out / f"boot-{share.boot + 1}", source(out)
     folder.mkdir()
     if first:
@@ -79,13 +79,13 @@ def hand_out(out: Path, share: Share) -> Path:
 
 
 def source(out: Path) -> Path | None:
-    """The run's manifest, or that of its first boot; None while no boot has written one."""
+    """Returns the folder of the run's manifest, or of that of its first boot; None while no boot has written one."""
     found = (one / manifest.NAME for one in (out, *folders(out)))
     return next((path for path in found if path.exists()), None)
 
 
 def gather(out: Path) -> None:
-    """Also what boots left whose run was killed. A record is known by the boot and the time it was made."""
+    """Collects the records of all boots, also of those whose run was killed. A record is known by its boot and the time it was made."""
     records, told = results.read(out), _manifest(out)
     for folder in folders(out):
         known = {_identity(record) for record in records}
@@ -105,7 +105,7 @@ def folders(out: Path) -> list[Path]:
 
 
 def log_of(name: str, boot: int) -> str:
-    """'lab.log' of the first boot, 'lab-2.log' of the second."""
+    """Returns a log's name for a boot: 'lab.log' of the first one, 'lab-2.log' of the second."""
     stem, _, end = name.rpartition(".")
     return f"{stem}-{boot + 1}.{end}" if boot else name
 

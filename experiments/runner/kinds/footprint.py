@@ -35,13 +35,13 @@ def count_bytes(workload: Workload, suite: Suite) -> Counter[int]:
 
 
 def memory(workload: Workload, options: Options) -> Iterator[Share]:
-    """Every process has arrays of its own; threads share them."""
+    """Returns the bytes of a task's arrays: every process has its own, threads share them."""
     size = bytes_of(options["size"]) * ARRAYS.get(options.get("operation", "triad"), 1)
     return ((task.memory_on, size) for task in workload.tasks)
 
 
 def loaded(workload: Workload, options: Options) -> Iterator[Share]:
-    """One array of the chase, one of all threads of the load."""
+    """Returns the bytes of one array of the chase and one of all threads of the load."""
     return ((task.memory_on, bytes_of(options["load_size" if task.role == "load" else "size"])) for task in workload.tasks)
 
 
@@ -70,7 +70,7 @@ def redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
 
 
 def stealing(workload: Workload, options: Options) -> Iterator[Share]:
-    """The serial baseline has all on the first node, before the others are there."""
+    """Returns the bytes of the arena; the serial baseline has all on the first node, before the others are there."""
     arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
     task = workload.tasks[0]
     others = tuple(node for node in task.memory_on if node != task.runs_on)
@@ -82,18 +82,18 @@ def stealing(workload: Workload, options: Options) -> Iterator[Share]:
 
 
 def command(workload: Workload, options: Options) -> Iterator[Share]:
-    """As its file says; the kernel puts it on one node where it can."""
+    """Returns what the workload's file says; the kernel puts it on one node where it can."""
     yield workload.tasks[0].memory_on, bytes_of(options["memory"] or "0")
 
 
 def elements(structure: str, size: float, max_length: int) -> int:
-    """Of each list or sorted set, or keys, whose data are so large in the server."""
+    """Returns the number of elements of each list or sorted set, or of keys, whose data are so large in the server."""
     each = REDIS[structure][0] + max_length / 2
     return max(1, round(size / each / (STRUCTURES if structure in ("lists", "zsets") else 1)))
 
 
 def count(kind: str, size: float, options: Options) -> int:
-    """The number that suite.COUNTS names of this kind, of data of that size: values of keys, three lists, an array of
+    """Returns the number that suite.COUNTS names of this kind, of data of that size: values of keys, three lists, an array of
     doubles."""
     if kind == "redis":
         return elements("lists", size, options["max_length"])
@@ -101,7 +101,7 @@ def count(kind: str, size: float, options: Options) -> int:
 
 
 def bytes_of(size: str) -> int:
-    """'256M' or '4096'."""
+    """Returns the bytes of '256M' or '4096'."""
     shift = {"K": 10, "M": 20, "G": 30}.get(size[-1].upper(), 0)
     return int(size[:-1] if shift else size) << shift
 

@@ -31,7 +31,7 @@ SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "polic
 
 
 def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[str]) -> dict[str, Any]:
-    """`doubts`: what may scatter the numbers, or needs a word beside them."""
+    """Collects what a run's manifest says at its beginning; `doubts`: what may scatter the numbers, or needs a word beside them."""
     nodes = host_nodes.nodes()
     return {
         "format": FORMAT,
@@ -60,7 +60,7 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[s
 
 
 def write(directory: Path, manifest: dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Writes the manifest, whole or not at all."""
     partial = directory / (NAME + ".partial")
     try:
         partial.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
@@ -75,7 +75,7 @@ def _now() -> str:
 
 
 def go_on(directory: Path, now: dict[str, Any]) -> None:
-    """Of a run that is resumed: another boot is added to those that it has."""
+    """Adds another boot to those of a run that is resumed."""
     then = json.loads((directory / NAME).read_text())
     boots = then.get("boots", [])
     if now["boots"][0]["boot_id"] not in [boot["boot_id"] for boot in boots]:
@@ -89,7 +89,7 @@ def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
 
 
 def repeats(directory: Path) -> int | None:
-    """With which a run began; None where there is none that can be read."""
+    """Reads the repeats with which a run began; None where none can be read."""
     try:
         return int(json.loads((directory / NAME).read_text())["repeats"])
     except (OSError, ValueError, TypeError, KeyError):
@@ -97,7 +97,7 @@ def repeats(directory: Path) -> int | None:
 
 
 def model(directory: Path) -> dict[str, Any] | None:
-    """With which a run began; None where there is none."""
+    """Reads the model with which a run began; None where there is none."""
     try:
         found = json.loads((directory / NAME).read_text())["model"]
     except (OSError, ValueError, TypeError, KeyError):
@@ -106,7 +106,7 @@ def model(directory: Path) -> dict[str, Any] | None:
 
 
 def check_same(directory: Path, now: dict[str, Any]) -> None:
-    """That what is there is the beginning of the same run on the same machine."""
+    """Checks that what is there is the beginning of the same run on the same machine."""
     path = directory / NAME
     try:
         then = json.loads(path.read_text())
@@ -121,14 +121,14 @@ def check_same(directory: Path, now: dict[str, Any]) -> None:
 
 
 def parts(then: Any, now: Any) -> str:
-    """Which entries of a table: ' (commit, programs)'."""
+    """Names the entries of a table that differ: ' (commit, programs)'."""
     if not isinstance(then, dict) or not isinstance(now, dict):
         return ""
     return f" ({', '.join(sorted(k for k in then.keys() | now.keys() if then.get(k) != now.get(k)))})"
 
 
 def caches_of(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
-    """What relative levels are parts of: sizes of the caches and, node by node, cores and last-level caches."""
+    """Returns what relative levels are parts of: sizes of the caches and, node by node, cores and last-level caches."""
     places = [cpu for node in nodes for cpu in node.places]
     return {"l2_bytes": sorted({cpu.l2_bytes for cpu in places}), "l3_bytes": sorted({cpu.l3_bytes for cpu in places}),
             "cores": [len({cpu.core for cpu in node.places}) for node in nodes],
@@ -147,7 +147,7 @@ def _number(text: str | None) -> int | None:
 
 
 def _output_of(*command: str | Path) -> str | None:
-    """The first line that a program prints, or None."""
+    """Returns the first line that a program prints, or None."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60,
                               stdin=subprocess.DEVNULL)
@@ -182,7 +182,7 @@ def _field(info: str, name: str) -> str | None:
 
 
 def _module() -> dict[str, Any] | None:
-    """None when it is not loaded."""
+    """Returns the module's version; None where it is not loaded."""
     if not Path("/sys/module/numaplace").exists():
         return None
     said = _read("/sys/kernel/debug/numaplace/version") or ""
@@ -191,7 +191,7 @@ def _module() -> dict[str, Any] | None:
 
 
 def sources() -> dict[str, Any]:
-    """Of the tree. Without git, or of a tree that is no clone, neither is known: None."""
+    """Returns commit and changes of the tree; without git, or of a tree that is no clone, neither is known: None."""
     told = os.environ.get(SOURCES)
     if told and host_nodes.in_lab():  # by the host, where git takes a tenth of the time
         return json.loads(told)
@@ -212,7 +212,7 @@ def tool() -> dict[str, Any]:
 
 
 def commands(suite: Suite) -> dict[str, Any] | None:
-    """Of workloads that are any program: what their files say, and the versions of what they need. None without them."""
+    """Returns, of workloads that are any program, what their files say and the versions of what they need; None without them."""
     return {w.name: {"workload": w.options["command"].table, "memory": w.options["memory"],
                      "versions": packages.versions(w.options["command"])}
             for w in suite.workloads if w.kind == "command"} or None

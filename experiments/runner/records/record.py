@@ -45,7 +45,7 @@ class Series(TypedDict):
 
 
 class Record(TypedDict):
-    """One observation."""
+    """Holds one observation."""
     suite: str
     workload: str
     policy: str                        # with its options, as in n-mass:pages=follow

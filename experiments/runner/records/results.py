@@ -18,7 +18,7 @@ FORMAT = 1  # of a line and of manifest.json, which has it: Documentation/refere
 
 
 def read(directory: Path) -> list[Record]:
-    """The whole lines. One that a kill cut off is left out, and overwritten by the next append."""
+    """Reads the whole lines; one that a kill cut off is left out, and overwritten by the next append."""
     path = directory / NAME
     if not path.exists():
         return []
@@ -34,12 +34,12 @@ def read(directory: Path) -> list[Record]:
 
 
 def reached(directory: Path) -> int:
-    """How many scheduled observations are made, for a progress display."""
+    """Counts the scheduled observations that are made, for a progress display."""
     return len(set(map(key_of, read(directory))))
 
 
 def written(directory: Path) -> int | None:
-    """When something was written last, in ns; None where nothing was."""
+    """Returns when something was written last, in ns; None where nothing was."""
     path = directory / NAME
     return path.stat().st_mtime_ns if path.exists() and path.stat().st_size else None
 
@@ -49,7 +49,7 @@ def count(directory: Path) -> int:
 
 
 def rewrite(directory: Path, records: list[Record]) -> None:
-    """All of it, whole or not at all, within writing()."""
+    """Replaces all records, whole or not at all, within writing()."""
     partial = directory / (NAME + ".partial")
     try:
         partial.write_bytes(b"".join(map(_line, records)))
@@ -86,7 +86,7 @@ def writing(directory: Path) -> Iterator[None]:
 
 
 def _holder(fd: int) -> str:
-    """'pid 12 (python3)', of the lock on an open file or folder."""
+    """Names the holder of the lock on an open file or folder: 'pid 12 (python3)'."""
     inode = str(os.fstat(fd).st_ino)
     for fields in map(str.split, Path("/proc/locks").read_text().splitlines()):
         if "FLOCK" in fields and fields[-3].rpartition(":")[2] == inode and "->" not in fields:
@@ -126,7 +126,7 @@ class Writer:
 
 
 def marks(record: Record) -> tuple[str, ...]:
-    """Why a line of results.jsonl may not be averaged; a failed check is a mark too."""
+    """Returns why a line of results.jsonl may not be averaged; a failed check is a mark too."""
     marks = [str(mark) for mark in record.get("marks") or []]
     check = record.get("check", "ok")
     if check != "ok" and not (check == "not reached" and marks):
@@ -135,5 +135,5 @@ def marks(record: Record) -> tuple[str, ...]:
 
 
 def key_of(record: Record) -> tuple[str, str, int, bool]:
-    """Of the scheduled observation that a line of results.jsonl is of."""
+    """Returns the key of the scheduled observation that a line of results.jsonl is of."""
     return record["workload"], record["policy"], record["repeat"], bool(record.get("warmup"))

@@ -16,7 +16,7 @@ NORMAL = NormalDist()
 
 
 def interval(values: Sequence[float], level: float = 0.95, resamples: int = 0) -> tuple[float, float]:
-    """The limits; the same for the same values, whenever they are asked for."""
+    """Returns the limits; the same for the same values, whenever they are asked for."""
     mean, spread = fmean(values), sum((v - fmean(values)) ** 2 for v in values)
     if len(values) < 2 or not spread:
         return mean, mean

@@ -30,7 +30,7 @@ Cell = tuple[str, str]
 
 
 def half_width(values: list[float], unit: str = "") -> float | None:
-    """Half the 95 % interval of the mean, Student's, in percent: of the mean, and of 1 for a fraction, which may be 0."""
+    """Returns half the 95 % interval of the mean, Student's, in percent: of the mean, and of 1 for a fraction, which may be 0."""
     if len(values) < LEAST:
         return None
     t, scale = T95[min(len(values) - 2, len(T95) - 1)], 1.0 if unit == "fraction" else abs(fmean(values))
@@ -39,7 +39,7 @@ def half_width(values: list[float], unit: str = "") -> float | None:
 
 
 def precise(values: list[float], unit: str, percent: float) -> bool:
-    """By Student's t, and by the bootstrap, which sees values to one side of the mean."""
+    """Checks the precision by Student's t, and by the bootstrap, which sees values to one side of the mean."""
     width = half_width(values, unit)
     if width is None or width > percent:
         return False
@@ -49,7 +49,7 @@ def precise(values: list[float], unit: str, percent: float) -> bool:
 
 
 def responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
-    """Of each cell's clean observations, every metric that is named, as the suite's responses are, or the first one."""
+    """Returns, of each cell's clean observations, every metric that is named, as the suite's responses are, or the first one."""
     found: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if is_clean(record) and not record.get("warmup"):
@@ -61,7 +61,7 @@ def responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[C
 
 
 def next_block(suite: Suite, records: list[Record], percent: float, most: int) -> list[Trial]:
-    """One more observation of every cell of a workload that has one that is not precise enough, in random order: policies
+    """Returns one more observation of every cell of a workload that has one that is not precise enough, in random order: policies
     are compared by the blocks that both have. None of a cell that was repeated as often as it may be, or that comes out
     marked again and again."""
     made: dict[Cell, int] = defaultdict(int)
@@ -84,7 +84,7 @@ def next_block(suite: Suite, records: list[Record], percent: float, most: int) -
 
 
 def lacking(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> list[str]:
-    """The cells that are not precise enough, in words; also those without a clean observation."""
+    """Names the cells that are not precise enough; also those without a clean observation."""
     records = [record for record in records if not record.get("warmup")]
     found = responses(names, records)
     cells = dict.fromkeys((record["workload"], record["policy"]) for record in records)
@@ -92,7 +92,7 @@ def lacking(names: Sequence[str], records: Iterable[dict[str, Any]], percent: fl
 
 
 def not_reached(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> str:
-    """A sentence for the end of a run; "" where every cell is precise enough."""
+    """Returns a sentence for the end of a run; "" where every cell is precise enough."""
     cells = lacking(names, records, percent)
     return f"the precision of {percent:g} % was not reached in {len(cells)} cells: {', '.join(cells)}" if cells else ""
 

@@ -51,7 +51,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Condition:
-    """Of being ready, or of a right result: one of these."""
+    """Describes being ready, or a right result, by one of these."""
 
     pattern: str = ""
     port: str = ""
@@ -83,7 +83,7 @@ class Command:
 
 
 def of_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
-    """`changes`: keys that a suite gives instead of the file's."""
+    """Reads a workload's file; `changes`: keys that a suite gives instead of the file's."""
     try:
         return of_table(tomllib.loads(path.read_text(encoding="utf-8")) | dict(changes or {}), path.resolve().parent)
     except FileNotFoundError:

@@ -28,7 +28,7 @@ INT = 4  # bytes
 
 
 def expand(suite: Suite, nodes: list[Node]) -> Suite:
-    """The suite with its workloads on this machine; one without a design has them already."""
+    """Returns the suite with its workloads on this machine; one without a design has them already."""
     suite = relative.resolve(suite, nodes)
     if not suite.design:
         listed = [w for workload in suite.workloads for w in on_memory_alone(workload, nodes)]
@@ -46,12 +46,12 @@ def expand(suite: Suite, nodes: list[Node]) -> Suite:
 
 
 def without_placement(suite: Suite) -> str:
-    """Why it cannot be run under the placements that were asked for; "" where it can."""
+    """Returns why it cannot be run under the placements that were asked for; "" where it can."""
     return DESIGNS[suite.design].fixed if suite.design and not is_static(suite) else ""
 
 
 def check_levels(suite: Suite, design: Design) -> None:
-    """That it has the factors of its design, and no other."""
+    """Checks that the suite has the factors of its design, and no other."""
     if "spread" in suite.levels and "spread" in design.lacks:
         raise UsageError(f"suite {suite.name}: factor 'spread': {design.lacks['spread']}")
     for name in suite.levels:
@@ -64,7 +64,7 @@ def check_levels(suite: Suite, design: Design) -> None:
 
 
 def on_memory_alone(workload: Workload, nodes: list[Node]) -> Iterator[Workload]:
-    """A listed workload whose memory is to be on a node of memory alone: once for each, none where there is none."""
+    """Returns a listed workload whose memory is to be on a node of memory alone, once for each; none where there is none."""
     if not any(ALONE in task.memory_on for task in workload.tasks):
         yield workload
         return
@@ -74,7 +74,7 @@ def on_memory_alone(workload: Workload, nodes: list[Node]) -> Iterator[Workload]
 
 
 def spread_over(suite: Suite, workloads: Iterable[Workload]) -> Iterator[Workload]:
-    """Each with every order of taking CPUs that the suite asks for."""
+    """Returns each workload with every order of taking CPUs that the suite asks for."""
     spreads = suite.levels.get("spread", [])
     for workload, spread in product(workloads, spreads or [None]):
         if spread is None:
@@ -92,7 +92,7 @@ def with_workloads(suite: Suite, workloads: Iterable[Workload], nodes: list[Node
 
 
 def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Workload]:
-    """The workloads of HOME and FAR on the two nodes that are farthest apart."""
+    """Returns the workloads of HOME and FAR on the two nodes that are farthest apart."""
     pair = far_pair(nodes)
     for workload in workloads:
         yield replace(workload, tasks=tuple(
@@ -102,7 +102,7 @@ def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Work
 
 
 def fits(workload: Workload, nodes: list[Node]) -> bool:
-    """A CPU for every thread, on its own node."""
+    """Checks that there is a CPU for every thread, on its own node."""
     busy = [0] * len(nodes)
     for task in workload.tasks:
         if max(task.runs_on, *task.memory_on) >= len(nodes):
@@ -112,7 +112,7 @@ def fits(workload: Workload, nodes: list[Node]) -> bool:
 
 
 def workers(group: str, count: int, runs_on: int, memory_on: int, as_threads: bool) -> list[Task]:
-    """count threads of one process, or as many processes of one thread."""
+    """Returns count threads of one process, or as many processes of one thread."""
     if as_threads:
         return [Task(group, runs_on, (memory_on,), threads=count, group=group)] if count else []
     return [Task(f"{group}-{k}", runs_on, (memory_on,), group=group) for k in range(count)]
@@ -120,7 +120,7 @@ def workers(group: str, count: int, runs_on: int, memory_on: int, as_threads: bo
 
 def flows(levels: Levels, nodes: list[Node], first: str, second: str,
           where: Callable[[int], dict[str, tuple[int, int]]], label: str) -> Iterator[Workload]:
-    """Two groups of triad workers, each with a node to run on and one of its memory, which the level of `memory` names."""
+    """Returns two groups of triad workers, each with a node to run on and one of its memory, which the level of `memory` names."""
     kinds, memories = levels.get("workers", ["processes"]), list(targets(levels.get("memory", ["local"]), nodes, HOME, FAR))
     for kind, (memory, on), x, y in product(kinds, memories, levels[first], levels[second]):
         if not x + y:
@@ -210,7 +210,7 @@ def memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 
 def beside(on: int) -> tuple[Task, ...]:
-    """A server with its memory there, its client beside it."""
+    """Returns a server with its memory on that node and its client beside it."""
     return (Task("server", HOME, (on,)), Task("client", HOME, (HOME,)))
 
 
@@ -281,7 +281,7 @@ def loaded_latency(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 
 def targets(wanted: list[str], nodes: list[Node], home: int, far: int) -> Iterator[tuple[str, int]]:
-    """Levels of `memory` with the nodes that they stand for on this machine; each node of memory alone is a level."""
+    """Returns the levels of `memory` with the nodes that they stand for on this machine; each node of memory alone is a level."""
     if "local" in wanted:
         yield "local", home
     if "remote" in wanted and len(with_cpus(nodes)) > 1:
@@ -309,7 +309,7 @@ def core_to_core(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 
 def core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-    """How far apart, then node and CPU of the owner and of the reader."""
+    """Returns how far apart two cores are, then node and CPU of the owner and of the reader."""
     first = {k: ordered(nodes[k].places, "cores")[0] for k in with_cpus(nodes)}
     for k, cpu in first.items():
         here = next(place for place in nodes[k].places if place.id == cpu)
@@ -323,7 +323,7 @@ def core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[
 
 
 class Design:
-    """lacks: why its suites have no `spread`, no memory-only or no size relative to the machine. fixed: why they have no
+    """Holds a design. lacks: why its suites have no `spread`, no memory-only or no size relative to the machine. fixed: why they have no
     placement."""
 
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
@@ -369,5 +369,5 @@ DESIGNS = {
 
 
 def lacking(suite: Suite) -> dict[str, str]:
-    """Why it has no `spread`, no memory-only or no size relative to the machine."""
+    """Returns why the design has no `spread`, no memory-only or no size relative to the machine."""
     return (DESIGNS[suite.design].lacks if suite.design else LISTED) | SUITE_LACKS.get(suite.name, {})

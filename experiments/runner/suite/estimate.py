@@ -46,7 +46,7 @@ class Estimate:
 
 
 def budget(text: str) -> float:
-    """'8h', '90min', '1h30min' in seconds."""
+    """Returns the seconds of '8h', '90min' or '1h30min'."""
     if not re.fullmatch(r"(\d+(\.\d+)?(h|min|s))+", text):
         raise ValueError(text)
     return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+)(h|min|s)", text))
@@ -68,7 +68,7 @@ def estimate_run(suite: Suite, lab: str | None) -> Estimate:
 
 
 def computed(workload: Workload, suite: Suite) -> float | None:
-    """Seconds of an observation on a real machine."""
+    """Returns the seconds of an observation on a real machine."""
     options = suite.parameters[workload.kind] | workload.options
     if workload.kind not in TIMED or options.get("operation") in WORK:
         return None
@@ -77,7 +77,7 @@ def computed(workload: Workload, suite: Suite) -> float | None:
 
 
 def within(suite: Suite, seconds: float, lab: str | None) -> Suite:
-    """With as many repeats as the time is enough for; with its own where that is not known and a clock will stop it."""
+    """Returns the suite with as many repeats as the time is enough for; with its own where that is not known and a clock will stop it."""
     found = estimate_run(suite, lab)
     if found.seconds is None:
         return suite
@@ -93,7 +93,7 @@ def within(suite: Suite, seconds: float, lab: str | None) -> Suite:
 
 
 def _key(suite: Suite, lab: str | None) -> str:
-    """Levels and times are a part of it: --quick and --set take another time."""
+    """Returns the key of an estimate; levels and times are a part of it, as --quick and --set take another time."""
     levels = json.dumps([suite.levels, suite.parameters, [w.name for w in suite.workloads], suite.policies],
                         sort_keys=True, default=str)
     return f"{suite.name} on {lab or platform.node()}, {hashlib.sha256(levels.encode()).hexdigest()[:12]}"
@@ -112,12 +112,12 @@ def _read() -> dict[str, float]:
 
 
 def kept(suite: Suite, lab: str | None) -> float | None:
-    """Seconds of an observation, with its part of booting where there was a boot."""
+    """Returns the seconds of an observation, with its part of booting where there was a boot."""
     return _read().get(_key(suite, lab))
 
 
 def keep(suite: Suite, lab: str | None, seconds: float, observations: int) -> None:
-    """A folder that cannot be written costs the estimate, not the run."""
+    """Keeps an estimate; a folder that cannot be written costs the estimate, not the run."""
     if not observations or in_lab():  # a guest's clock says nothing of the host's
         return
     partial = _file().with_suffix(f".{os.getpid()}")

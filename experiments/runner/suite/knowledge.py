@@ -30,7 +30,7 @@ class Knowledge:
     links: float = 0
 
     def model(self, text: str) -> str:
-        """The text of a machine file, with its links so much wrong."""
+        """Returns the text of a machine file, with its links so much wrong."""
         wrong = LINK.sub(lambda link: BANDWIDTH.sub(lambda found: f"{float(found[0]) * (1 + self.links / 100):.6g}", link[0]), text)
         if len(tomllib.loads(text).get("model", {}).get("link", [])) != len(BANDWIDTH.findall("".join(LINK.findall(text)))):
             raise UsageError("#links: the machine file has links whose bandwidth_mb_s is not as `calibrate-machine` writes it")

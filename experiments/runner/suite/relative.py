@@ -24,7 +24,7 @@ THREADS = {"local": False, "remote": False, "reference": False, "opposite": Fals
 
 
 def resolve(suite: Suite, nodes: list[Node]) -> Suite:
-    """The suite with numbers for this machine in the place of every part."""
+    """Returns the suite with numbers for this machine in the place of every part."""
     parameters = {kind: {key: _parameter(kind, key, values, nodes) for key in values}
                   for kind, values in suite.parameters.items()}
     suite = replace(suite, parameters=parameters, workloads=tuple(_memory_of(w, nodes) for w in suite.workloads))
@@ -32,7 +32,7 @@ def resolve(suite: Suite, nodes: list[Node]) -> Suite:
 
 
 def _memory_of(workload: Workload, nodes: list[Node]) -> Workload:
-    """Of a command, which has it among its own options."""
+    """Returns the memory of a command, which has it among its own options."""
     memory = workload.options.get("memory")
     return replace(workload, options=workload.options | {"memory": str(size_of(memory, nodes))}) if is_size(memory) else workload
 
@@ -45,7 +45,7 @@ def _parameter(kind: str, key: str, values: dict[str, Any], nodes: list[Node]) -
 
 
 def size_of(text: str, nodes: list[Node]) -> int:
-    """Bytes, of the smallest cache or node of the machine."""
+    """Returns the bytes of a part of the smallest cache or node of the machine."""
     part, what = SIZE.fullmatch(text).groups()
     of: dict[str, Callable[[], list[int]]] = {
         "L2": lambda: [cpu.l2_bytes or cpu.l3_bytes for node in nodes for cpu in node.places],
@@ -58,14 +58,14 @@ def size_of(text: str, nodes: list[Node]) -> int:
 
 
 def installed(total: int) -> int:
-    """Of a node, from what its kernel manages: that is tens of MiB less, and by boot more or less so, as the kernel lies on
+    """Estimates a node's memory from what its kernel manages: that is tens of MiB less, and by boot more or less so, as the kernel lies on
     one node or another. Rounded up to a quarter of the power of two below it."""
     quarter = 1 << max(0, total.bit_length() - 3)
     return -(-total // quarter) * quarter
 
 
 def threads_of(text: str, cores: int) -> int:
-    """At least one, whatever the part."""
+    """Returns the threads of a part: at least one, whatever the part."""
     if text == "all":
         return cores
     part = PART.fullmatch(text)
@@ -75,7 +75,7 @@ def threads_of(text: str, cores: int) -> int:
 
 
 def _levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
-    """Levels that come to the same on this machine are one."""
+    """Returns the levels without those that come to the same on this machine."""
     values = suite.levels[name]
     if name in THREADS:
         cores = [len({cpu.core for cpu in node.places} or node.cpus) for node in nodes if node.cpus]
@@ -96,7 +96,7 @@ def _levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
 
 
 def _elements(text: str, suite: Suite, nodes: list[Node]) -> int:
-    """Of a structure of Redis, whose data are then so large."""
+    """Returns the elements of a structure of Redis, whose data are then so large."""
     structures = suite.levels["experiment"]
     if len(structures) > 1 or structures == ["tokens"]:
         raise UsageError(f"size '{text}': of {', '.join(structures)} it says no number of elements; give a number")
@@ -104,7 +104,7 @@ def _elements(text: str, suite: Suite, nodes: list[Node]) -> int:
 
 
 def _case(case: dict[str, Any], design: str, nodes: list[Node]) -> dict[str, Any]:
-    """Ints of an array, or keys of a server."""
+    """Returns the ints of an array, or the keys of a server."""
     found = dict(case)
     for key, value in case.items():
         if is_data(design, key, value):

@@ -16,7 +16,7 @@ ATTEMPTS = 2  # at an observation that comes out marked; all of them stay in the
 
 @dataclass(frozen=True)
 class Trial:
-    """One observation to be made."""
+    """Describes one observation to be made."""
 
     workload: Workload
     policy: str
@@ -30,12 +30,12 @@ class Trial:
 
 
 def is_static(suite: Suite) -> bool:
-    """Whether its tasks stay where the design starts them."""
+    """Checks whether its tasks stay where the design starts them."""
     return bool(suite.design) and {level.partition("#")[0] for level in suite.policies} == {"none"}
 
 
 def make(suite: Suite) -> list[Trial]:
-    """Warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
+    """Returns warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
 
     Whatever changes slowly (temperature, free memory) then falls on all combinations alike.
     """
@@ -56,23 +56,23 @@ def make(suite: Suite) -> list[Trial]:
 
 
 def cells(suite: Suite) -> list[tuple[Workload, str]]:
-    """Every workload under every level, but under the clairvoyant only those that know what they will access."""
+    """Returns every workload under every level, but under the clairvoyant only those that know what they will access."""
     return [(w, p) for w in suite.workloads for p in suite.policies
             if p != CLAIRVOYANT or w.kind == "command" and w.options["command"].clairvoyant]
 
 
 def is_clean(record: dict) -> bool:
-    """Only such observations are averaged."""
+    """Checks whether a record is averaged."""
     return not marks(record)
 
 
 def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
-    """Observations that need not be made (again): clean, or tried as often as allowed."""
+    """Returns the observations that need not be made (again): clean, or tried as often as allowed."""
     tries = Counter(map(key_of, records))
     return ({key_of(record) for record in records if is_clean(record)} |
             {key for key, n in tries.items() if n >= ATTEMPTS})
 
 
 def without_clean(records: list[dict]) -> int:
-    """How many observations were tried and never came out clean, in this run or before it was resumed."""
+    """Counts the observations that were tried and never came out clean, in this run or before it was resumed."""
     return len({key_of(record) for record in records} - {key_of(record) for record in records if is_clean(record)})

@@ -44,7 +44,7 @@ REDIS_ROLES = ("server", "client")
 
 @dataclass(frozen=True)
 class Task:
-    """A process of a workload. Nodes are positions among the machine's usable nodes."""
+    """Describes a process of a workload. Nodes are positions among the machine's usable nodes."""
 
     role: str
     runs_on: int
@@ -98,7 +98,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Suite:
-    """The suite of that name, or of that file."""
+    """Loads the suite of that name, or of that file."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     if not path.is_file():
         raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(names())}")
@@ -112,7 +112,7 @@ def load(name: str) -> Suite:
 
 
 def parse(text: str, folder: Path = FOLDER) -> Suite:
-    """`folder`: that of the file, which names other files from there."""
+    """Parses a suite; `folder`: that of the file, which names other files from there."""
     data = tomllib.loads(text)
     factors = dict(_get(data, "factors", dict))
     policies = factors.pop("placement", ["none"])
@@ -179,7 +179,7 @@ def _workload(table: Mapping[str, Any], folder: Path) -> Workload:
 
 
 def _command(table: Mapping[str, Any], folder: Path) -> Workload:
-    """Of a file, with what the table changes of it, or of the table itself. How many processes it has is seen when it runs."""
+    """Reads a workload from a file, with what the table changes of it, or from the table itself. How many processes it has is seen when it runs."""
     changes = {key: value for key, value in table.items() if key != "file"}
     if "file" in table and changes and "name" not in changes:
         raise UsageError(f"[[workload]] that changes '{min(changes)}' of its 'file' needs a 'name' of its own")
@@ -188,7 +188,7 @@ def _command(table: Mapping[str, Any], folder: Path) -> Workload:
 
 
 def _running(table: Mapping[str, Any]) -> Workload:
-    """Of processes that run: their numbers, how long each placement is watched and how long it has to settle before."""
+    """Reads a workload of processes that run: their numbers, how long each placement is watched and how long it has to settle before."""
     pids = _get(table, "pids", list)
     options = {"pids": pids, "seconds": _get(table, "seconds", float), "settle": _get(table, "settle", float),
                "url": _get({"url": ""} | table, "url", str), "pattern": _get({"pattern": ""} | table, "pattern", str)}
@@ -224,12 +224,12 @@ def _parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_size(value: Any) -> bool:
-    """Relative to the machine."""
+    """Checks whether a value is a size relative to the machine."""
     return isinstance(value, str) and SIZE.fullmatch(value) is not None
 
 
 def is_data(kind: str, key: str, value: Any) -> bool:
-    """A count that is given as the size of the data."""
+    """Checks whether a value is a count that is given as the size of the data."""
     return COUNTS.get(kind) == key and is_size(value)
 
 
@@ -250,7 +250,7 @@ def check(suite: Suite) -> None:
 
 
 def _check_responses(suite: Suite) -> None:
-    """Of programs, whose files say what they measure."""
+    """Checks the responses of programs, whose files say what they measure."""
     if suite.design or any(w.kind != "command" for w in suite.workloads):
         return
     own = sorted({metric.name for w in suite.workloads for metric in w.options["command"].metrics})
@@ -260,7 +260,7 @@ def _check_responses(suite: Suite) -> None:
 
 
 def with_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
-    """The suite with the levels of its [quick] or [real] table instead."""
+    """Returns the suite with the levels of its [quick] or [real] table instead."""
     parameters = {kind: values | _parameters(kind, levels.get(kind, {}))
                   for kind, values in suite.parameters.items()}
     return replace(suite, repeats=levels.get("repeats", suite.repeats), boots=levels.get("boots", suite.boots),
@@ -289,7 +289,7 @@ def change(suite: Suite, assignments: list[str]) -> Suite:
 
 
 def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
-    """Only some of the workloads, by name or by pattern ('*-remote'), and programs of the user's by
+    """Returns the suite with only some of the workloads, by name or by pattern ('*-remote'), and programs of the user's by
     their files NAME.toml. A policy need not be one of the suite's own either."""
     files = [wanted for wanted in workloads or [] if wanted.endswith(".toml")]
     patterns = [wanted for wanted in workloads or [] if wanted not in files]
@@ -317,7 +317,7 @@ def _with_file(suite: Suite, file: str) -> Suite:
 
 
 def repeated(suite: Suite, repeats: int | None, seed: int | None) -> Suite:
-    """With another number of repeats or another seed."""
+    """Returns the suite with another number of repeats or another seed."""
     if repeats is not None and repeats < 1:
         raise UsageError(f"--repeats {repeats}: at least 1 is needed")
     return replace(suite, repeats=suite.repeats if repeats is None else repeats,
