@@ -34,7 +34,7 @@ class Process:
 
 
 def _stat(pid: int) -> tuple[int, str, str, str] | None:
-    """Parent, name, start and state; None where it has ended."""
+    """Returns parent, name, start and state of a process; None where it has ended."""
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
@@ -45,7 +45,7 @@ def _stat(pid: int) -> tuple[int, str, str, str] | None:
 
 
 def tree(pid: int) -> list[Process]:
-    """A process and all below it, parents first; none where it has ended."""
+    """Returns a process and all below it, parents first; none where it has ended."""
     every = {int(name): found for name in os.listdir(PROC) if name.isdigit() and (found := _stat(int(name)))}
     ordered = [pid] if pid in every else []
     for parent in ordered:
@@ -54,7 +54,7 @@ def tree(pid: int) -> list[Process]:
 
 
 def lookup(user: str) -> pwd.struct_passwd | None:
-    """The user that programs run as; None for the runner's own."""
+    """Finds the user that programs run as; None for the runner's own."""
     if not user or os.geteuid():
         return None
     try:
@@ -64,7 +64,7 @@ def lookup(user: str) -> pwd.struct_passwd | None:
 
 
 class Background:
-    """Started on every CPU that the runner may use."""
+    """Runs a program on every CPU that the runner may use."""
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path, user: str = "",
                  before_exec: Callable[[], None] = lambda: None) -> None:
@@ -100,7 +100,7 @@ class Background:
         return self.process.poll() is None
 
     def wait(self, limit: float) -> bool:
-        """Whether it has ended within that many seconds."""
+        """Waits; returns whether it has ended within that many seconds."""
         self.waiter.join(max(limit, 0))
         return not self.waiter.is_alive()
 
@@ -117,7 +117,7 @@ class Background:
         return self.stdout + self.err.read_text(errors="replace")
 
     def why(self) -> str:
-        """How it ended, and the last line that it said."""
+        """Returns how it ended, and the last line that it said."""
         said = last_line(self.err.read_text(errors="replace")) or last_line(self.stdout)
         return f"{self.words[0]} ended with status {self.process.poll()}" + (f": {said}" if said else "")
 
@@ -129,7 +129,7 @@ class Background:
             raise ExperimentError(self.why())
 
     def stop(self) -> None:
-        """It may end in its own way; then what is left of it and below it is killed."""
+        """Lets it end in its own way, then kills what is left of it and below it."""
         self.processes()
         if self.alive:
             self.process.terminate()

@@ -21,7 +21,7 @@ COUNTS = ("llc_references", "llc_misses", "local_dram", "remote_dram", "remote_c
 
 
 class Counting:
-    """Context manager; afterwards rows has a row an interval, none where nothing can be counted."""
+    """Counts in its context; afterwards rows has a row an interval, none where nothing can be counted."""
 
     def __init__(self, cpus: tuple[int, ...], interval: float) -> None:
         self.cpus, self.interval = cpus, interval
@@ -55,14 +55,14 @@ class Counting:
         self.out.close()
 
     def series(self) -> dict[str, Any] | None:
-        """IPC and accesses of each interval; a gap is None."""
+        """Returns IPC and accesses of each interval; a gap is None."""
         if not self.rows:
             return None
         return {"interval_s": self.interval, "source": source(self.rows[0])} | {
             name: [row[name]["value"] for row in self.rows] for name in ("ipc", "local_dram", "remote_dram")}
 
     def totals(self) -> dict[str, float]:
-        """Of the whole time; what was not counted in every interval is not there."""
+        """Returns the counts of the whole time, without what was not counted in every interval."""
         found = {}
         for name in COUNTS:
             values = [row[name]["value"] for row in self.rows]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def apart(nodes: list[Node], a: int, b: int) -> int:
-    """From a's CPUs to b's memory."""
+    """Returns the distance from a's CPUs to b's memory."""
     return nodes[a].distances[nodes[b].id]
 
 
@@ -23,13 +23,13 @@ def with_cpus(nodes: list[Node]) -> list[int]:
 
 
 def far_pair(nodes: list[Node]) -> tuple[int, int]:
-    """The first two nodes with CPUs that are as far apart as any, taking the shorter way where ways differ."""
+    """Returns the first two nodes with CPUs that are as far apart as any, taking the shorter way where ways differ."""
     return max(combinations(with_cpus(nodes), 2), default=(0, 1),
                key=lambda pair: min(apart(nodes, *pair), apart(nodes, *reversed(pair))))
 
 
 def far_shift(nodes: list[Node]) -> int:
-    """k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
+    """Returns k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
     another package, not only another node). Of nodes with CPUs."""
     nodes = [nodes[k] for k in with_cpus(nodes)]
 
@@ -41,7 +41,7 @@ def far_shift(nodes: list[Node]) -> int:
 
 
 def remote(workloads: Iterable[Workload], nodes: list[Node]) -> list[dict[str, Any]]:
-    """From whose CPUs the workloads use whose memory, by ids; not of tasks with memory on several nodes."""
+    """Returns from whose CPUs the workloads use whose memory, by ids; not of tasks with memory on several nodes."""
     pairs = {(task.runs_on, *task.memory_on) for w in workloads for task in w.tasks if len(task.memory_on) == 1}
     return [{"from": nodes[a].id, "to": nodes[b].id, "distance": apart(nodes, a, b)}
             for a, b in sorted(pairs) if a != b and max(a, b) < len(nodes)]

@@ -36,7 +36,7 @@ LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to
 
 
 class Guard:
-    """Context manager; what is changed by its functions is as before at the end of it, or of the `scope` in which it was."""
+    """Undoes, at the end of its context or of the `scope`, what is changed by its functions."""
 
     def __enter__(self) -> "Guard":
         self.scratch = Path(tempfile.mkdtemp(prefix="numaplace-"))
@@ -59,34 +59,34 @@ class Guard:
         os.waitpid(self.child, 0)
 
     def write(self, path: Path, value: str, back: str | None = None) -> None:
-        """back: what undoes it, where that is not what the file said. The kernel's errors are the caller's: OSError."""
+        """Writes a value. back: what undoes it, where that is not what the file said. The kernel's errors are the caller's: OSError."""
         before = said(path)
         if before.strip() != value:
             self._add("write", str(path), before if back is None else back)
             path.write_text(value, encoding="utf-8")
 
     def keep(self, path: Path) -> None:
-        """A file that something else is going to change."""
+        """Keeps the content of a file that something else is going to change."""
         if path.exists():
             self._add("write", str(path), said(path))
 
     def cgroup(self, path: Path) -> None:
-        """A new one."""
+        """Makes a cgroup."""
         self._add("remove", str(path))
         path.mkdir()
 
     def join(self, pid: int, group: Path) -> None:
-        """A process, with all its threads; it goes back to the cgroup (version 2) in which it was."""
+        """Moves a process, with all its threads, into a cgroup; it goes back to the one (version 2) in which it was."""
         own = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()[-1].partition("::/")[2]
         self._add("write", str(CGROUPS / own / "cgroup.procs"), str(pid))
         (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
     def run(self, *command: str) -> None:
-        """What is to be undone by a command, which is to be there."""
+        """Adds a step that this command undoes; the command must be there."""
         self._add("run", *command)
 
     def ends(self, pid_file: Path) -> None:
-        """What is undone when a process has ended that writes its number into this file, after it was told to."""
+        """Adds a step whose undoing waits for the end of the process that writes its number into this file, after it was told to."""
         self._add("ended", str(pid_file))
 
     def placed(self, numaplace: Path, pids: list[int]) -> None:
@@ -95,7 +95,7 @@ class Guard:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is done in it is undone at its end. NotPutBackError says what could not be."""
+        """Undoes what is done in it at its end. NotPutBackError says what could not be."""
         before = self.steps
         try:
             yield
@@ -131,7 +131,7 @@ class Guard:
             self.steps += 1
 
     def _ask(self, *message: object) -> list[str]:
-        """The child's answer: what went wrong. Signals are held: an answer that is not read would be that of the next question."""
+        """Asks the child. Returns what went wrong. Signals are held: an answer that is not read would be that of the next question."""
         self.socket.sendall(json.dumps(message).encode() + b"\n")
         return json.loads(self.answers.readline())
 
@@ -164,7 +164,7 @@ def _keep(theirs: socket.socket, scratch: Path) -> None:
 
 
 def _tell(text: str) -> None:
-    """Nobody else hears it after the runner's end: to the kernel's log, or where that may not be written to a file beside it."""
+    """Writes to the kernel's log, or where that may not be written to a file beside it: nobody else hears of it after the runner's end."""
     for path, mode in ((KERNEL_LOG, "w"), (Path(tempfile.gettempdir()) / "numaplace-not-put-back", "a")):
         with suppress(OSError), path.open(mode, encoding="utf-8") as log:
             log.write(f"numaplace: {text}\n")
@@ -172,7 +172,7 @@ def _tell(text: str) -> None:
 
 
 def _end_programs(scratch: Path) -> None:
-    """What the run's programs have forked outlives them, also in sessions of its own."""
+    """Kills what the run's programs have forked, also in sessions of its own."""
     wanted = f"{OF_RUN}={scratch}".encode()
     for pid, environment in read_processes("environ"):
         if wanted in environment.split(b"\0"):
@@ -201,7 +201,7 @@ def _write(path: str, before: str) -> None:
 
 
 def _remove(path: str) -> None:
-    """A cgroup, also one whose processes are just ending. One that was never made is none."""
+    """Removes a cgroup, also one whose processes are just ending. One that was never made is none."""
     group, end = Path(path), time.monotonic() + LIMIT
     while group.exists():
         try:
@@ -217,7 +217,7 @@ def _run(*command: str) -> None:
 
 
 def _ended(pid_file: str) -> None:
-    """A file that stays behind may have the number of one that ended long ago."""
+    """Waits for the end of the process whose number the file has; a file that stays behind may have that of one that ended long ago."""
     file, end = Path(pid_file), time.monotonic() + LIMIT
     while file.exists() and Path("/proc", file.read_text(encoding="ascii").strip() or "none").exists():
         if time.monotonic() > end:
@@ -226,7 +226,7 @@ def _ended(pid_file: str) -> None:
 
 
 def _restore(numaplace: str, *pids: str) -> None:
-    """After the end of what still places them, which a runner that was killed has left behind."""
+    """Restores processes after the end of what still places them, which a runner that was killed has left behind."""
     end = time.monotonic() + LIMIT
     while _places(pids) and time.monotonic() < end:
         time.sleep(TURN)
@@ -234,7 +234,7 @@ def _restore(numaplace: str, *pids: str) -> None:
 
 
 def _places(pids: tuple[str, ...]) -> bool:
-    """Whether a numaplace apply of one of them runs."""
+    """Checks whether a numaplace apply of one of them runs."""
     wanted = {pid.encode() for pid in pids}
     commands = (line.split(b"\0") for _, line in read_processes("cmdline"))
     return any(words[1:2] == [b"apply"] and wanted & set(words) for words in commands)
@@ -244,7 +244,7 @@ UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended, "resto
 
 
 def said(path: Path) -> str:
-    """What is to be written for the file to say what it says now: of a choice in sysfs, '[always] madvise never', the word."""
+    """Returns what is to be written for the file to say what it says now: of a choice in sysfs, '[always] madvise never', the word."""
     text = path.read_text(encoding="utf-8")
     chosen = CHOSEN.search(text) if path.is_relative_to(SYSFS) else None
     return chosen[1] if chosen else text

@@ -54,23 +54,23 @@ def _node(directory: Path, online: list[int], caches: list[dict[str, Any]] | Non
 
 
 def nodes(root: Path = SYSFS) -> list[Node]:
-    """All that are online, which are those that have a folder: a node's distances are in their order."""
+    """Returns all nodes that are online, which are those that have a folder: a node's distances are in their order."""
     online = sorted(int(d.name[4:]) for d in root.glob("node*") if d.name[4:].isdigit())
     return [_node(root / f"node{number}", online, _lab_caches()) for number in online]
 
 
 def in_lab() -> str | None:
-    """The name of the lab's machine that this is."""
+    """Returns the name of the lab's machine that this is."""
     return _kernel_option(r"numaplace_lab=([^,\s]+)")
 
 
 def lab_changes() -> str | None:
-    """What `lab run --set` changed of that machine's numbers."""
+    """Returns what `lab run --set` changed of that machine's numbers."""
     return _kernel_option(r"numaplace_lab_set=(\S+)")
 
 
 def machine_name() -> str:
-    """As `numaplace topology` says it; there a long one is cut off."""
+    """Returns the machine's name as `numaplace topology` says it; there a long one is cut off."""
     return "+".join(filter(None, (in_lab() or platform.node(), lab_changes())))
 
 
@@ -80,7 +80,7 @@ def _kernel_option(pattern: str) -> str | None:
 
 
 def _lab_caches() -> list[dict[str, Any]] | None:
-    """Those that the lab simulates: the guest's kernel only knows QEMU's."""
+    """Returns the caches that the lab simulates: the guest's kernel only knows QEMU's."""
     from ..lab import machine as lab
 
     name = in_lab()
@@ -98,7 +98,7 @@ def _described(name: str) -> Machine:
 
 
 def of_lab(name: str) -> list[Node]:
-    """Those of a machine of the lab, as its file says; nothing has to boot."""
+    """Returns the nodes of a machine of the lab, as its file says; nothing has to boot."""
     found = _described(name)
     return [Node(number, tuple(node.cpus), dict(enumerate(found.distances[number])),
                  node.memory >> 10, node.memory >> 10, topology.of_lab(node.cpus, found.cache))
@@ -106,12 +106,12 @@ def of_lab(name: str) -> list[Node]:
 
 
 def remote_memory(found: Iterable[Node]) -> bool:
-    """Whether there is memory on more than one node."""
+    """Checks whether there is memory on more than one node."""
     return sum(node.total_kib > 0 for node in found) > 1
 
 
 def usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
-    """All nodes with CPUs and memory, of which the suite needs so many at least; those of memory alone come after."""
+    """Returns all nodes with CPUs and memory, of which the suite needs so many at least; those of memory alone come after."""
     there = nodes(root) if among is None else among
     good = [node for node in there if node.usable]
     if len(good) < needed:
@@ -122,5 +122,5 @@ def usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None
 
 
 def in_order(found: list[Node]) -> list[Node]:
-    """Those that a suite counts, by position: nodes with CPUs and memory, then those of memory alone."""
+    """Returns the nodes that a suite counts, by position: those with CPUs and memory, then those of memory alone."""
     return [node for node in found if node.usable] + [node for node in found if node.memory_only]

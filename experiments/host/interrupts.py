@@ -13,7 +13,7 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class stop_signals:
-    """SIGINT, SIGTERM and SIGHUP become one Interrupted; more of them do not disturb the undoing."""
+    """Turns SIGINT, SIGTERM and SIGHUP into one Interrupted; more of them do not disturb the undoing."""
 
     held = False
     arrived: int | None = None  # while they were held
@@ -36,7 +36,7 @@ class stop_signals:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Interrupted is raised at the end of this block: of a handler that runs in the middle of a fork, Python
+    """Holds Interrupted back until the end of this block: of a handler that runs in the middle of a fork, Python
     prints the exception and goes on."""
     stop_signals.held = True
     try:

@@ -12,7 +12,7 @@ OTHER = "anonymous memory"
 
 
 def of_process(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, int]]:
-    """By name and node, as JSON has it; {} of a process that has ended."""
+    """Returns the KiB of each mapping by name and node, as JSON has it; {} of a process that has ended."""
     try:
         text = (proc / str(pid) / "numa_maps").read_text(encoding="utf-8", errors="replace")
     except OSError:

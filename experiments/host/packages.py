@@ -23,12 +23,12 @@ SBIN = "/usr/local/sbin:/usr/sbin:/sbin"  # some of Debian's servers are there, 
 
 
 def folder() -> Path:
-    """By the version of Python, as wheels are."""
+    """Returns the folder of packages, by the version of Python, as wheels are."""
     return cache() / f"arena-{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def environment() -> dict[str, str]:
-    """Of a workload's programs. What they say is to be seen at once."""
+    """Returns the environment of a workload's programs, whose output is to be seen at once."""
     python = os.pathsep.join(filter(None, [str(folder()), os.environ.get("PYTHONPATH", "")]))
     return {"PATH": f"{HERE.programs}:{os.environ.get('PATH', os.defpath)}:{SBIN}", "PYTHONPATH": python, "PYTHONUNBUFFERED": "1"}
 
@@ -52,14 +52,14 @@ def is_there(need: Need) -> bool:
 
 
 def program(need: Need) -> str | None:
-    """By its name on PATH, or by a path that may have a pattern for its version."""
+    """Finds a program by its name on PATH, or by a path that may have a pattern for its version."""
     if "/" in need.program:
         return max(glob.glob(need.program), default=None)
     return shutil.which(need.program, path=environment()["PATH"])
 
 
 def missing(command: Command) -> list[str]:
-    """A line for each."""
+    """Returns a line for each need that is missing."""
     return [f"{need.program or need.module} is not installed: {remedy(need)}" for need in command.needs if not is_there(need)]
 
 

@@ -24,7 +24,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with(parent: int, number: signal.Signals) -> None:
-    """For a child before exec: gets the signal when its parent ends, in whichever way."""
+    """Asks, in a child before exec, for the signal when its parent ends, in whichever way."""
     LIBC.prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:  # which ended before the line above
         os._exit(127)
@@ -32,7 +32,7 @@ def die_with(parent: int, number: signal.Signals) -> None:
 
 def start(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
           **options: Any) -> subprocess.Popen[bytes]:
-    """A child that gets the signal when the runner ends, or is interrupted while it starts the child."""
+    """Starts a child that gets the signal when the runner ends, or is interrupted while it starts the child."""
     runner, child = os.getpid(), None
 
     def in_child() -> None:
@@ -66,7 +66,7 @@ def read_processes(name: str) -> Iterator[tuple[int, bytes]]:
 
 
 def set_cpus(pid: int, cpus: Iterable[int]) -> None:
-    """All threads of a process."""
+    """Sets the CPUs of all threads of a process."""
     wanted = set(cpus)
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -79,7 +79,7 @@ class Program:
     def __init__(self, arguments: list[str | Path], cpus: Iterable[int],
                  environment: Mapping[str, str], memory: int | None = None,
                  before_exec: Callable[[], None] = lambda: None) -> None:
-        """Started on these CPUs, so that what the loader touches is on their node; with a node's
+        """Starts a program on these CPUs, so that what the loader touches is on their node; with a node's
         number as memory, all that it ever allocates is to be there."""
         self.name = Path(arguments[0]).name
         self.errors = tempfile.TemporaryFile()
@@ -104,7 +104,7 @@ class Program:
         self.pid = self.process.pid
 
     def why(self) -> str:
-        """The last thing it said on stderr, or how it ended."""
+        """Returns the last thing it said on stderr, or how it ended."""
         self.errors.seek(0)
         said = last_line(self.errors.read().decode(errors="replace"))
         return said or f"{self.name}: ended with status {self.process.poll()}"
@@ -117,7 +117,7 @@ class Program:
             raise ExperimentError(self.why()) from None
 
     def receive(self, event: str, limit: float) -> dict[str, Any]:
-        """The next line, which must be this event; waits at most that many seconds for it."""
+        """Returns the next line, which must be this event; waits at most that many seconds for it."""
         line = self._line(time.monotonic() + limit, event)
         try:
             answer = json.loads(line)

@@ -11,7 +11,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def boot_id() -> str:
-    """Of the kernel that runs; in the lab the guest's."""
+    """Returns the id of the kernel's boot; in the lab the guest's."""
     return BOOT.read_text().strip()
 
 
@@ -20,5 +20,5 @@ def now() -> dict[str, Any]:
 
 
 def load() -> float:
-    """Tasks that run or wait to, on average over a minute."""
+    """Returns the tasks that run or wait to, on average over a minute."""
     return round(os.getloadavg()[0], 2)

@@ -19,12 +19,12 @@ MAKE_TOOLS = HERE.remedy("run 'make tools'", "install numaplace again")
 
 
 def policy_of(level: str) -> str:
-    """'none#2' is the policy none once more: a level of its own, for A/A runs."""
+    """Returns the policy of a level: 'none#2' is none once more, for A/A runs."""
     return level.partition("#")[0]
 
 
 class Numaplace:
-    """The tasks wait while they are looked at, so that nothing is sampled unless they work meanwhile."""
+    """Calls the command line. The tasks wait while they are looked at, so that nothing is sampled unless they work meanwhile."""
 
     def __init__(self, program: Path = HERE.programs / "numaplace", engine: str = "auto") -> None:
         self.program, self.engine = program, engine
@@ -51,7 +51,7 @@ class Numaplace:
         return answer
 
     def counters_once(self) -> str | None:
-        """None when something can be counted here, else why not."""
+        """Returns None where something can be counted here, else why not."""
         done = self._run("counters", "--json", "-n", "1", "--interval", "100ms")
         return (last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
 
@@ -59,19 +59,19 @@ class Numaplace:
         return self._json("topology", "--json")
 
     def check_policies(self, policies: Sequence[str]) -> None:
-        """'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
+        """Checks policies such as 'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
         if policies:  # without any it lists them
             self._json("policies", "--json", *map(policy_of, policies))
 
     def needing(self, policies: Sequence[str], what: str) -> list[str]:
-        """Those of the policies that say of themselves that they need it."""
+        """Returns those of the policies that say of themselves that they need it."""
         if not policies:
             return []
         told = self._json("policies", "--json", *map(policy_of, policies))["policies"]
         return [policy for policy, about in zip(policies, told, strict=True) if what in about["needs"]]
 
     def model_origin(self) -> str:
-        """Of the contention model that a plan has here."""
+        """Returns the origin of the contention model that a plan has here."""
         plan = self._json("plan", "--policy", "none", "--sample", "0", *self._with_model(), "--json", str(os.getpid()))
         return plan["model"]
 
@@ -79,23 +79,23 @@ class Numaplace:
         return ["--model", str(self.model)] if self.model else []
 
     def ps(self, pids: list[int], sample: float = 0) -> dict[str, Any]:
-        """sample: seconds that the tasks are counted."""
+        """Reads the tasks. sample: seconds that they are counted."""
         return self._json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
-        """sample: seconds that the tasks are watched and counted."""
+        """Applies a policy. sample: seconds that the tasks are watched and counted."""
         options = [word for text in assume for word in ("--assume", text)]
         # The runner itself has chosen the CPUs that programs start on. A policy is measured, whatever its prediction.
         return self._json("apply", "--override", "--least-gain", "0", "--policy", policy_of(policy), "--engine", self.engine, *options,
                           *self._with_model(), "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def measure_penalty(self, pid: int, phase: float) -> tuple[float, float | None]:
-        """Of a working task, and its misses per 1000 instructions; it runs away from its memory for two phases of so many seconds."""
+        """Measures the penalty of a working task, and its misses per 1000 instructions; it runs away from its memory for two phases of so many seconds."""
         found, = self._json("measure-penalty", "--flip", str(pid), "--sample", f"{round(phase * 1000)}ms", "--json")["tasks"]
         return found["penalty"], found["mpki"]
 
     def restore(self, pids: list[int], pages: bool = False) -> str | None:
-        """With the pages where they were before, if asked. None, or why it did not work."""
+        """Restores tasks, with the pages where they were before, if asked. Returns None, or why it did not work."""
         done = self._run("restore", *["--pages"] * pages, *map(str, pids))
         return last_line(done.stderr) or f"status {done.returncode}" if done.returncode else None
 

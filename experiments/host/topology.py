@@ -17,7 +17,7 @@ SPREADS = ("l3", "cores", "compact")
 
 @dataclass(frozen=True)
 class Cpu:
-    """The last level counts as L3, whatever its number."""
+    """Describes a CPU; the last level counts as L3, whatever its number."""
 
     id: int
     core: int  # its first CPU
@@ -27,7 +27,7 @@ class Cpu:
 
 
 def parse_list(text: str) -> tuple[int, ...]:
-    """'0-2,5' as numbers."""
+    """Returns the numbers of '0-2,5'."""
     numbers: list[int] = []
     for part in text.strip().split(","):
         if part:
@@ -37,12 +37,12 @@ def parse_list(text: str) -> tuple[int, ...]:
 
 
 def of_host(cpus: Iterable[int], root: Path) -> tuple[Cpu, ...]:
-    """From sysfs' folder of CPUs."""
+    """Reads the CPUs from sysfs' folder of them."""
     return tuple(_cpu(number, root / f"cpu{number}") for number in cpus)
 
 
 def _cpu(number: int, folder: Path) -> Cpu:
-    """A kernel may say nothing of a core or of caches: then the CPU is alone and the size is not known."""
+    """Reads a CPU; where a kernel says nothing of a core or of caches, it is alone and the size is not known."""
     siblings = _read(folder / "topology/thread_siblings_list") or str(number)
     caches = {}
     for index in folder.glob("cache/index*"):
@@ -67,7 +67,7 @@ def _size(cache: Path | None) -> int:
 
 
 def of_lab(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]:
-    """Of a node of a lab machine: its caches are those of the machine file, not those that QEMU tells of."""
+    """Returns the CPUs of a node of a lab machine: its caches are those of the machine file, not those that QEMU tells of."""
     sizes = {cache["level"]: cache["size"] for cache in caches}
     last = max(caches, key=lambda cache: cache["level"], default=None)
     share = last["shared_by_cpus"] if last else 1
@@ -76,7 +76,7 @@ def of_lab(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]
 
 
 def ordered(cpus: Iterable[Cpu], spread: str) -> tuple[int, ...]:
-    """The order in which the threads of a node take its CPUs.
+    """Returns the order in which the threads of a node take its CPUs.
 
     l3: a CPU of each core, the last-level caches in turn; cores: one cache after the other; compact: the siblings of
     a core beside each other too. A sibling comes after all cores but in compact.

@@ -63,5 +63,5 @@ def fits(suite: Suite, boots: int) -> bool:
 
 
 def fitting(suite: Suite, boots: int) -> int:
-    """Returns a number of boots that divides the suite: its own, where a run has other repeats or workloads."""
+    """Returns the boots where they divide the suite, else at most its repeats, as where a run has other repeats or workloads."""
     return boots if fits(suite, boots) else min(boots, suite.repeats)

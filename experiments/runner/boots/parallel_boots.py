@@ -79,7 +79,7 @@ def hand_out(out: Path, share: Share) -> Path:
 
 
 def source(out: Path) -> Path | None:
-    """Returns the folder of the run's manifest, or of that of its first boot; None while no boot has written one."""
+    """Returns the path of the run's manifest, or of that of its first boot; None while no boot has written one."""
     found = (one / manifest.NAME for one in (out, *folders(out)))
     return next((path for path in found if path.exists()), None)
 

@@ -41,7 +41,7 @@ def memory(workload: Workload, options: Options) -> Iterator[Share]:
 
 
 def loaded(workload: Workload, options: Options) -> Iterator[Share]:
-    """Returns the bytes of one array of the chase and one of all threads of the load."""
+    """Yields the bytes of one array of the chase and one of all threads of the load, with their nodes."""
     return ((task.memory_on, bytes_of(options["load_size" if task.role == "load" else "size"])) for task in workload.tasks)
 
 
@@ -70,7 +70,7 @@ def redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
 
 
 def stealing(workload: Workload, options: Options) -> Iterator[Share]:
-    """Returns the bytes of the arena; the serial baseline has all on the first node, before the others are there."""
+    """Yields the bytes of the arena by its nodes; the serial baseline has all on the first node, before the others are there."""
     arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
     task = workload.tasks[0]
     others = tuple(node for node in task.memory_on if node != task.runs_on)
@@ -82,7 +82,7 @@ def stealing(workload: Workload, options: Options) -> Iterator[Share]:
 
 
 def command(workload: Workload, options: Options) -> Iterator[Share]:
-    """Returns what the workload's file says; the kernel puts it on one node where it can."""
+    """Yields the bytes that the workload's file says; the kernel puts them on one node where it can."""
     yield workload.tasks[0].memory_on, bytes_of(options["memory"] or "0")
 
 

@@ -64,7 +64,7 @@ def check_levels(suite: Suite, design: Design) -> None:
 
 
 def on_memory_alone(workload: Workload, nodes: list[Node]) -> Iterator[Workload]:
-    """Returns a listed workload whose memory is to be on a node of memory alone, once for each; none where there is none."""
+    """Yields a listed workload whose memory is to be on a node of memory alone once for each such node; none where there is none."""
     if not any(ALONE in task.memory_on for task in workload.tasks):
         yield workload
         return
