@@ -46,7 +46,7 @@ class Curve:
 
 
 def dress(axes: Axes, x: str, y: str) -> None:
-    """The look of all axes of the report."""
+    """Gives axes the look of all axes of the report."""
     axes.set_xlabel(text_format.printable(x), size=8.5, color=theme.colour("muted"))
     axes.set_ylabel(text_format.printable(y), size=8.5, color=theme.colour("muted"))
     axes.tick_params(colors=theme.colour("muted"), labelsize=8.5, length=3,
@@ -64,7 +64,7 @@ def lines(
     curves: Sequence[Curve], prefix: str, title: str, x: str, y: str, *,
     from_zero: bool = True, log_x: bool = False, ticks: Sequence[float] | None = None,
 ) -> str:
-    """One panel; every curve has a name, a colour, a marker and, cycling, a line of its own."""
+    """Draws one panel; every curve has a name, a colour, a marker and, cycling, a line of its own."""
     with matplotlib.rc_context(theme.SETTINGS):
         rows = -(-len(curves) // 2)
         figure = Figure((PANEL_IN[0], PANEL_IN[1] + 0.17 * rows), layout="constrained")
@@ -93,7 +93,7 @@ def raw_of(observations: Iterable[Observation], metric: str) -> Raw:
 
 
 def tip(curve: Curve, p: Point, x: str = "", place: float | None = None) -> theme.Tip:
-    """At a point, or at another place where that is drawn: a bar's."""
+    """Makes the tip at a point, or at another place where that is drawn: a bar's."""
     limits = "" if p.low is None else f" ({text_format.number(p.low)} to {text_format.number(p.high)})"
     at = f"{x} {text_format.tick(p.x)}" if place is None else x
     return theme.Tip(p.x if place is None else place, p.y,
@@ -102,23 +102,23 @@ def tip(curve: Curve, p: Point, x: str = "", place: float | None = None) -> them
 
 
 def told(lines: Iterable[str], raw: Raw) -> str:
-    """The text of a tip: below its own lines the values of the observations, as results.jsonl has them."""
+    """Returns the text of a tip: below its own lines the values of the observations, as results.jsonl has them."""
     values = ", ".join(f"{value:.10g}" for _, value in raw[:MOST_TOLD]) + (", …" if len(raw) > MOST_TOLD else "")
     return "\n".join(filter(None, (*lines, raw and f"n = {len(raw)}: {values}")))
 
 
 def more(raw: Raw) -> str:
-    """The rows of the table of observations that a tip leads to."""
+    """Returns the rows of the table of observations that a tip leads to."""
     return " ".join(f"o{line}" for line, _ in raw)
 
 
 def worth_log(values: Sequence[float]) -> bool:
-    """All above 0 and a decade apart: below that a logarithmic axis shows nothing new."""
+    """Checks whether all are above 0 and a decade apart: below that a logarithmic axis shows nothing new."""
     return bool(values) and 0 < 10 * min(values) <= max(values)
 
 
 def make_log(axis: Axis) -> None:
-    """Of an axis that may begin at 0, which a logarithmic one cannot."""
+    """Makes an axis logarithmic that may begin at 0, which a logarithmic one cannot."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_formatter(lambda value, _: text_format.tick(value))
     axis.set_minor_formatter("")
@@ -127,7 +127,7 @@ def make_log(axis: Axis) -> None:
 
 
 def _legend_above(axes: Axes, **spacing: float) -> None:
-    """Debian 12's matplotlib has no legend outside the axes of a figure."""
+    """Puts the legend above the axes: Debian 12's matplotlib has none outside the axes of a figure."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8.5,
                 labelcolor=theme.colour("ink"), borderaxespad=0.2, **spacing)
 

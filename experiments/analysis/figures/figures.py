@@ -29,7 +29,7 @@ SMALL = {"ink": "muted", "size": 8.5}
 
 @dataclass(frozen=True)
 class TaskState:
-    """The nodes of one task and of its pages, over all clean observations of a policy."""
+    """Holds the nodes of one task and of its pages, over all clean observations of a policy."""
 
     role: str
     when: str
@@ -43,7 +43,7 @@ class TaskState:
 
 
 def task_states(observations: list[Observation]) -> list[TaskState]:
-    """Two states per role, before and after, in the order of the tasks."""
+    """Returns two states per role, before and after, in the order of the tasks."""
     tasks: dict[str, list[dict]] = {}
     for o in observations:
         for task in o.tasks:
@@ -62,7 +62,7 @@ def _state(role: str, when: str, tasks: list[dict]) -> TaskState:
 
 
 def placement_panel(results: Results, workload: str, prefix: str) -> str:
-    """Stacked bars: the share of every task's pages on each node, before and after."""
+    """Draws stacked bars: the share of every task's pages on each node, before and after."""
     groups, tips = [(p, task_states(results.select(workload, p))) for p in results.policies], []
     rows = sum(len(states) + 1.6 for _, states in groups) + 2
     with matplotlib.rc_context(theme.SETTINGS):
@@ -85,7 +85,7 @@ def placement_panel(results: Results, workload: str, prefix: str) -> str:
 
 
 def _bar_tips(policy: str, state: TaskState, y: float, observations: list[Observation]) -> list[theme.Tip]:
-    """In the middle of each node's part of the bar."""
+    """Makes the tips in the middle of each node's part of the bar."""
     found, left, more = [], LABEL + CHIP + 0.012, " ".join(f"o{o.line}" for o in observations)
     for node, pages in state.pages.items():
         width = BAR * pages / state.total if pages else 0
@@ -97,7 +97,7 @@ def _bar_tips(policy: str, state: TaskState, y: float, observations: list[Observ
 
 
 def _text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:
-    """A piece of text, centred on y."""
+    """Writes a piece of text, centred on y."""
     style = {"va": "center", "color": theme.colour(ink)} | style
     axes.text(x, y, text_format.printable(text), **style)
 
@@ -117,7 +117,7 @@ def _legend(axes: Axes, states: list[TaskState]) -> None:
 
 
 def _bar(axes: Axes, state: TaskState, y: float) -> None:
-    """One line of the panel; a task's two lines stand closer together than two tasks."""
+    """Draws one line of the panel; a task's two lines stand closer together than two tasks."""
     before = state.when == "before"
     middle = y + 0.5 + (0.06 if before else -0.06)
     if before:
@@ -139,7 +139,7 @@ def _bar(axes: Axes, state: TaskState, y: float) -> None:
 
 
 def _chip(axes: Axes, state: TaskState, middle: float) -> None:
-    """The node the task runs on, in that node's colour: same colour as its bar means local."""
+    """Draws the node the task runs on, in that node's colour: same colour as its bar means local."""
     before, certain = state.when == "before", len(state.nodes_seen) == 1
     node = state.node if certain else None
     text = ("any" if node is None else str(node)) if certain else "*"
@@ -165,7 +165,7 @@ def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
 
 
 def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
-    """Every observation as a dot, the mean and its 95 % interval, one row per policy."""
+    """Draws every observation as a dot, the mean and its 95 % interval, one row per policy."""
     metrics = distinct_metrics(results, workload)[:MAX_METRICS]
     if not metrics:
         return None
@@ -187,7 +187,7 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
 
 
 def _tips(results: Results, workload: str, metric: str, unit: str) -> list[theme.Tip]:
-    """One for each observation."""
+    """Makes a tip for each observation."""
     found = []
     for y, policy in enumerate(results.policies):
         clean = [o for o in results.select(workload, policy) if o.value(metric) is not None]
@@ -211,7 +211,7 @@ def distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
 
 
 def values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
-    """What means and intervals are made from."""
+    """Returns what means and intervals are made from."""
     found = (o.value(metric) for o in results.select_independent(workload, policy))
     return [v for v in found if v is not None]
 
@@ -237,7 +237,7 @@ def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str)
 
 
 def row_label(policy: str) -> str:
-    """The name, and each option in a line below it; of a long one its end, where levels differ."""
+    """Returns the name, and each option in a line below it; of a long one its end, where levels differ."""
     name, *options = filter(None, re.split("[:,#]", text_format.printable(policy)))
     return "\n".join([text_format.shorten(name, LABEL_WIDTH),
                       *(o if len(o) <= LABEL_WIDTH else f"…{o[1 - LABEL_WIDTH:]}" for o in options)])
@@ -260,7 +260,7 @@ def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
 
 
 def limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]:
-    """Wide enough for all observations; intervals may not make an axis of impossible values.
+    """Returns limits wide enough for all observations; intervals may not make an axis of impossible values.
 
     From 0 where that does not hide the differences.
     """

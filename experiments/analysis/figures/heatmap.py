@@ -21,7 +21,7 @@ def draw(
     prefix: str, title: str, x: str, y: str, value: str, *, log: bool = False,
     raw: Sequence[Sequence[Raw]] = (),
 ) -> str:
-    """Darker is more; a square without a number was not measured. raw: the observations of each square."""
+    """Draws a grid: darker is more; a square without a number was not measured. raw: the observations of each square."""
     known = [v for row in grid for v in row if v is not None]
     low, high = min(known), max(known)
     with matplotlib.rc_context(theme.SETTINGS):
@@ -66,7 +66,7 @@ def _share(value: float, low: float, high: float, log: bool) -> float:
 
 
 def _short(value: float) -> str:
-    """Two digits, thousands as k: there are ten squares in a row."""
+    """Formats a number with two digits, thousands as k: there are ten squares in a row."""
     if 1e3 <= abs(value) < 1e6:
         return text_format.tick(float(f"{value / 1e3:.2g}")) + "k"
     return text_format.tick(float(f"{value:.2g}")).replace("-", "−")

@@ -60,18 +60,18 @@ def node_colour(node: int | None) -> str:
 
 
 def on_node(node: int | None) -> str:
-    """The name of the colour of text on a node's colour."""
+    """Returns the name of the colour of text on a node's colour."""
     return "on_node" if node is not None and node % NODES else "surface"
 
 
 def variables(dark: bool) -> str:
-    """The declarations of one theme, for a style sheet."""
+    """Returns the declarations of one theme, for a style sheet."""
     return " ".join(f"--{name.replace('_', '-')}: {pair[dark]};" for name, pair in _COLOURS.items())
 
 
 @dataclass(frozen=True)
 class Tip:
-    """What a pointer at a place of the data is told, and the ids of the page that have more of it."""
+    """Holds what a pointer at a place of the data is told, and the ids of the page that have more of it."""
 
     x: float
     y: float
@@ -81,7 +81,7 @@ class Tip:
 
 def inline(figure, prefix: str, title: str, description: str,
            tips: Sequence[tuple[Axes, Sequence[Tip]]] = (), log: Callable[[], None] | None = None) -> str:
-    """An <svg> element for HTML: unique ids, theme colours, a title and a description.
+    """Makes an <svg> element for HTML: unique ids, theme colours, a title and a description.
 
     `log` turns the figure's axes logarithmic: then the element holds both, and the page shows one of them.
     """
@@ -134,7 +134,7 @@ def _targets(figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
 
 
 def standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) -> str:
-    """One SVG file from panels side by side; it brings its own colours, light and dark."""
+    """Makes one SVG file from panels side by side; it brings its own colours, light and dark."""
     sizes = [
         tuple(map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', p).groups())) for p in panels
     ]

@@ -15,7 +15,7 @@ HOLDS, DIFFERS, NOT_ALL, NONE = "holds on all", "differs", "not shown on all", "
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run was made."""
+    """Describes where a run was made."""
 
     machine: str
     kernel: str
@@ -90,7 +90,7 @@ def _suite(name: str, places: Sequence[Place]) -> Suite:
 
 
 def between(suite: Suite, conclusion: Conclusion) -> str:
-    """What a difference goes with, by names: kernels of one machine, or machines."""
+    """Names what a difference goes with: kernels of one machine, or machines."""
     told_at = [(place, verdict(one)) for place, one in zip(suite.places, conclusion.found, strict=True) if one]
     kernels = []
     for machine in dict.fromkeys(place.machine for place, _ in told_at):

@@ -34,14 +34,14 @@ class Cost:
 
 
 def paid(seconds: float, speedup: float) -> float:
-    """t with t = seconds + t / speedup."""
+    """Returns t with t = seconds + t / speedup."""
     if seconds <= 0:
         return 0.0
     return seconds / (1 - 1 / speedup) if speedup > 1 else NEVER
 
 
 def costs(results: Results) -> dict[tuple[str, str], Cost | None]:
-    """By workload and policy; None where the run did not record it, as older runs do not."""
+    """Returns the costs by workload and policy; None where the run did not record it, as older runs do not."""
     return {key: _cost(results, speedup) for key, speedup in decide(results).items()}
 
 

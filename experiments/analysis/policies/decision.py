@@ -65,7 +65,7 @@ class Decision:
 
     @property
     def significant(self) -> bool:
-        """By the blocks, and on every machine that the lab's may be."""
+        """Checks the decision by the blocks, and on every machine that the lab's may be."""
         return not self.by_chance and self.rejected and outside(Ratio(self.value, self.low, self.high))
 
     @property
@@ -87,14 +87,14 @@ class Decision:
         return MARKS[self.word]
 
     def limits(self) -> str:
-        """'[1.08, 1.13]'; '' where nothing bounds it on both sides, as a negative ratio is none."""
+        """Formats '[1.08, 1.13]'; '' where nothing bounds it on both sides, as a negative ratio is none."""
         if self.low is None or self.high is None or self.low <= 0:
             return ""
         return f"[{self.low:.{self.decimals}f}, {self.high:.{self.decimals}f}]"
 
     @property
     def decimals(self) -> int:
-        """So many that the interval's width has a digit: two at least, four at most."""
+        """Returns so many that the interval's width has a digit: two at least, four at most."""
         width = 0.0 if self.low is None or self.high is None else self.high - self.low
         return 2 if width <= 0 else min(4, max(2, math.ceil(-math.log10(width))))
 
@@ -103,7 +103,7 @@ class Decision:
         return f"{self.value:.{self.decimals}f}"
 
     def text(self) -> str:
-        """'1.11 * [1.08, 1.13]'."""
+        """Formats '1.11 * [1.08, 1.13]'."""
         return " ".join(filter(None, (self.ratio, self.mark, self.limits())))
 
 
@@ -126,14 +126,14 @@ def smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float 
 
 
 def text_of_blocks(decisions: Sequence[Decision]) -> str:
-    """What the intervals are of: '3 boots of each', '3 repeats within one boot'."""
+    """Names what the intervals are of: '3 boots of each', '3 repeats within one boot'."""
     counts = sorted({(found.boots, found.blocks) for found in decisions})
     told = [f"{blocks} boots" if boots > 1 else f"{blocks} repeat{'s' * (blocks != 1)} within one boot" for boots, blocks in counts]
     return " or ".join(dict.fromkeys(told))
 
 
 def text_of_least(decisions: Sequence[Decision]) -> str:
-    """The smallest change that such runs find, from the best of the cells to the worst."""
+    """Names the smallest change that such runs find, from the best of the cells to the worst."""
     known = sorted(100 * found.least for found in decisions if found.least is not None and math.isfinite(found.least))
     if not known:
         return "one block finds no change"

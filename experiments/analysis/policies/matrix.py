@@ -79,7 +79,7 @@ def times(value: float) -> str:
 
 
 def _bounds(found: Decision) -> tuple[str, str]:
-    """The interval of a speed-up, and why nothing bounds it: a negative limit is that of no speed-up."""
+    """Returns the interval of a speed-up, and why nothing bounds it: a negative limit is that of no speed-up."""
     if found.blocks < 2:
         return "no interval", ""
     if found.low is None or found.high is None:
@@ -97,7 +97,7 @@ def limits(found: Ratio) -> str:
 
 
 def total_cells(results: Results) -> list[dict[str, Any]]:
-    """A cell for each policy; the baseline's is 1 by definition and has no rank."""
+    """Returns a cell for each policy; the baseline's is 1 by definition and has no rank."""
     by_policy = {total.policy: total for total in totals(results)}
     cells = []
     for policy in results.policies:
@@ -120,7 +120,7 @@ def rank(ranks: tuple[int, int]) -> str:
 
 
 def price(results: Results) -> dict[str, Any] | None:
-    """One row for each workload and policy but the baseline; None where times mean nothing."""
+    """Returns one row for each workload and policy but the baseline; None where times mean nothing."""
     if not told(results):
         return None
     solved = decide_solutions(results)

@@ -31,7 +31,7 @@ class Regret:
 
     @property
     def decided(self) -> bool:
-        """Whether it is surely a loss, or surely a gain."""
+        """Checks whether it is surely a loss, or surely a gain."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
@@ -48,7 +48,7 @@ class Regrets:
 
 
 def told(results: Results) -> bool:
-    """Whether the run has something that acts while programs work: else everything is static."""
+    """Checks whether the run has something that acts while programs work: else everything is static."""
     return "lab-functional" not in results.platforms and BASELINE in results.policies and any(
         not is_static(level) for level in results.policies)
 
@@ -69,7 +69,7 @@ def regrets(results: Results) -> Regrets:
 
 
 def logs_of(speeds: Speeds, workload: str) -> Logs:
-    """Of each level, by block, log(speed); the unit is that of the metric."""
+    """Returns, of each level, by block, log(speed); the unit is that of the metric."""
     return {level: {block: speeds.sign(workload) * math.log(value) for block, value in speeds.by_block(workload, level).items()}
             for level in (BASELINE, *speeds.policies) if speeds.by_block(workload, level)}
 
@@ -137,7 +137,7 @@ def _means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str,
 
 
 def _logs(speeds: Speeds, workload: str, policy: str, chosen: Chosen) -> dict[int, float]:
-    """By block, log(speed / the best static one's)."""
+    """Returns, by block, log(speed / the best static one's)."""
     levels = logs_of(speeds, workload)
     ours = levels.get(policy, {})
     return {block: ours[block] - levels[level][block] for block, level in chosen.get(workload, {}).items() if block in ours}

@@ -53,7 +53,7 @@ def text(found: Regret | None) -> str:
 
 
 def activity(results: Results) -> list[dict[str, Any]]:
-    """What the kernel did meanwhile, of each workload and policy that recorded it."""
+    """Returns what the kernel did meanwhile, of each workload and policy that recorded it."""
     rows = []
     for workload in results.workloads:
         metric = response(results, workload)

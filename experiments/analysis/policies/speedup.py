@@ -23,7 +23,7 @@ SOLUTION = "time_to_solution"  # metric: seconds of a work that is the same unde
 
 @dataclass(frozen=True)
 class Total:
-    """A policy over all workloads; ratio and ranks are None where it lacks one of them."""
+    """Holds a policy over all workloads; ratio and ranks are None where it lacks one of them."""
 
     policy: str
     workloads: int
@@ -32,12 +32,12 @@ class Total:
 
 
 def told(results: Results) -> bool:
-    """Whether times mean anything here, and there is a baseline to compare with."""
+    """Checks whether times mean anything here, and there is a baseline to compare with."""
     return "lab-functional" not in results.platforms and BASELINE in results.policies and len(results.policies) > 1
 
 
 def response(results: Results, workload: str) -> tuple[str, str] | None:
-    """Name and unit of what tells the workload's speed: the suite's first response of a known direction."""
+    """Returns name and unit of what tells the workload's speed: the suite's first response of a known direction."""
     listed = [str(name) for name in results.manifest.get("responses") or []]
     found = [m for m in results.performance_metrics(workload) if higher_is_better(m[1]) is not None]
     return min(found, key=lambda m: listed.index(m[0]) if m[0] in listed else len(listed), default=None)
@@ -66,31 +66,31 @@ class Speeds:
         return self._values.get((workload, policy), {})
 
     def starts(self, workload: str, policy: str) -> int:
-        """On how many nodes, or sets of them, its tasks have started."""
+        """Counts the nodes, or sets of them, on which its tasks have started."""
         return len({tuple(task.get("node_before") for task in o.tasks) for o in self._clean[workload, policy]})
 
     def observations(self, workload: str, policy: str) -> int:
         return len(self._clean[workload, policy])
 
     def sign(self, workload: str) -> int:
-        """1 where more of the metric is faster, else -1."""
+        """Returns 1 where more of the metric is faster, else -1."""
         return 1 if higher_is_better(self.metric[workload][1]) else -1
 
 
 def runs_of(results: Results, metric: dict[str, tuple[str, str]] | None = None) -> list[Speeds]:
-    """Of the run, and of it as each other machine that the lab's may be would have given it."""
+    """Yields the run, and it as each other machine that the lab's may be would have given it."""
     first, *others = placed.runs(results)
     found = Speeds(first, metric)
     return [found, *(Speeds(r, found.metric) for r in others)]
 
 
 def decide(results: Results) -> dict[tuple[str, str], Decision]:
-    """By workload and policy, while it runs: the baseline itself is not among them."""
+    """Returns the decisions by workload and policy, while it runs: the baseline itself is not among them."""
     return _decide(runs_of(results))
 
 
 def decide_solutions(results: Results) -> dict[tuple[str, str], Decision]:
-    """The same of the work with its placement in it; of the workloads that have one."""
+    """Returns the same of the work with its placement in it, of the workloads that have one."""
     metric = {w: (SOLUTION, "s") for w in results.workloads if any(o.value(SOLUTION) is not None for o in results.select(w))}
     return _decide(runs_of(results, metric)) if metric else {}
 
@@ -105,7 +105,7 @@ Limited = TypeVar("Limited", Ratio, Decision)
 
 
 def hull(found: Limited, others: Sequence[Limited]) -> Limited:
-    """The union of the intervals; without limits where one has none."""
+    """Returns the union of the intervals; without limits where one has none."""
     ends = [(o.low, o.high) for o in (found, *others)]
     if any(None in both for both in ends):
         return replace(found, low=None, high=None)
@@ -113,7 +113,7 @@ def hull(found: Limited, others: Sequence[Limited]) -> Limited:
 
 
 def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
-    """p_holm is not adjusted yet."""
+    """Returns the decisions of one run; p_holm is not adjusted yet."""
     cells = [(w, p) for w, p in product(speeds.workloads, speeds.policies) if speeds.by_block(w, p)]
     found = {}
     for workload, policy in cells:
@@ -131,7 +131,7 @@ def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
 
 
 def compared(speeds: Speeds, workload: str, policy: str, reference: str, level: float = LEVEL) -> tuple[Ratio, float | None]:
-    """Speed under the policy / under the reference, and p."""
+    """Returns speed under the policy / under the reference, and p."""
     a, b = speeds.by_block(workload, policy), speeds.by_block(workload, reference)
     return _ratio(a, b, level) if speeds.sign(workload) > 0 else _ratio(b, a, level)
 
@@ -151,7 +151,7 @@ Logs = dict[str, dict[int, float]]
 
 
 def totals(results: Results) -> list[Total]:
-    """In the order of the policies, the baseline left out."""
+    """Returns the totals in the order of the policies, the baseline left out."""
     speeds, *rest = runs_of(results)
     found, others = _logs(speeds), [_logs(s) for s in rest]
     whole = {p: logs for p, logs in found.items() if logs}
@@ -162,7 +162,7 @@ def totals(results: Results) -> list[Total]:
 
 
 def _logs(speeds: Speeds) -> Logs:
-    """Of each policy, by block, the mean over the workloads of log(speed-up); empty where it lacks a workload."""
+    """Returns, of each policy, by block, the mean over the workloads of log(speed-up); empty where it lacks a workload."""
     return {policy: _of_blocks([_log(speeds, w, policy) for w in speeds.workloads]) for policy in speeds.policies}
 
 
@@ -172,7 +172,7 @@ def _log(speeds: Speeds, workload: str, policy: str) -> dict[int, float]:
 
 
 def _of_blocks(workloads: Sequence[dict[int, float]]) -> dict[int, float]:
-    """Of the blocks that all workloads have."""
+    """Returns the values of the blocks that all workloads have."""
     blocks = set.intersection(*(set(w) for w in workloads)) if workloads else set()
     return {block: statistics.fmean(w[block] for w in workloads) for block in sorted(blocks)}
 
@@ -186,7 +186,7 @@ def mean_of_logs(logs: dict[int, float], level: float = LEVEL) -> Ratio:
 
 
 def surely_faster(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
-    """Whether p is faster than q on every machine, by blocks, each of `pairs` with its share of the 5 % (Bonferroni)."""
+    """Checks whether p is faster than q on every machine, by blocks, each of `pairs` with its share of the 5 % (Bonferroni)."""
     both = [{b: one[p][b] - one[q][b] for b in one[p].keys() & one[q].keys()} for one in (found, *others)]
     limits = [mean_of_logs(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
     return all(low is not None and low > 1 for low in limits)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 
 def boot_means(values: Sequence[float], boots: Sequence[str]) -> dict[str, float]:
-    """What is independent of each other where values come from several boots: the mean of each, in their order.
+    """Returns what is independent of each other where values come from several boots: the mean of each, in their order.
 
     The boot is a random effect. With as many values of each boot, Student's t of the boots' means is exact, whatever the
     variances between and within boots: Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013.

@@ -38,7 +38,7 @@ PLATFORM_TEXT = {
 
 
 class ResultsError(ExperimentError):
-    """A results directory that cannot be used."""
+    """Says why a results directory cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Observation:
 
     @property
     def is_mean(self) -> bool:
-        """Whether this is the mean of a boot's observations."""
+        """Checks whether this is the mean of a boot's observations."""
         return self.repeat < 0
 
     @property
     def boot(self) -> str:
-        """In which it was made; "" where a record does not say."""
+        """Returns the boot in which it was made; "" where a record does not say."""
         return text_of(self.raw.get("boot_id"))
 
     @property
@@ -100,7 +100,7 @@ class Results:
 
     @property
     def measured(self) -> list[Observation]:
-        """Everything but the warm-ups."""
+        """Returns everything but the warm-ups."""
         return [o for o in self.observations if not o.warmup]
 
     @property
@@ -109,7 +109,7 @@ class Results:
 
     @property
     def boots(self) -> list[str]:
-        """Of the clean observations, in their order."""
+        """Returns the boots of the clean observations, in their order."""
         return list(dict.fromkeys(o.boot for o in self.clean if o.boot))
 
     @cached_property
@@ -128,7 +128,7 @@ class Results:
 
     @property
     def workloads(self) -> list[str]:
-        """In the suite's order where the manifest tells it."""
+        """Returns the workloads, in the suite's order where the manifest tells it."""
         place = _places(self.manifest.get("workloads"))
         return sorted({o.workload for o in self.measured}, key=lambda w: (place(w), natural(w)))
 
@@ -145,29 +145,29 @@ class Results:
 
     @property
     def presents(self) -> list[str]:
-        """The papers' tables and figures that the suite says it answers to."""
+        """Returns the papers' tables and figures that the suite says it answers to."""
         found = self._of_suite("presents")
         return [str(name) for name in found] if isinstance(found, list) else []
 
     @property
     def looked_at(self) -> bool:
-        """Whether it was looked at before it ended, so that its intervals are of all looks and options together."""
+        """Checks whether it was looked at before it ended, so that its intervals are of all looks and options together."""
         return self._of_suite("looks") is True
 
     @property
     def design(self) -> str:
-        """That made the workloads of the suite's levels; "" where it lists them."""
+        """Returns the design that made the workloads of the suite's levels; "" where it lists them."""
         return text_of(self._of_suite("design"))
 
     @property
     def nodes(self) -> int:
-        """Of the machine; 0 where the manifest does not tell."""
+        """Returns the number of nodes of the machine; 0 where the manifest does not tell."""
         found = self.manifest.get("nodes")
         return len(found) if isinstance(found, list) else 0
 
     @property
     def platform_short(self) -> str:
-        """Where the long sentence already stands nearby."""
+        """Returns the platform where the long sentence already stands nearby."""
         return "platform: " + ", ".join(self.platforms) + (", one node" if self.nodes == 1 else "")
 
     @property
@@ -195,7 +195,7 @@ class Results:
         return [o for o in self.independent if o.workload == workload and policy in (None, o.policy)]
 
     def under(self, policy: str) -> Results:
-        """The same run with the observations of this policy alone."""
+        """Returns the same run with the observations of this policy alone."""
         return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
 
     def performance_metrics(self, workload: str) -> list[tuple[str, str]]:
@@ -245,25 +245,25 @@ def _means(cell: list[Observation], value: Callable[[Observation], float | None]
 
 
 def _places(names: Any) -> Callable[[str], int]:
-    """Where a name stands in the manifest's list; names that are not in it come last."""
+    """Returns where a name stands in the manifest's list; names that are not in it come last."""
     order = list(names or [])
     return lambda name: order.index(name) if name in order else len(order)
 
 
 def natural(name: str) -> list[tuple[int, int | str]]:
-    """Sort key that puts 2 before 10."""
+    """Returns a sort key that puts 2 before 10."""
     return [
         (0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part
     ]
 
 
 def policy_rank(name: str) -> tuple[bool, str]:
-    """What is compared with first; a policy stands beside itself with other options."""
+    """Returns a sort key: what is compared with first; a policy stands beside itself with other options."""
     return (re.split("[:#]", name)[0] != "none", name)
 
 
 def text_of(value: Any) -> str:
-    """A name, where the manifest has either a string or a record with a name."""
+    """Returns a name, where the manifest has either a string or a record with a name."""
     if isinstance(value, dict):
         value = value.get("name") or value.get("title") or ""
     return "" if value is None else str(value)
@@ -389,7 +389,7 @@ def _metric(metric: Any, where: str) -> Metric:
 
 
 def _without_repeats(observations: list[Observation], notices: list[str]) -> list[Observation]:
-    """A resumed run may hold one observation twice: the last clean one counts."""
+    """Drops observations that a resumed run holds twice: the last clean one counts."""
 
     def key(o: Observation) -> tuple[str, str, str, int]:
         return (o.workload, o.policy, o.platform, o.repeat)

@@ -16,7 +16,7 @@ THIN_SPACE = "\u202f"  # between groups of three digits, as ISO 80000-1 has it
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """At least `digits` significant digits, never an exponent for everyday sizes."""
+    """Formats a number: at least `digits` significant digits, never an exponent for everyday sizes."""
     if value is None:
         return DASH
     if value == 0:
@@ -28,7 +28,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def count(value: float | None) -> str:
-    """A mean of whole things."""
+    """Formats a mean of whole things."""
     return DASH if value is None else f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
@@ -43,7 +43,7 @@ def spread(interval: Interval) -> str:
 
 
 def fraction(value: float | None) -> str:
-    """A locality. 1.00 only when it is 1: rounding up would claim too much."""
+    """Formats a locality: 1.00 only when it is 1, as rounding up would claim too much."""
     if value is None:
         return DASH
     return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
@@ -56,7 +56,7 @@ def percent(value: float | None) -> str:
 
 
 def tick(value: float) -> str:
-    """On an axis: no digits after the point that say nothing, millions as M."""
+    """Formats a number on an axis: no digits after the point that say nothing, millions as M."""
     for unit, size in (("G", 1e9), ("M", 1e6)):
         if abs(value) >= size:
             return tick(value / size) + unit
@@ -65,7 +65,7 @@ def tick(value: float) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A difference: always with its sign."""
+    """Formats a difference: always with its sign."""
     if value is None:
         return DASH
     return f"{'+' if value > 0 else ''}{number(value)}".replace("-", "\u2212")
@@ -83,12 +83,12 @@ def direction(unit: str) -> str:
 
 
 def label(name: str) -> str:
-    """A metric's name as prose."""
+    """Returns a metric's name as prose."""
     return " ".join({"dram": "DRAM", "ipc": "IPC"}.get(w, w) for w in name.split("_"))
 
 
 def sentence(name: str) -> str:
-    """The same at the beginning of a sentence."""
+    """Returns the same at the beginning of a sentence."""
     text = label(name)
     return text[:1].upper() + text[1:]
 
@@ -98,12 +98,12 @@ def platform_line(platforms: list[str]) -> str:
 
 
 def printable(text: object, keep: str = THIN_SPACE) -> str:
-    """A name from the measured machine may hold any character, control characters included."""
+    """Returns a name without control characters: one from the measured machine may hold any character."""
     return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in str(text))
 
 
 def ungrouped(text: str) -> str:
-    """For a terminal: digits without the thin spaces, so that they can be searched and copied."""
+    """Returns text for a terminal: digits without the thin spaces, so that they can be searched and copied."""
     return text.replace(THIN_SPACE, "")
 
 

@@ -26,7 +26,7 @@ STEPS = 50  # of the curve of the bandwidth
 
 @dataclass(frozen=True)
 class Sample:
-    """t in seconds from the beginning of apply."""
+    """Holds a sample; t in seconds from the beginning of apply."""
 
     t: float
     pages: dict[int, int]  # of all tasks, by node
@@ -43,7 +43,7 @@ class TimeSeries:
 
 
 def all_series(results: Results, workload: str) -> list[TimeSeries]:
-    """Of the first clean observation under each policy that has samples; older runs have none."""
+    """Returns the series of the first clean observation under each policy that has samples; older runs have none."""
     found = []
     for policy in results.policies:
         o = next((o for o in results.select(workload, policy) if o.raw.get("samples") and o.raw.get("apply_at")), None)
@@ -66,7 +66,7 @@ def _by_node(tasks: dict[str, dict[str, int]]) -> dict[int, int]:
 
 
 def _rate(o: Observation) -> Iterator[tuple[float, float]]:
-    """The sum over all threads that work then. The stretches of a thread are taken to be of equal length."""
+    """Sums the MB/s of all threads that work then; the stretches of a thread are taken to be of equal length."""
     threads = [thread for task in o.tasks for thread in _threads(task.get("details"))]
     if not threads:
         return
@@ -78,7 +78,7 @@ def _rate(o: Observation) -> Iterator[tuple[float, float]]:
 
 
 def _threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
-    """Of each thread the beginning and the end of its work, and the MB/s of its stretches."""
+    """Returns, of each thread, the beginning and the end of its work, and the MB/s of its stretches."""
     wanted = ("started", "finished", "operations", "bytes_credited", "samples_ns")
     if not isinstance(details, dict) or not all(details.get(key) for key in wanted):
         return
@@ -89,7 +89,7 @@ def _threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
 
 
 def panel(results: Results, workload: str, prefix: str) -> str | None:
-    """A pair of axes for each policy: the bandwidth, and the pages stacked below it. None without samples."""
+    """Draws a pair of axes for each policy: the bandwidth, and the pages stacked below it. None without samples."""
     found = all_series(results, workload)
     if not found:
         return None

@@ -23,7 +23,7 @@ Blocks = dict[int, float]  # of a block's observation, that is of a repeat
 
 
 def values(results: Results, metrics: Collection[str] | None = None, whole_boot: bool = False) -> dict[Key, Blocks]:
-    """whole_boot: repeats of one boot are one value, their mean, as they are beside another boot's."""
+    """Returns the values. whole_boot: repeats of one boot are one value, their mean, as they are beside another boot's."""
     if whole_boot:
         return {key: {0: statistics.fmean(blocks.values())} for key, blocks in values(results, metrics).items()}
     found: dict[Key, Blocks] = {}
@@ -37,7 +37,7 @@ def values(results: Results, metrics: Collection[str] | None = None, whole_boot:
 
 def compare(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0,
             metrics: Collection[str] | None = None) -> dict[str, Any]:
-    """A pair for each other run, with a row per workload, policy and metric that it and the first have.
+    """Compares each other run with the first, with a row per workload, policy and metric that both have.
 
     `in_blocks` tests the differences within blocks; `smallest` is the ratio's change that matters, as 0.02; `metrics`
     are those that are compared, all where it is None.
@@ -93,7 +93,7 @@ def _pair(first: Results, second: Results, in_blocks: bool, smallest: float,
 
 
 def _multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], one: Key, other: Key) -> bool:
-    """In every observation of both runs, and not because nothing varies."""
+    """Checks whether one metric is a multiple of the other in every observation of both runs, and not because nothing varies."""
     if left[one].keys() != left[other].keys() or right[one].keys() != right[other].keys():
         return False
     pairs = [(run[one][k], run[other][k]) for run in (left, right) for k in run[one]]

@@ -20,7 +20,7 @@ class Threshold:
     change: float  # of b against a, as -0.03
 
     def crossed(self, low: float, high: float) -> bool:
-        """Of b / a: the whole of an interval lies beyond the limit."""
+        """Checks whether the whole interval of b / a lies beyond the limit."""
         return high < 1 + self.change if self.below else low > 1 + self.change
 
     @property
@@ -36,7 +36,7 @@ def threshold(text: str) -> Threshold:
 
 
 def judge(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
-    """A line for each row that crosses a threshold, and for what cannot be judged: no row, or none in b.
+    """Returns a line for each row that crosses a threshold, and for what cannot be judged: no row, or none in b.
 
     A row crosses where the 95 % interval of b / a lies wholly beyond the limit, and the difference is significant after
     Holm's correction, as there are many rows.
@@ -45,7 +45,7 @@ def judge(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
 
 
 def undecided(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
-    """A line for each mean beyond a limit without an interval: it decides nothing."""
+    """Returns a line for each mean beyond a limit without an interval: it decides nothing."""
     return [f"{_told(pair, limit, row)}, not judged: b / a has no interval"
             for pair in found["pairs"] for limit in thresholds for row in _rows(pair, limit)
             if row["ratio"] is not None and row["ratio_ci95_low"] is None and limit.crossed(row["ratio"], row["ratio"])]
@@ -71,7 +71,7 @@ def _told(pair: dict[str, Any], limit: Threshold, row: dict[str, Any]) -> str:
 
 
 def _crosses(row: dict[str, Any], limit: Threshold) -> bool:
-    """A row that only repeats another one is judged by its own p value; one without spread by its interval alone."""
+    """Checks a row; one that only repeats another is judged by its own p value, one without spread by its interval alone."""
     p = row["p"] if row["same_as"] else row["p_holm"]
     low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
     return low is not None and limit.crossed(low, high) and (p is None or p < ALPHA)

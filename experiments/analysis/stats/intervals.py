@@ -18,7 +18,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and its confidence limits; the limits are None where there is only one value."""
+    """Holds a mean and its confidence limits; the limits are None where there is only one value."""
 
     mean: float
     low: float | None
@@ -31,7 +31,7 @@ class Interval:
 
 
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """mean +- t(1-a/2, n-1) s / sqrt(n).
+    """Computes mean +- t(1-a/2, n-1) s / sqrt(n).
 
     Student 1908; NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.5.2.
     """
@@ -44,7 +44,7 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """mean(b) - mean(a). t, df, p and the limits are None where no test is possible."""
+    """Holds mean(b) - mean(a). t, df, p and the limits are None where no test is possible."""
 
     difference: float
     low: float | None = None
@@ -55,7 +55,7 @@ class Difference:
 
 
 def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
-    """Two means whose variances may differ.
+    """Compares two means whose variances may differ.
 
     Welch 1947, with Satterthwaite's degrees of freedom; NIST e-Handbook, section 1.3.5.3.
     """
@@ -73,7 +73,7 @@ def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Diffe
 
 
 def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
-    """Two means of values that belong together, a block each: Student's t of the differences.
+    """Compares two means of values that belong together, a block each: Student's t of the differences.
 
     Student 1908; NIST e-Handbook, section 7.3.1.1.
     """
@@ -87,7 +87,7 @@ def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Diff
 
 @dataclass(frozen=True)
 class Ratio:
-    """mean(a) / mean(b). The limits are None where there is one value of either, or no bound."""
+    """Holds mean(a) / mean(b). The limits are None where there is one value of either, or no bound."""
 
     value: float
     low: float | None = None
@@ -95,7 +95,7 @@ class Ratio:
 
 
 def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
-    """Fieller's interval for two independent means, with Welch's and Satterthwaite's degrees.
+    """Computes Fieller's interval for two independent means, with Welch's and Satterthwaite's degrees.
 
     Fieller, J. Royal Statistical Society B 16, 1954. None where mean(b) is 0.
     """
@@ -114,12 +114,12 @@ def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio
 
 
 def _variance(values: Sequence[float], mean: float) -> float:
-    """Of floats, with one rounding: a report has a hundred thousand, and statistics.variance() is exact and slow."""
+    """Computes the variance of floats, with one rounding: a report has a hundred thousand, and statistics.variance() is exact and slow."""
     return math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
 
 
 def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
-    """Fieller's interval for the means of values that belong together, with their covariance."""
+    """Computes Fieller's interval for the means of values that belong together, with their covariance."""
     n, ma, mb = len(a), statistics.fmean(a), statistics.fmean(b)
     if mb == 0:
         return None
@@ -130,7 +130,7 @@ def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -
 
 
 def fieller(a: float, b: float, va: float, vb: float, both: float, t: float) -> Ratio:
-    """a / b of two estimates with their variances and covariance, at a quantile of Student's t."""
+    """Computes a / b of two estimates with their variances and covariance, at a quantile of Student's t."""
     value, scale = a / b, (t / b) ** 2
     g = scale * vb
     if g >= 1:  # the denominator may be 0: nothing bounds the ratio
@@ -141,7 +141,7 @@ def fieller(a: float, b: float, va: float, vb: float, both: float, t: float) -> 
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p values; None stays None and is not counted as a test. Holm 1979."""
+    """Adjusts p values; None stays None and is not counted as a test. Holm 1979."""
     order = sorted((p, i) for i, p in enumerate(ps) if p is not None)
     adjusted: list[float | None] = [None] * len(ps)
     floor = 0.0
