@@ -81,7 +81,7 @@ def read_options(words: list[str]) -> RunOptions:
 
 
 def request_of(args: RunOptions) -> Request:
-    """What is asked for, on no machine yet."""
+    """Returns what is asked for, on no machine yet."""
     if not args.suite:
         raise UsageError("which suite? 'list' shows them; --all runs every one")
     suite = suites.load(args.suite)
@@ -136,5 +136,5 @@ def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
 
 
 def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
-    """Of the lab, that it will run or runs on; none on a real machine."""
+    """Returns the machine of the lab that it will run or runs on; none on a real machine."""
     return (args.lab or suite.machines[0]) if args.lab is not None else in_lab()

@@ -78,7 +78,7 @@ class Speeds:
 
 
 def runs_of(results: Results, metric: dict[str, tuple[str, str]] | None = None) -> list[Speeds]:
-    """Yields the run, and it as each other machine that the lab's may be would have given it."""
+    """Returns the speeds of the run, then of it as each other machine that the lab's may be would have given it."""
     first, *others = placed.runs(results)
     found = Speeds(first, metric)
     return [found, *(Speeds(r, found.metric) for r in others)]

@@ -52,7 +52,7 @@ def load_module() -> bool:
 
 @contextmanager
 def module() -> Iterator[None]:
-    """The module, when it is wanted; afterwards the kernel is as before."""
+    """Loads the module where it is wanted; afterwards the kernel is as before."""
     if MODULE.exists() or not may_load_module():
         say("the module is loaded" if MODULE.exists() else
             "without the module: pages and tasks are moved by system calls")
@@ -90,7 +90,7 @@ def show() -> None:
 
 
 def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
-    """`experiment` carries out the words of a command."""
+    """Runs the demo; `experiment` carries out the words of a command."""
     begin = time.monotonic()
     status = run(quick, experiment)
     if results.reached(OUT):

@@ -52,7 +52,7 @@ def run(path: Path, lab: str | None, timed: bool) -> int:
 
 
 def in_lab(path: Path, machine: str, timed: bool) -> int:
-    """The same command there, with its output here."""
+    """Runs the same command there, with its output here."""
     program = HERE.programs / "numaplace-experiment"
     if not program.exists():
         raise CannotError(f"{program} is missing: {MAKE_TOOLS}")
@@ -77,7 +77,7 @@ def here(path: Path, command: Command) -> int:
 
 
 def tell(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
-    """Everything that is known is told at once: what comes later may fail."""
+    """Prints everything that is known at once: what comes later may fail."""
     said("machine", f"{host_nodes.machine_name()}, {platform}" + (", whose times mean nothing" if platform == "lab-functional" else ""))
     running.start()
     said("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")

@@ -18,7 +18,7 @@ from .side import Side
 
 
 def order(boots: int) -> list[tuple[int, int]]:
-    """The boots as (block, 0 for A or 1 for B)."""
+    """Returns the boots as (block, 0 for A or 1 for B)."""
     return [(block, side) for block in range(boots) for side in ((0, 1), (1, 0))[block % 2]]
 
 
@@ -43,7 +43,7 @@ def run(request: Request, machine: str, sides: Sequence[Side], arguments: Sequen
 
 
 def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
-    """A boot that was interrupted is made anew: the analysis pairs boots, and its rest would be a boot of its own."""
+    """Drops a boot that was interrupted: the analysis pairs boots, and its rest would be a boot of its own."""
     with results.writing(side.out):
         records = results.read(side.out)
         unfinished = next((part for part in parts if part.left(records)), None)

@@ -86,7 +86,7 @@ class Boot:
 
 
 def boots(blocks: int) -> list[Boot]:
-    """In the order in which they are made: every second block is turned round, as that of a judgement."""
+    """Returns the boots in the order in which they are made: every second block is turned round, as that of a judgement."""
     return [Boot(pool, block) for block in range(1, blocks + 1) for pool in (list(POOLS) if block % 2 else reversed(POOLS))]
 
 
@@ -103,7 +103,7 @@ def make(top: Path, blocks: int, limit: float) -> Pools:
 
 
 def judged(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
-    """As if the blocks, of which each is a boot, had been made one after the other."""
+    """Judges the blocks, each of which is a boot, as if they had been made one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         sides = [Path(folder) / letter for letter in "ab"]
         for out, found in zip(sides, (a, b), strict=True):
@@ -131,7 +131,7 @@ def draws(pools: Pools, size: int) -> list[list[Drawn]]:
 
 
 def found_in(pools: Pools, size: int, workload: str) -> tuple[int, str]:
-    """In how many judgements the fault in this workload alone is found, and the line that says so."""
+    """Counts the judgements in which the fault in this workload alone is found; returns that and the line that says so."""
     rows = [row for drawn in draws(pools, size) for row in judgement(pools, drawn, workload).rows if row["workload"] == workload]
     found = sum(row["verdict"] == verdict.SLOWER for row in rows)
     smallest = statistics.median(row["found_from"] for row in rows)
@@ -140,7 +140,7 @@ def found_in(pools: Pools, size: int, workload: str) -> tuple[int, str]:
 
 
 def false_in(pools: Pools, size: int) -> str:
-    """A kernel beside itself is neither slower nor faster."""
+    """Returns the line that says in how many judgements a kernel beside itself is slower or faster."""
     found = [judgement(pools, drawn, None) for drawn in draws(pools, size)]
     return (f"  {size:2} boots  a kernel beside itself: a difference found in "
             f"{_rate(sum(bool(one.having(verdict.SLOWER) or one.having(verdict.FASTER)) for one in found))}")

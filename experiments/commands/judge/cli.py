@@ -57,13 +57,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run_options(args: argparse.Namespace, out: Path) -> RunOptions:
-    """The run of one kernel."""
+    """Returns the options of the run of one kernel."""
     return RunOptions(args.suite, lab=args.machine, out=out, boots=args.boots, repeats=args.repeats or args.boots, workloads=args.workloads,
                       policies=args.placements, seed=args.seed, set=args.set, quick=args.quick, resume=args.resume, force=args.force)
 
 
 def planned(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
-    """The run of one kernel, and what its guest is told."""
+    """Returns the run of one kernel, and what its guest is told."""
     options = run_options(args, out)
     request = on_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
     boot_shares.share_out(request.suite, request.boots)

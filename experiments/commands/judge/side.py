@@ -36,12 +36,12 @@ class Side:
         return Guest(("--kernel-image", image, *(("--modules", modules) if modules else ())), self.setup)
 
     def described(self) -> dict[str, Any]:
-        """What its results are of: a kernel that is built anew is another one, also under the same name."""
+        """Describes what its results are of: a kernel that is built anew is another one, also under the same name."""
         return {"kernel": self.spec, "release": self.kernel.release, "setup": self.setup,
                 "sha256": hashlib.sha256(self.kernel.image.read_bytes()).hexdigest()}
 
     def keep(self, resume: bool, force: bool) -> None:
-        """Beside its results, which are of nothing else."""
+        """Keeps the description beside its results, which are of nothing else."""
         path = self.out / NAME
         if resume and results.count(self.out) and path.exists() and json.loads(path.read_text()) != self.described():
             raise UsageError(f"--resume: {path} is of another kernel or set-up: take another --out, or start anew with --force")
@@ -63,7 +63,7 @@ def split(spec: str) -> tuple[Path, Path | None]:
 
 
 def find(letter: str, spec: str, setup: str, out: Path) -> Side:
-    """Of a series, or of an image of one's own, for which the modules are built then."""
+    """Finds a kernel of a series, or an image of one's own, for which the modules are built then."""
     try:
         if "/" in spec or "," in spec or Path(spec).is_file():
             return Side(letter, spec, setup, out, find_own(*split(spec)))

@@ -36,7 +36,7 @@ class Verdict:
 
     @property
     def excluded(self) -> bool:
-        """Whether each row's slow-down would be smaller than what was to be excluded."""
+        """Checks whether each row's slow-down would be smaller than what was to be excluded."""
         return not self.having(NOT_EXCLUDED)
 
     def sentence(self) -> str:
@@ -82,13 +82,13 @@ def _more_is_faster(row: dict[str, Any]) -> bool:
 
 
 def slower_at_most(row: dict[str, Any]) -> float | None:
-    """The slow side of the interval of B / A, as 0.03 for 3 % of A's mean; below 0 where B is faster. None: no bound."""
+    """Returns the slow side of the interval of B / A, as 0.03 for 3 % of A's mean; below 0 where B is faster. None: no bound."""
     limit = row["ratio_ci95_low" if _more_is_faster(row) else "ratio_ci95_high"]
     return None if limit is None else 1 - limit if _more_is_faster(row) else limit - 1
 
 
 def found_from(row: dict[str, Any], tests: int) -> float | None:
-    """The smallest change, as a share of A's mean, that such boots find in POWER of all judgements. None: nothing varies.
+    """Returns the smallest change, as a share of A's mean, that such boots find in POWER of all judgements. None: nothing varies.
 
     (t(1 - a / 2m, n - 1) + t(POWER, n - 1)) s / sqrt(n), of the standard deviation s of the n differences within blocks and of
     m tests: NIST/SEMATECH e-Handbook, section 7.2.2.2, with the level of the first step of Holm 1979.
@@ -172,7 +172,7 @@ def _name(row: dict[str, Any]) -> str:
 
 
 def mail(head: Sequence[tuple[str, str]], verdict: Verdict) -> str:
-    """All of it: lines of at most WIDTH columns."""
+    """Returns all of it in lines of at most WIDTH columns."""
     width = max(len(name) for name, _ in head)
     lines = ["\n".join(textwrap.wrap(ascii_of(f"{name:{width}}  {value}"), WIDTH, subsequent_indent=" " * (width + 2)))
              for name, value in head]

@@ -30,12 +30,12 @@ def training_seed(suite: Suite, given: int | None) -> int:
 
 
 def options_of(args: argparse.Namespace, seed: int) -> RunOptions:
-    """The options of each round's run, without its levels and folder."""
+    """Returns the options of each round's run, without its levels and folder."""
     return RunOptions(args.suite, repeats=1, seed=seed, quick=args.quick, lab=args.lab, kernel=args.kernel, workloads=args.workloads)
 
 
 def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[RunOptions], int]) -> int:
-    """`suite` is that of the training input, on its machine; `run` makes a run."""
+    """Carries out the search. `suite` is that of the training input, on its machine; `run` makes a run."""
     check_package()
     names = list(dict.fromkeys(args.policies))
     for name in names:

@@ -21,7 +21,7 @@ AT_ONCE = 4  # candidates of a mechanism in a round: a boot for each would take 
 
 @dataclass(frozen=True)
 class Rounds:
-    """`suite` is that of the training input, on its machine, with one repeat."""
+    """Makes the rounds. `suite` is that of the training input, on its machine, with one repeat."""
 
     suite: Suite
     out: Path
@@ -62,7 +62,7 @@ def left(folder: Path, suite: Suite) -> bool:
 
 
 def check_same(folder: Path, suite: Suite) -> None:
-    """That the round has the candidates that the optimiser asks for now, on the same input."""
+    """Checks that the round has the candidates that the optimiser asks for now, on the same input."""
     try:
         then = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -76,7 +76,7 @@ def check_same(folder: Path, suite: Suite) -> None:
 
 
 def scores(folder: Path, workloads: int) -> dict[str, float]:
-    """Geometric means over all workloads of the speed-ups against none."""
+    """Returns geometric means over all workloads of the speed-ups against none."""
     from ...analysis.policies.speedup import totals
     from ...analysis.runs.results import read
     return {total.policy: total.ratio.value for total in totals(read(folder))

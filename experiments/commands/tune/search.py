@@ -32,7 +32,7 @@ def check_package() -> None:
 
 
 def parameters_of(name: str) -> dict[str, Parameter]:
-    """Of the mechanism that is to be tuned."""
+    """Returns the parameters of the mechanism that is to be tuned."""
     mechanism = registry.of_level(name)
     if mechanism is None:
         raise UsageError(f"--placements {name}: is no mechanism: 'numaplace experiment mechanisms' lists them")
@@ -44,7 +44,7 @@ def parameters_of(name: str) -> dict[str, Parameter]:
 
 
 class Search:
-    """Trial 0 is the mechanism at its defaults, the others are the optimiser's."""
+    """Searches; trial 0 is the mechanism at its defaults, the others are the optimiser's."""
 
     def __init__(self, name: str, seed: int) -> None:
         import optuna  # takes a second to load
@@ -62,7 +62,7 @@ class Search:
         return [level for level, _ in self._asked]
 
     def tell(self, scores: dict[str, float]) -> None:
-        """Of the levels that were asked for, by level; those without clean observations are not there."""
+        """Tells the optimiser the scores of the levels that were asked for; those without clean observations are not there."""
         failed = self._optuna.trial.TrialState.FAIL
         for level, trial in self._asked:
             score = scores.get(level)
@@ -77,7 +77,7 @@ class Search:
 
     @property
     def best(self) -> Tried:
-        """The defaults where nothing is better."""
+        """Returns the best level; the defaults where nothing is better."""
         return max(self.tried, key=lambda one: -1 if one.score is None else one.score)
 
     def _trial_of_defaults(self) -> object | None:

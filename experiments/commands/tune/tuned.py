@@ -28,7 +28,7 @@ def write(out: Path, head: dict[str, str | int], searches: Sequence[Search]) -> 
 
 
 def beside(policies: Sequence[str], file: Path, machine: str, seeds: range) -> list[str]:
-    """The run's levels with each tuned one, and its mechanism at its defaults. `seeds`: of the run's inputs."""
+    """Returns the run's levels with each tuned one, and its mechanism at its defaults. `seeds`: of the run's inputs."""
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
         trained, on = int(found["seed"]), str(found["machine"])

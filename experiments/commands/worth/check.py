@@ -115,7 +115,7 @@ def measure(out: Path, program: Program, until: float) -> None:
 
 
 def rates(run: Path) -> dict[str, float]:
-    """Of each placement, more is better. Also of a run that a policy came too late for: who takes the policy has it."""
+    """Returns the rate of each placement, more is better. Also of a run that a policy came too late for: who takes the policy has it."""
     results = read(run)
     [workload] = results.workloads
     name, unit = next(m for m in results.performance_metrics(workload) if higher_is_better(m[1]) is not None)
@@ -136,7 +136,7 @@ def row(out: Path, program: Program) -> Row:
 
 
 def holds(told: Decision, run: Path) -> bool:
-    """Whether the interval by the runs and the longer run's 95 % interval have a gain in common: both are of one machine."""
+    """Checks whether the interval by the runs and the longer run's 95 % interval have a gain in common: both are of one machine."""
     speeds = Speeds(read(run))
     true, _ = compared(speeds, speeds.workloads[0], told.policy, BASELINE)
     runs = told.by_runs

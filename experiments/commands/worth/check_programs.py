@@ -23,7 +23,7 @@ class Program:
 
     @property
     def asked(self) -> list[str]:
-        """As numaplace worth takes it."""
+        """Returns the words as numaplace worth takes them."""
         return [*(["--metric", self.metric] if self.metric else []), "--", *self.words]
 
 
@@ -38,14 +38,14 @@ STILL = ((mem("chase", "16K"), RATE), (mem("chase", "4K"), RATE), (mem("update",
 
 
 def drawn(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[Program]:
-    """cpus: of each machine's nodes that have some. The same for the same seed."""
+    """Draws the programs, the same for the same seed. cpus: of each machine's nodes that have some."""
     draw = random.Random(seed)
     found = [_drawn(draw, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(DRAWN)]
     return found + [Program(f"still-{k}", MACHINES[k % len(MACHINES)], words, metric, False) for k, (words, metric) in enumerate(STILL)]
 
 
 def _drawn(draw: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
-    """A kernel, a size beside the caches', threads, where its memory is, and whether it is bound."""
+    """Draws a kernel, a size beside the caches', threads, where its memory is, and whether it is bound."""
     kernel, size = draw.choice(("triad", "copy", "chase", "update", "mix")), draw.choice(("4M", "8M", "16M"))
     threads, memory, bound = draw.choice((1, 2)), draw.choice((None, 0, 1)), draw.choice((None, None, 0, 1))
     more = ["--threads", str(threads), *([] if memory is None else ["--mem", str(memory)])]

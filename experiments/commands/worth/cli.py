@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def measure(args: argparse.Namespace) -> str:
-    """On this machine, which may be the lab's. Returns what has ended the run."""
+    """Measures on this machine, which may be the lab's. Returns what has ended the run."""
     nodes = host_nodes.nodes()
     if not host_nodes.remote_memory(nodes):
         lab = "run the program itself in the lab: --lab 2x2 -- CMD" if target.runs(args) else "give --lab 2x2, or another machine of the lab"
@@ -102,7 +102,7 @@ def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
 
 
 def boot(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
-    """A start of the machine from scratch: a snapshot has what a kernel chose at random. False: the budget is spent."""
+    """Starts the machine from scratch: a snapshot has what a kernel chose at random. Returns False where the budget is spent."""
     command = build_words(args.lab, [HERE.programs / "numaplace-worth", *words], ["--no-snapshot"], kernel=args.kernel)
     child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=os.environ | {manifest.SOURCES: sources})
     try:
@@ -136,7 +136,7 @@ def tell(args: argparse.Namespace, ended: str) -> None:
 
 
 def prepare_folder(args: argparse.Namespace) -> None:
-    """Before anything boots or is written there."""
+    """Prepares the folder, before anything boots or is written there."""
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     with results.writing(args.out / "run"):  # which makes it

@@ -54,7 +54,7 @@ class Boot:
 
 
 def after_boots(folder: Path) -> list[str] | None:
-    """What a further boot is to have: None is everything, an empty list ends the run."""
+    """Returns what a further boot is to have: None is everything, an empty list ends the run."""
     records = results.read(folder)
     if len({record["boot_id"] for record in records}) < BOOTS:
         return None
@@ -62,14 +62,14 @@ def after_boots(folder: Path) -> list[str] | None:
 
 
 def decided_by(folder: Path) -> str:
-    """What has ended a run of several boots whose budget is not spent."""
+    """Returns what has ended a run of several boots whose budget is not spent."""
     records = results.read(folder)
     number = len({record["boot_id"] for record in records})
     return f"{blocks(records)} blocks are the most" if blocks(records) >= MOST else f"decided after {blocks(records)} blocks in {number} boots"
 
 
 def undecided(folder: Path) -> list[str]:
-    """What further blocks are to have, the program as it is among them; nothing where they would decide nothing."""
+    """Returns what further blocks are to have, the program as it is among them; nothing where they would decide nothing."""
     from . import verdict  # which imports scipy: not inside the lab, where it takes long
     try:
         found = verdict.read_verdict(folder).undecided
@@ -79,7 +79,7 @@ def undecided(folder: Path) -> list[str]:
 
 
 def block(suite: Suite, records: list[Record], levels: Sequence[str]) -> list[Trial]:
-    """One observation of each level that has ever come out clean or was not tried too often, in random order."""
+    """Returns one observation of each level that has ever come out clean or was not tried too often, in random order."""
     workload, = suite.workloads
     tried = {level: [is_clean(record) for record in records if record["policy"] == level] for level in levels}
     order, repeat = precision.next_order(records), blocks(records)

@@ -37,7 +37,7 @@ placement = [{placements}]
 
 
 def placements(nodes: Sequence[Node]) -> list[str]:
-    """As it is first, then what has everything that it needs here."""
+    """Returns the program as it is first, then what has everything that it needs here."""
     binds = [f"start-bind:node={node.id}" for node in nodes if node.usable]
     return ["none", *(level for level in (*binds, *ALWAYS) if can(level, nodes))]
 
@@ -53,7 +53,7 @@ def can(level: str, nodes: Sequence[Node]) -> bool:
 
 
 def workload(command: Sequence[str], metric: dict[str, str], after: float, folder: Path) -> str:
-    """The file of a program that is given by its words."""
+    """Returns the file of a program that is given by its words."""
     words = ", ".join(json.dumps(word.replace("{", "{{").replace("}", "}}")) for word in command)
     lines = ['name = "program"', 'kind = "command"', f"about = {json.dumps(' '.join(command)[:200])}", f"command = [{words}]",
              f"directory = {json.dumps(str(folder))}", f"warm_up = {after:g}"]
@@ -63,13 +63,13 @@ def workload(command: Sequence[str], metric: dict[str, str], after: float, folde
 
 
 def running(pids: Sequence[int], seconds: float, settle: float, url: str, pattern: str) -> str:
-    """The table of processes that run."""
+    """Returns the table of processes that run."""
     return "\n".join([f"pids = {list(pids)}", 'name = "processes"', 'kind = "running"', 'about = "processes of the user\'s"',
                       f"seconds = {seconds:g}", f"settle = {settle:g}", f"url = {json.dumps(url)}",
                       f"pattern = {json.dumps(pattern)}"]) + "\n"
 
 
 def text(machine: str, levels: Sequence[str], repeats: int, response: str, workload: str) -> str:
-    """workload: the table's lines."""
+    """Returns the suite's text. workload: the table's lines."""
     return TEXT.format(machine=json.dumps(machine), repeats=repeats, response=json.dumps(response),
                        placements=", ".join(map(json.dumps, levels)), workload=workload)

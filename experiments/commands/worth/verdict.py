@@ -111,7 +111,7 @@ def judged(found: list[Decision], runs: int, remote: float | None, unknown: dict
 
 
 def is_worth_it(found: Decision) -> bool:
-    """By the runs it gains something for certain, and what was measured is worth a change."""
+    """Checks whether by the runs it gains something for certain, and what was measured is worth a change."""
     low = found.by_runs.low
     return found.rejected and not found.by_chance and low is not None and low > 1 and found.value >= 1 + LEAST
 
@@ -140,7 +140,7 @@ def mean_as_it_is(results: Results, metric: str) -> float | None:
 
 
 def most_remote(results: Results) -> str:
-    """The mapping with more than half of what is on other nodes than its task's, and its size: 'the file x (3.0 GiB)'.
+    """Returns the mapping with more than half of what is on other nodes than its task's, and its size: 'the file x (3.0 GiB)'.
 
     None where that is little of the program's memory.
     """
