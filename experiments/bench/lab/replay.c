@@ -41,6 +41,7 @@ static qemu_plugin_vcpu_udata_cb_t run_block;
 static qemu_plugin_vcpu_mem_cb_t access_memory[INSNS]; /* by instruction */
 static void *slot[INSNS];			       /* the plugin's argument of that */
 static qemu_plugin_vcpu_udata_cb_t enter[INSNS];
+static void *entry_word[INSNS]; /* the plugin's argument of that */
 static qemu_plugin_vcpu_udata_cb_t run_marker;
 static qemu_plugin_simple_cb_t when_reset;
 static bool translates_marker; /* instead of a program */
@@ -99,11 +100,12 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 {
 	(void)insn;
 	(void)flags;
-	(void)data;
-	if (translates_marker)
+	if (translates_marker) {
 		run_marker = cb;
-	else
-		enter[slots] = cb; /* the plugin asks for an instruction's accesses last */
+		return;
+	}
+	enter[slots] = cb; /* the plugin asks for an instruction's accesses last */
+	entry_word[slots] = data;
 }
 
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
@@ -341,7 +343,7 @@ static void clear(unsigned int rounds)
 		if (at / WORD % rounds == 0) {
 			block(1);
 			if (enter[REPEATED])
-				enter[REPEATED](0, NULL);
+				enter[REPEATED](0, entry_word[REPEATED]);
 		}
 		use(REPEATED, STORE, array[0] + at);
 	}

@@ -174,34 +174,31 @@ static void on_halt(unsigned int vcpu, void *data)
 	np_clock_idle(&np_sim.cpu[whose(vcpu)]);
 }
 
-static void on_rep1(unsigned int vcpu, void *data)
+static void on_rep(unsigned int vcpu, void *accesses)
 {
-	(void)data;
-	np_rounds_begin(&np_sim.cpu[whose(vcpu)].rounds, 1);
+	np_rounds_begin(&np_sim.cpu[whose(vcpu)].rounds, (uintptr_t)accesses);
 }
 
-static void on_rep2(unsigned int vcpu, void *data)
+/* The n-th access of an instruction with a rep prefix begins its round: each executes once. */
+static inline void access_in_round(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+				   void *slot, unsigned int accesses)
 {
-	(void)data;
-	np_rounds_begin(&np_sim.cpu[whose(vcpu)].rounds, 2);
+	vcpu = whose(vcpu);
+	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, accesses))
+		execute(&np_sim.cpu[vcpu], 1);
+	on_access(vcpu, info, vaddr, slot);
 }
 
 static void on_rep1_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 			   void *slot)
 {
-	vcpu = whose(vcpu);
-	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 1))
-		execute(&np_sim.cpu[vcpu], 1);
-	on_access(vcpu, info, vaddr, slot);
+	access_in_round(vcpu, info, vaddr, slot, 1);
 }
 
 static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 			   void *slot)
 {
-	vcpu = whose(vcpu);
-	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, 2))
-		execute(&np_sim.cpu[vcpu], 1);
-	on_access(vcpu, info, vaddr, slot);
+	access_in_round(vcpu, info, vaddr, slot, 2);
 }
 
 static void on_profiled_rep1(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
@@ -256,9 +253,9 @@ static void on_accesses(struct qemu_plugin_insn *insn, enum np_accesses kind)
 					 profiles ? (void *)(uintptr_t)code : slot_at(code));
 }
 
-static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t call)
+static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t call, size_t word)
 {
-	qemu_plugin_register_vcpu_insn_exec_cb(insn, call, QEMU_PLUGIN_CB_NO_REGS, NULL);
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, call, QEMU_PLUGIN_CB_NO_REGS, (void *)word);
 }
 
 static void on_translate_insn(struct qemu_plugin_insn *insn)
@@ -266,25 +263,25 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 	enum np_accesses accesses = ORDINARY;
 	uint8_t code[CODE_BYTES];
 	size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
-	bool two = np_decode_round(code, len) == 2;
+	unsigned int round = np_decode_round(code, len);
 
 	switch (np_decode_kind(code, len)) {
 	case NP_DECODE_NEW_TRANSLATIONS:
-		on_entry(insn, on_new_translations);
+		on_entry(insn, on_new_translations, 0);
 		break;
 	case NP_DECODE_PAUSE:
-		on_entry(insn, on_pause);
+		on_entry(insn, on_pause, 0);
 		break;
 	case NP_DECODE_REP:
-		on_entry(insn, two ? on_rep2 : on_rep1);
-		accesses = two ? REP2 : REP1;
+		on_entry(insn, on_rep, round);
+		accesses = round == 2 ? REP2 : REP1;
 		break;
 	case NP_DECODE_NONTEMPORAL:
 		accesses = NONTEMPORAL;
 		break;
 	case NP_DECODE_HALT:
 		if (np_sim.config.exact)
-			on_entry(insn, on_halt);
+			on_entry(insn, on_halt, 0);
 		break;
 	case NP_DECODE_MARKER:
 		if (np_sim.config.profile[0])
@@ -342,11 +339,11 @@ void np_instrument_start(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		switch (np_decode_kind(code, len)) {
 		case NP_DECODE_MARKER:
 			if (np_decode_marker(code) == NP_LAB_START_ENDS)
-				on_entry(insn, on_start_end);
+				on_entry(insn, on_start_end, 0);
 			break;
 		case NP_DECODE_HALT:
 			if (np_sim.config.exact)
-				on_entry(insn, on_halt);
+				on_entry(insn, on_halt, 0);
 			break;
 		default:
 			break;
