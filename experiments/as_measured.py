@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares the end of the demo's output with the measured table, line by line: the same words, whatever the figures are."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Errors: one line for the user and an exit status."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@
 It gives the same plan as the built-in one, but leaves to the kernel a task that keeps more CPUs busy than a
 node has.
 """
-from __future__ import annotations
-
 import json
 import sys
 from itertools import groupby

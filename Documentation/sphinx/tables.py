@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of the reference pages, from the tables that the code uses: `tables.py PROGRAM FOLDER`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A program of any kind in the background: its output goes to files, and what it forks ends with it."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import signal

@@ -6,8 +6,6 @@ done. When the runner ends, in whichever way, its socket ends too: the child und
 removes the scratch folder.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

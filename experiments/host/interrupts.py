@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Signals that end a run become one exception, where Python does not drop it."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

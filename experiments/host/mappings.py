@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a process has mapped, from /proc/PID/numa_maps: KiB by node of each file, of its heap, its stacks and the rest."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

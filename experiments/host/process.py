@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A process of a workload: it dies with the runner and talks JSON lines."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a record says of the machine at that time."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Calls of the numaplace command: the experiments use its command line only."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

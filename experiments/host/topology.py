@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cores and caches: what levels relative to the machine are parts of, and the order in which CPUs are taken."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The words of `numaplace lab run`, for whoever starts a machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The options of `lab run` that ask for counts, and the run that answers them."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Callable

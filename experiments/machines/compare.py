@@ -5,8 +5,6 @@ By `fitted` a comparison says what the model knew: nothing of the machine but it
 same table, or these very figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The file of one machine, of format 1: JSON with sorted keys, a row of a matrix or of a table on a line of its own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

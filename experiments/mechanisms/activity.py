@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the kernel did meanwhile: pages moved and processors' time, counted alike for every placement."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

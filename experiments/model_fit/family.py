@@ -4,8 +4,6 @@
 A verdict that depends on the model has to be the same on every one of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How much of their memory tasks have beside them, from the records of 'numaplace ps --json'."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The progress display of a run: a line an observation, or a bar while the results file of a lab grows."""
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import Protocol

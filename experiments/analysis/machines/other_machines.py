@@ -4,8 +4,6 @@
 Every observation keeps its noise; what changes is its cell's value, by what the contention model says of the cell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol

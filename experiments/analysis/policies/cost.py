@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The migration's price: how long a task must run until it has paid."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

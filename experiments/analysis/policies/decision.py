@@ -2,8 +2,6 @@
 """What a run decides of a workload under a placement beside the baseline. Terminal, page, price, worth and ranks print the ratio of
 the two, its interval and the word for it from here. `compare` and `judge` are of two runs: stats/compare.py."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A run of policies as every machine that the lab's may be would have given it, by where tasks and pages were."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 

@@ -6,8 +6,6 @@
 A cell helps or hurts where the whole interval of its speed-up is beyond 1, and the change is 2 % at least.
 """
 
-from __future__ import annotations
-
 import sys
 
 from ...bounds import UNDECIDED, Outcome, verdicts

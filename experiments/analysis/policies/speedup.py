@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Speed-ups of workloads under policies against the baseline, their geometric mean and the policies' ranks."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict

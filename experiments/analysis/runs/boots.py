@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Values of several boots, which are not independent of each other."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ Fieller's interval of b / a and the interval of b - a are each of one row; only 
 over all rows of all runs that are tests of their own.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Collection, Iterable

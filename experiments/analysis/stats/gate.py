@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """experiment compare --fail-if 'bandwidth < -3 %': thresholds that decide the exit status."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from argparse import ArgumentTypeError

@@ -4,8 +4,6 @@
 Tested against published worked examples: see tests/test_analysis_stats.py.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

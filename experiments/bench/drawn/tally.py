@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Shares of what was drawn, beside their bounds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@
     slurm = ["--partition=numa", "--nodelist=box1"]    # options of srun, in the place of host
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

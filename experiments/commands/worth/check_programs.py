@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The programs of make check-worth: five that are to be the same under any placement, and those that are drawn from a seed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

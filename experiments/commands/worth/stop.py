@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """When a run is long enough: it goes on while an option is undecided, with the program as it is and the options that are."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

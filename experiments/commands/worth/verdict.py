@@ -5,8 +5,6 @@ The intervals are simultaneous, over the options and over the looks that a run t
 that is named is chosen by its gain, and the run ends by what it has seen, and its interval is to hold all the same.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -4,8 +4,6 @@
 An expression is Python's, with comparisons, and, or, not, + - * /, numbers, N% for N / 100, and the metrics.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `lab run` says of counts: lines for a person, JSON, JUnit, annotations of hosted runners."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Who uses memory: what the plugin wrote (plugin/profile.h), and of which tasks it is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

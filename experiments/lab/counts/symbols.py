@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Functions and lines of source by address, as a program's own file has them."""
 
-from __future__ import annotations
-
 import ctypes
 from bisect import bisect_right
 from functools import cache

@@ -4,8 +4,6 @@
 Of more boots than repeats, several share one: each makes some of the workloads, under every placement.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

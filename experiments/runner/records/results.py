@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """results.jsonl: one line an observation, on the disk before the next one starts."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -4,8 +4,6 @@
 Efron, Journal of the American Statistical Association 82, 1987: bias-corrected and accelerated (BCa).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from math import sqrt

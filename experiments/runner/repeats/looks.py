@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """When a run is looked at before it ends: each look is one more try for chance, and its intervals are of all looks together."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 
 LOOKS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 200)  # blocks of one boot

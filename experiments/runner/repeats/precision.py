@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How precise the means are, and which observations would make them more so."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A workload of one's own: any program, described by one file of TOML with kind = "command"."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Mapping

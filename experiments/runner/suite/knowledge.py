@@ -9,8 +9,6 @@
 Another word, as in none#2, makes a level of its own of the same policy.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The order of the observations: blocked, and random within a block from a seed that is kept."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import dataclass

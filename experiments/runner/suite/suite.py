@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Suites: what is run, read from suites/NAME.toml and checked before anything starts."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 import tomllib

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Queries of a table in memory, by DuckDB: a sum by group, and a join of the table with one of its groups."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

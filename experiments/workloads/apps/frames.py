@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Writes raw I420 frames of 352x288: a pattern that moves, with noise from a seed."""
 
-from __future__ import annotations
-
 import argparse
 import random
 

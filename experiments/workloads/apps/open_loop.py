@@ -6,8 +6,6 @@ latencies that matter (coordinated omission). Here the times of all requests are
 the time that a request was due at, not from when it could be sent.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -7,8 +7,6 @@ the true one in 95 of 100 runs. A bound that the median misses and the interval 
 undecided: not shown, as little as one that fails.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ Both walk one random cycle through all lines of the same size, in the same kind 
 turns. Ratios are made within a round, as in bench_kernels.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Programs to be placed and the command line, for the tests in this folder."""
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

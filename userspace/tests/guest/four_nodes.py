@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Spreading over four nodes, where one window of pages goes to three targets."""
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

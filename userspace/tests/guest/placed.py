@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line and programs to be placed, inside the lab: two nodes of two CPUs."""
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A real systemd with numaplace's unit: the first process of namespaces of its own."""
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A program that keeps more CPUs busy than a node has, on three nodes of one CPU."""
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

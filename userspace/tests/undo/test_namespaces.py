@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One state file, written from several pid namespaces: each restores what it placed itself. Root of a user namespace."""
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """MACHINES.toml: what it may have, and what is said of what it may not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

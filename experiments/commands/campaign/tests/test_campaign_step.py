@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """machine_side/step.sh with programs that end as numaplace may end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

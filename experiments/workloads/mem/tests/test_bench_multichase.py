@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is said of two chases beside each other, and what is asked of the machine and of the program."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

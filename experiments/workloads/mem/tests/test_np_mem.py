@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """np-mem on this machine: right results, counted bytes, verified pages, one-line errors."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """User-set affinity and isolated CPUs are left alone."""
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A memory policy that was chosen for a program is left alone, and comes back after --override."""
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterator
 

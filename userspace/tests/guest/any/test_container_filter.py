@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Under the filter of system calls that container engines set, messages name the filter."""
-from __future__ import annotations
-
 import ctypes
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """place, restore and migrate act on a real program, through both engines."""
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The daemon over real programs: what it did is read from /proc, not from it."""
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The commands of the documents for a machine with two nodes and the module (```sh lab) run there."""
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The examples of the manual pages do what they say where there are two nodes and the module."""
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

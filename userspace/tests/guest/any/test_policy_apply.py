@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """plan, apply and run act on real programs: what they did is read from /proc, not from them."""
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A policy that is a program moves real tasks: by apply, by a plan in a pipe, by run, and by the daemon every interval."""
-from __future__ import annotations
-
 import json
 import os
 import signal

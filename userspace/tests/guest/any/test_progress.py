@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The bar on a terminal while pages move, and no bar without a terminal."""
-from __future__ import annotations
-
 import os
 import pty
 import re

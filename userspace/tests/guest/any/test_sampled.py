@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The node's shares that ps finds by sampling, beside those of numa_maps."""
-from __future__ import annotations
-
 import json
 
 from placed import Tool

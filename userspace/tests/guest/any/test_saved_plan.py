@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A plan kept in a file and applied later; what apply and its undo leave behind."""
-from __future__ import annotations
-
 import json
 import re
 import shutil

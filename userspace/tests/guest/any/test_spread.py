@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Plans that spread pages: where they are is asked of the kernel, with move_pages(2)."""
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The unit under a real systemd: the first process of namespaces of its own, with nothing but this unit."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

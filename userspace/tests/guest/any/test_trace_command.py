@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command of `numaplace trace`, with a program in place of bpftrace that splits it at blanks as bpftrace does."""
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """place and restore of a unit under a real systemd, by its own settings."""
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A process whose main thread has ended, while others run on: it has no memory of its own in /proc/PID, which is a zombie."""
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

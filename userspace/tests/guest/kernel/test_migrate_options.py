@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kinds and numbers of pages that migrate moves, by engine; every option of the module's grammar."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

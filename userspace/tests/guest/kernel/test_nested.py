@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Nested placements, by the module and by system calls: what was there at first is restored."""
-from __future__ import annotations
-
 import itertools
 import json
 import os
