@@ -9,10 +9,12 @@
 
 #include "../base/cpulist.h"
 
+#define NP_MAPPING_POLICY 64
+
 /* One mapping. Pages are counted in base pages, huge ones as their size says. */
 struct np_mapping {
 	uint64_t start;
-	char policy[64]; /* "default", "bind:0", "interleave:0-1" */
+	char policy[NP_MAPPING_POLICY]; /* "default", "bind:0", "interleave:0-1" */
 	bool file;	 /* backed by a file or shared memory */
 	bool shm;	 /* the latter: shared anonymous, memfd, SysV, /dev/shm, hugetlbfs */
 	bool hugetlb;

@@ -14,9 +14,8 @@
 #include "../base/clock.h"
 #include "../base/cpulist.h"
 #include "../base/error.h"
-#include "../base/grow.h"
+#include "count_pages.h"
 #include "mempolicy.h"
-#include "numa_maps.h"
 #include "page_sample.h"
 #include "proc.h"
 
@@ -54,71 +53,6 @@ static int allocate(struct reader *r, size_t n)
 		       -ENOMEM;
 }
 
-/* Pages that a plan may move, of the mappings with one memory policy. */
-struct held {
-	char policy[sizeof(((struct np_mapping *)0)->policy)];
-	uint64_t pages[NP_MAX_NODES]; /* by node index */
-};
-
-struct count {
-	const struct np_machine *m;
-	uint64_t *memory, *shm, *file;
-	char task[sizeof(((struct np_mapping *)0)->policy)]; /* policy of the task */
-	struct held *held;
-	size_t n_held;
-};
-
-static struct held *held_by(struct count *c, const char *policy)
-{
-	for (size_t i = 0; i < c->n_held; i++)
-		if (!strcmp(c->held[i].policy, policy))
-			return &c->held[i];
-	if (np_grow(&c->held, c->n_held, sizeof(*c->held)))
-		return NULL;
-	memset(&c->held[c->n_held], 0, sizeof(*c->held));
-	strcpy(c->held[c->n_held].policy, policy);
-	return &c->held[c->n_held++];
-}
-
-static int count_mapping(const struct np_mapping *map, void *arg)
-{
-	struct count *c = arg;
-	uint64_t *into = np_mapping_memory(map) ? c->memory : c->file;
-	bool shm = np_mapping_shm(map), own = into == c->memory && !shm;
-	struct held *held = own && map->total ? held_by(c, map->policy) : NULL;
-
-	if (own && map->total && !held)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->m->n_nodes; i++) {
-		uint64_t pages = map->pages[c->m->node[i].id];
-
-		into[i] += pages;
-		c->shm[i] += shm ? pages : 0;
-		if (held)
-			held->pages[i] += pages;
-	}
-	if (map->stack)
-		strcpy(c->task, map->policy);
-	return 0;
-}
-
-/* No plan moves them, as none moves shared memory. Returns how many they are. */
-static uint64_t keep_chosen(struct count *c)
-{
-	uint64_t kept = 0;
-
-	for (size_t i = 0; i < c->n_held; i++) {
-		if (!np_mapping_chosen(c->held[i].policy, c->task))
-			continue;
-		for (size_t node = 0; node < c->m->n_nodes; node++) {
-			c->shm[node] += c->held[i].pages[node];
-			kept += c->held[i].pages[node];
-		}
-	}
-	free(c->held);
-	return kept;
-}
-
 static uint64_t sample_above;
 
 void np_tasks_sample_above(uint64_t bytes)
@@ -144,19 +78,18 @@ static bool sample_pages(struct reader *r, size_t at, pid_t pid)
 static int read_pages(struct reader *r, size_t at, pid_t pid)
 {
 	size_t nodes = r->m->n_nodes;
-	struct count c = { .m = r->m,
-			   .memory = r->t->pages + at * nodes,
-			   .shm = r->t->shm_pages + at * nodes,
-			   .file = r->t->file_pages + at * nodes };
+	struct np_counted counted = { .memory = r->t->pages + at * nodes,
+				      .shm = r->t->shm_pages + at * nodes,
+				      .file = r->t->file_pages + at * nodes };
 	struct np_mapping first = { 0 };
 	int e = 0;
 
 	if (!sample_pages(r, at, pid))
-		e = np_mappings(pid, r->m->page_size, count_mapping, &c);
+		e = np_count_pages(pid, r->m, &counted);
 	else if (!np_mapping_first(pid, &first))
-		strcpy(c.task, first.policy);
-	r->t->chosen[at] = keep_chosen(&c);
-	np_mempolicy_chosen(c.task, r->t->task[at].memory, NP_MEMORY_LEN);
+		strcpy(counted.policy, first.policy);
+	r->t->chosen[at] = counted.chosen;
+	np_mempolicy_chosen(counted.policy, r->t->task[at].memory, NP_MEMORY_LEN);
 	return e;
 }
 
