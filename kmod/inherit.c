@@ -8,11 +8,11 @@
 
 #include "inherit.h"
 #include "mempolicy.h"
+#include "policy_work.h"
 #include "restore.h"
 #include "stats.h"
 #include "sweep.h"
 #include "task_table.h"
-#include "visit.h"
 
 static struct tracepoint *fork_event, *exit_event;
 
@@ -87,7 +87,7 @@ static void add_child(const struct numaplace_placement *parent, struct task_stru
 		numaplace_stats_add(NUMAPLACE_STAT_inherited, 1);
 	if (record->state == NUMAPLACE_PLACED && record->want == NUMAPLACE_KEEP)
 		return;
-	numaplace_visit_todo(record);
+	numaplace_policy_work_todo(record);
 	numaplace_sweep_now();
 }
 
@@ -149,7 +149,7 @@ static void on_end(struct task_struct *task)
 		numaplace_task_table_remove(p);
 		p->state = NUMAPLACE_ENDED;
 		forget_mem(p);
-		numaplace_visit_todo(p);
+		numaplace_policy_work_todo(p);
 	}
 	spin_unlock(&numaplace_task_table_lock);
 	if (p)

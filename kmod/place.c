@@ -13,12 +13,12 @@
 #include "mempolicy.h"
 #include "place.h"
 #include "place_cpus.h"
+#include "policy_work.h"
 #include "restore.h"
 #include "stats.h"
 #include "target.h"
 #include "task_table.h"
 #include "trace.h"
-#include "visit.h"
 
 /* Rounds of the search for threads that start while others are placed. */
 #define MAX_ROUNDS 16
@@ -129,10 +129,10 @@ static int place_thread(struct numaplace_placement *fresh, u64 call,
 	if (!cpumask_empty(request->cpus) && p->cpus.op == call)
 		err = numaplace_place_cpus(p, request->cpus);
 	if (!err && request->mem && p->mem.op == call)
-		return numaplace_visit_start(p, true);
+		return numaplace_policy_work_start(p, true);
 	/* Only to drop the earlier CPUs, which a child whose fork is in progress may have. */
-	if (!err && !READ_ONCE(p->settled) && !numaplace_visit_settle(p))
-		return numaplace_visit_start(p, false);
+	if (!err && !READ_ONCE(p->settled) && !numaplace_policy_work_settle(p))
+		return numaplace_policy_work_start(p, false);
 	return err;
 }
 
@@ -338,7 +338,7 @@ static int place_threads(const struct numaplace_threads *threads, struct numapla
 			 const struct numaplace_place_request *request,
 			 const struct mempolicy *policy)
 {
-	unsigned long deadline = numaplace_visit_deadline();
+	unsigned long deadline = numaplace_policy_work_deadline();
 	int err, waited = 0, n;
 	LIST_HEAD(records);
 	bool goes_on;
@@ -361,7 +361,7 @@ static int place_threads(const struct numaplace_threads *threads, struct numapla
 	if (!goes_on)
 		return 0;
 	if (!err && request->mem)
-		waited = numaplace_visit_wait(call->nr, deadline, NULL, NULL);
+		waited = numaplace_policy_work_wait(call->nr, deadline, NULL, NULL);
 	mutex_lock(&numaplace_task_table_mutex);
 	n = finish_all(threads, call->nr, policy, err ? err : waited);
 	mutex_unlock(&numaplace_task_table_mutex);

@@ -10,12 +10,12 @@
 #include "call.h"
 #include "cpuset.h"
 #include "mempolicy.h"
+#include "policy_work.h"
 #include "restore.h"
 #include "stats.h"
 #include "sweep.h"
 #include "task_table.h"
 #include "trace.h"
-#include "visit.h"
 
 /* At removal: poll interval, and when to log the tasks that are waited for. */
 #define POLL_MS	 20
@@ -45,7 +45,7 @@ static void restore_cpus(struct numaplace_placement *p)
 	p->kept |= kept;
 	p->settled = false;
 	spin_unlock(&numaplace_task_table_lock);
-	numaplace_visit_settle(p);
+	numaplace_policy_work_settle(p);
 }
 
 /*
@@ -80,7 +80,7 @@ static void set_state(struct numaplace_placement *p, enum numaplace_placement_st
 	spin_lock(&numaplace_task_table_lock);
 	if (p->state != NUMAPLACE_ENDED)
 		p->state = state;
-	numaplace_visit_todo(p);
+	numaplace_policy_work_todo(p);
 	spin_unlock(&numaplace_task_table_lock);
 }
 
@@ -100,11 +100,11 @@ static void begin_mem(struct numaplace_placement *p)
 	else
 		p->want = NUMAPLACE_KEEP;
 	p->mem.placing = false;
-	numaplace_visit_todo(p);
+	numaplace_policy_work_todo(p);
 	spin_unlock(&numaplace_task_table_lock);
 	/* An error means that the task is exiting: the exit hook does the rest. */
 	if (has_mem && own)
-		numaplace_visit_start(p, true);
+		numaplace_policy_work_start(p, true);
 	else if (has_mem)
 		numaplace_sweep_later();
 }
@@ -138,10 +138,10 @@ void numaplace_restore_begin(struct numaplace_placement *p)
 /* The record of a task that was restored is kept until it is seen outside of a fork. */
 static void release_restored(struct numaplace_placement *p)
 {
-	if (!numaplace_visit_settle(p))
-		numaplace_visit_start(p, false);
+	if (!numaplace_policy_work_settle(p))
+		numaplace_policy_work_start(p, false);
 	if (READ_ONCE(p->settled))
-		numaplace_visit_drop(p);
+		numaplace_policy_work_drop(p);
 }
 
 static void finish(struct numaplace_placement *p)
@@ -160,13 +160,13 @@ static void advance(struct numaplace_placement *p)
 	bool due;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	due = numaplace_visit_check(p);
+	due = numaplace_policy_work_check(p);
 	switch (READ_ONCE(p->state)) {
 	case NUMAPLACE_PLACED:
 		if (!due && READ_ONCE(p->want) == NUMAPLACE_UNSHARE)
 			begin_mem(p);
 		else if (!due)
-			numaplace_visit_done(p);
+			numaplace_policy_work_done(p);
 		break;
 	case NUMAPLACE_TO_RESTORE:
 		numaplace_restore_begin(p);
@@ -181,7 +181,7 @@ static void advance(struct numaplace_placement *p)
 		release_restored(p);
 		break;
 	case NUMAPLACE_ENDED:
-		numaplace_visit_drop(p);
+		numaplace_policy_work_drop(p);
 		break;
 	}
 }
@@ -210,7 +210,7 @@ static void pick(struct numaplace_placement *p, void *data)
 	}
 	p->mem.op = search->op;
 	numaplace_call_overtake(p->task);
-	numaplace_visit_todo(p);
+	numaplace_policy_work_todo(p);
 	list_add_tail(&p->pick, &search->picked);
 }
 
@@ -255,13 +255,13 @@ static int restore_matching(bool (*match)(const struct numaplace_placement *p, c
 	mutex_unlock(&numaplace_task_table_mutex);
 	if (!n)
 		return 0;
-	deadline = numaplace_visit_deadline();
-	err = numaplace_visit_wait(search.op, deadline, match, data);
+	deadline = numaplace_policy_work_deadline();
+	err = numaplace_policy_work_wait(search.op, deadline, match, data);
 	if (numaplace_restore_sweep())
 		numaplace_sweep_later();
 	/* Children that were forked meanwhile. */
 	if (!err)
-		err = numaplace_visit_wait(search.op, deadline, match, data);
+		err = numaplace_policy_work_wait(search.op, deadline, match, data);
 	return err ? err : n;
 }
 
@@ -327,7 +327,7 @@ bool numaplace_restore_sweep(void)
 	bool more;
 
 	mutex_lock(&numaplace_task_table_mutex);
-	more = numaplace_visit_each(advance);
+	more = numaplace_policy_work_each(advance);
 	numaplace_cpuset_close();
 	mutex_unlock(&numaplace_task_table_mutex);
 	return more;
@@ -349,13 +349,13 @@ static void begin_everything(void)
 
 static bool is_any_record(void)
 {
-	return numaplace_task_table_any() || numaplace_visit_any();
+	return numaplace_task_table_any() || numaplace_policy_work_any();
 }
 
 static void abandon_everything(void)
 {
 	mutex_lock(&numaplace_task_table_mutex);
-	while (numaplace_visit_each(numaplace_visit_abandon))
+	while (numaplace_policy_work_each(numaplace_policy_work_abandon))
 		;
 	mutex_unlock(&numaplace_task_table_mutex);
 }
@@ -373,11 +373,11 @@ void numaplace_restore_everything(void)
 	begin_everything();
 	while (is_any_record()) {
 		numaplace_restore_sweep();
-		if (wait_event_killable_timeout(numaplace_visit_queue, !is_any_record(),
+		if (wait_event_killable_timeout(numaplace_policy_work_queue, !is_any_record(),
 						msecs_to_jiffies(POLL_MS)) < 0)
 			abandon_everything();
 		if (time_after(jiffies, report)) {
-			numaplace_visit_report();
+			numaplace_policy_work_report();
 			report = jiffies + 12 * REPORT_S * HZ;
 		}
 	}

@@ -64,7 +64,7 @@ void numaplace_placement_put(struct numaplace_placement *p)
 {
 	if (!refcount_dec_and_test(&p->users))
 		return;
-	WARN_ON_ONCE(!hlist_unhashed(&p->node) || p->visiting);
+	WARN_ON_ONCE(!hlist_unhashed(&p->node) || p->work_pending);
 	numaplace_placement_drop_former(p);
 	kfree(p->spare);
 	numaplace_mempolicy_put(p->saved_mem);

@@ -103,7 +103,7 @@ struct numaplace_half {
  * Locks, the outer first: numaplace_task_table_mutex, numaplace_task_table_lock, task_lock().
  *
  * @rcu: to release it
- * @users: references; the table or the list of visit.c has one
+ * @users: references; the table or the list of policy_work.c has one
  * @task: the task; held
  *
  * Under the mutex:
@@ -111,7 +111,7 @@ struct numaplace_half {
  * @begun: the task work was started, and may not have returned yet
  * @urgent: it was started so that it wakes the task
  * @spare: preallocated entry of @former
- * @visit: the task work; the task's from its start until it is over
+ * @policy_work: the task work; the task's from its start until it is over
  *
  * Written under both, read under either:
  * @cpus: who acted on its CPUs
@@ -126,13 +126,13 @@ struct numaplace_half {
  * Under the lock, by the hooks and the task work too; what is read under the mutex alone, by
  * READ_ONCE(), may change just then, which the next check of the record finds:
  * @node: in the table, or unhashed when the task has ended
- * @todo: in a list of visit.c while there is something to do for it
+ * @todo: in a list of policy_work.c while there is something to do for it
  * @want: what it is to do with its policy
  * @state: see above
  * @has_mem: its memory policy was set
  * @kept: the user has changed CPUs or policy since, which were left alone
  * @settled: it has started no child with other CPUs than it has now
- * @visiting: the task work of visit.c is pending
+ * @work_pending: the task work of policy_work.c is pending
  * @error: why the policy could not be installed
  * @former: CPUs that were set earlier, which a child whose fork is in progress may have
  * @saved_mem: policy before the task was placed; NULL for the default; a reference
@@ -149,7 +149,7 @@ struct numaplace_placement {
 	struct list_head pick;
 	bool begun, urgent;
 	struct numaplace_former *spare;
-	struct numaplace_taskwork visit;
+	struct numaplace_taskwork policy_work;
 
 	struct numaplace_half cpus, mem;
 	u64 restore_op;
@@ -160,7 +160,7 @@ struct numaplace_placement {
 	struct list_head todo;
 	enum numaplace_want want;
 	enum numaplace_placement_state state;
-	bool has_mem, kept, settled, visiting;
+	bool has_mem, kept, settled, work_pending;
 	int error;
 	struct list_head former;
 	struct mempolicy *saved_mem, *set_mem, *want_mem, *retired_mem;

@@ -13,17 +13,17 @@
 
 #include "mempolicy.h"
 #include "policy.h"
+#include "policy_work.h"
 #include "sweep.h"
 #include "task_table.h"
-#include "visit.h"
 
 /* At removal: how often to log a task that nothing but its return can end the wait for. */
 #define REPORT_S 5
 
-DECLARE_WAIT_QUEUE_HEAD(numaplace_visit_queue);
+DECLARE_WAIT_QUEUE_HEAD(numaplace_policy_work_queue);
 
 /* Records whose task work is pending, and records that are due for the sweep. */
-static LIST_HEAD(visits);
+static LIST_HEAD(in_tasks);
 static LIST_HEAD(todo);
 
 /* Not where it is frozen: that may be in a sleep in the allocator. */
@@ -44,11 +44,11 @@ static bool is_outside_fork(struct task_struct *task)
 }
 
 /* Applies a task's record. Returns the task's former policy if it is to be released. */
-static struct mempolicy *visit(struct numaplace_placement *p)
+static struct mempolicy *apply_policy(struct numaplace_placement *p)
 {
 	struct mempolicy *old = numaplace_policy_apply(p);
 
-	p->visiting = false;
+	p->work_pending = false;
 	list_move_tail(&p->todo, &todo);
 	return old;
 }
@@ -68,25 +68,25 @@ static void settle(struct numaplace_placement *p)
 /* The task work: runs in the task. The record stays at least until it returns. */
 static void return_to_user(struct numaplace_taskwork *work)
 {
-	struct numaplace_placement *p = container_of(work, struct numaplace_placement, visit);
+	struct numaplace_placement *p = container_of(work, struct numaplace_placement, policy_work);
 	struct mempolicy *old;
 
 	spin_lock(&numaplace_task_table_lock);
-	old = visit(p);
+	old = apply_policy(p);
 	settle(p);
 	spin_unlock(&numaplace_task_table_lock);
 	numaplace_mempolicy_put(old);
 	numaplace_sweep_now();
-	wake_up_all(&numaplace_visit_queue);
+	wake_up_all(&numaplace_policy_work_queue);
 }
 
 /* From another task: the target may be about to use its former policy, unless still stopped. */
-static void visit_stopped(struct numaplace_placement *p)
+static void work_for_stopped(struct numaplace_placement *p)
 {
 	struct mempolicy *old, *older;
 
 	spin_lock(&numaplace_task_table_lock);
-	old = visit(p);
+	old = apply_policy(p);
 	older = p->retired_mem;
 	p->retired_mem = old;
 	/* Seen outside of a fork, but not outside of the allocator. */
@@ -95,18 +95,18 @@ static void visit_stopped(struct numaplace_placement *p)
 	spin_unlock(&numaplace_task_table_lock);
 	/* It was stopped after this was retired. */
 	numaplace_mempolicy_put(older);
-	if (!numaplace_visit_settle(p))
-		numaplace_visit_start(p, true);
-	wake_up_all(&numaplace_visit_queue);
+	if (!numaplace_policy_work_settle(p))
+		numaplace_policy_work_start(p, true);
+	wake_up_all(&numaplace_policy_work_queue);
 }
 
 /**
- * numaplace_visit_settle() - note if a task is seen outside of a fork
+ * numaplace_policy_work_settle() - note if a task is seen outside of a fork
  * @p: its record, after its CPUs or policy were changed
  *
  * Return: whether it is settled, now or before.
  */
-bool numaplace_visit_settle(struct numaplace_placement *p)
+bool numaplace_policy_work_settle(struct numaplace_placement *p)
 {
 	bool out, stopped, settled;
 
@@ -127,7 +127,7 @@ bool numaplace_visit_settle(struct numaplace_placement *p)
 static bool cancel(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	if (p->begun && numaplace_taskwork_is_over(&p->visit))
+	if (p->begun && numaplace_taskwork_is_over(&p->policy_work))
 		p->begun = false;
 	return !p->begun;
 }
@@ -138,29 +138,29 @@ static int start(struct numaplace_placement *p, bool urgent)
 
 	p->begun = true;
 	p->urgent = urgent;
-	err = numaplace_taskwork_start(&p->visit, p->task, return_to_user,
+	err = numaplace_taskwork_start(&p->policy_work, p->task, return_to_user,
 				       urgent ? TWA_SIGNAL : TWA_RESUME);
 	if (err)
 		p->begun = false;
 	return err;
 }
 
-static void set_visiting(struct numaplace_placement *p, bool visiting)
+static void set_work_pending(struct numaplace_placement *p, bool work_pending)
 {
 	spin_lock(&numaplace_task_table_lock);
-	p->visiting = visiting;
-	list_move_tail(&p->todo, visiting ? &visits : &todo);
+	p->work_pending = work_pending;
+	list_move_tail(&p->todo, work_pending ? &in_tasks : &todo);
 	spin_unlock(&numaplace_task_table_lock);
 }
 
 /**
- * numaplace_visit_start() - start the task work of a task
+ * numaplace_policy_work_start() - start the task work of a task
  * @p: its record
  * @urgent: wake the task if it sleeps, which interrupts its system call
  *
  * Return: 0, also where it has run at once, or -ESRCH if the task is too late in its exit.
  */
-int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
+int numaplace_policy_work_start(struct numaplace_placement *p, bool urgent)
 {
 	int err;
 
@@ -168,47 +168,47 @@ int numaplace_visit_start(struct numaplace_placement *p, bool urgent)
 	/* The caller itself is about to return to user mode. Its pending task work is cancelled. */
 	if (p->task == current) {
 		cancel(p);
-		set_visiting(p, true);
-		visit_stopped(p);
+		set_work_pending(p, true);
+		work_for_stopped(p);
 		return 0;
 	}
-	if (READ_ONCE(p->visiting)) {
+	if (READ_ONCE(p->work_pending)) {
 		/* Started again only to wake a task that is not woken yet. */
-		if ((urgent && !p->urgent && cancel(p)) && READ_ONCE(p->visiting))
+		if ((urgent && !p->urgent && cancel(p)) && READ_ONCE(p->work_pending))
 			err = start(p, true);
 		else
 			err = 0;
-		if (!err && READ_ONCE(p->visiting))
+		if (!err && READ_ONCE(p->work_pending))
 			return 0;
 	}
 	/* The task work has done its part and is returning. */
 	if (p->begun)
-		wait_for_completion(&p->visit.done);
+		wait_for_completion(&p->policy_work.done);
 	p->begun = false;
-	set_visiting(p, true);
+	set_work_pending(p, true);
 	err = start(p, urgent);
 	if (err)
-		set_visiting(p, false);
+		set_work_pending(p, false);
 	else
-		numaplace_visit_check(p);
+		numaplace_policy_work_check(p);
 	numaplace_sweep_later();
 	return err;
 }
 
 /**
- * numaplace_visit_check() - check whether a task work is still needed
+ * numaplace_policy_work_check() - check whether a task work is still needed
  * @p: the record of its task
  *
  * A stopped task may not return to user mode for hours, so the caller does its part.
  *
  * Return: true if it is.
  */
-bool numaplace_visit_check(struct numaplace_placement *p)
+bool numaplace_policy_work_check(struct numaplace_placement *p)
 {
 	bool ended, needed;
 
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	if (!READ_ONCE(p->visiting))
+	if (!READ_ONCE(p->work_pending))
 		return false;
 	ended = READ_ONCE(p->state) == NUMAPLACE_ENDED;
 	needed = p->urgent && !ended;
@@ -216,16 +216,16 @@ bool numaplace_visit_check(struct numaplace_placement *p)
 		return true;
 	if (!cancel(p))
 		return true;
-	if (!READ_ONCE(p->visiting))
+	if (!READ_ONCE(p->work_pending))
 		return false;
 	if (needed) {
-		visit_stopped(p);
+		work_for_stopped(p);
 	} else {
-		set_visiting(p, false);
-		numaplace_visit_settle(p);
-		wake_up_all(&numaplace_visit_queue);
+		set_work_pending(p, false);
+		numaplace_policy_work_settle(p);
+		wake_up_all(&numaplace_policy_work_queue);
 	}
-	return READ_ONCE(p->visiting);
+	return READ_ONCE(p->work_pending);
 }
 
 /* A write that waits. */
@@ -271,7 +271,7 @@ static struct numaplace_placement *first_awaited(const struct waiter *w)
 	struct numaplace_placement *found;
 
 	spin_lock(&numaplace_task_table_lock);
-	found = first_in(&visits, w);
+	found = first_in(&in_tasks, w);
 	/* What a child, or a task without memory, is to do is begun by the sweep. */
 	if (!found)
 		found = first_in(&todo, w);
@@ -282,9 +282,9 @@ static struct numaplace_placement *first_awaited(const struct waiter *w)
 }
 
 /**
- * numaplace_visit_wait() - wait until tasks have installed or restored their policy
+ * numaplace_policy_work_wait() - wait until tasks have installed or restored their policy
  * @op: waits for the tasks on whose policy this write was the last to act
- * @deadline: until when, from numaplace_visit_deadline(), for all of them together
+ * @deadline: until when, from numaplace_policy_work_deadline(), for all of them together
  * @match: restore: also for those that match, on which a later restore acted; NULL: none
  * @data: for @match
  *
@@ -292,9 +292,9 @@ static struct numaplace_placement *first_awaited(const struct waiter *w)
  *
  * Return: 0, -EBUSY, or -EINTR if the caller was killed.
  */
-int numaplace_visit_wait(u64 op, unsigned long deadline,
-			 bool (*match)(const struct numaplace_placement *p, const void *data),
-			 const void *data)
+int numaplace_policy_work_wait(u64 op, unsigned long deadline,
+			       bool (*match)(const struct numaplace_placement *p, const void *data),
+			       const void *data)
 {
 	const struct waiter w = { .op = op, .match = match, .data = data };
 	struct numaplace_placement *p;
@@ -302,51 +302,52 @@ int numaplace_visit_wait(u64 op, unsigned long deadline,
 
 	while (got > 0 && (p = first_awaited(&w))) {
 		left = max_t(long, deadline - jiffies, 0);
-		got = wait_event_killable_timeout(numaplace_visit_queue, is_done(p, &w), left);
+		got = wait_event_killable_timeout(numaplace_policy_work_queue, is_done(p, &w),
+						  left);
 		numaplace_placement_put(p);
 	}
 	return got > 0 ? 0 : got ? -EINTR : -EBUSY;
 }
 
 /**
- * numaplace_visit_todo() - add a record to the sweep's list
+ * numaplace_policy_work_todo() - add a record to the sweep's list
  * @p: the record
  */
-void numaplace_visit_todo(struct numaplace_placement *p)
+void numaplace_policy_work_todo(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_task_table_lock);
-	list_move_tail(&p->todo, p->visiting ? &visits : &todo);
+	list_move_tail(&p->todo, p->work_pending ? &in_tasks : &todo);
 }
 
 /**
- * numaplace_visit_done() - take the record of a placed task off the sweep's list
+ * numaplace_policy_work_done() - take the record of a placed task off the sweep's list
  * @p: the record
  */
-void numaplace_visit_done(struct numaplace_placement *p)
+void numaplace_policy_work_done(struct numaplace_placement *p)
 {
 	spin_lock(&numaplace_task_table_lock);
-	if (p->state == NUMAPLACE_PLACED && !p->visiting)
+	if (p->state == NUMAPLACE_PLACED && !p->work_pending)
 		list_del_init(&p->todo);
 	spin_unlock(&numaplace_task_table_lock);
 }
 
 /**
- * numaplace_visit_drop() - release a record
+ * numaplace_policy_work_drop() - release a record
  * @p: the record; its task work is not needed any more. If the task is still in it,
  *	the record is left to the next sweep
  */
-void numaplace_visit_drop(struct numaplace_placement *p)
+void numaplace_policy_work_drop(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_task_table_mutex);
 	if (!cancel(p))
 		return;
 	spin_lock(&numaplace_task_table_lock);
 	numaplace_task_table_remove(p);
-	p->visiting = false;
+	p->work_pending = false;
 	list_del_init(&p->todo);
 	spin_unlock(&numaplace_task_table_lock);
 	numaplace_placement_put(p);
-	wake_up_all(&numaplace_visit_queue);
+	wake_up_all(&numaplace_policy_work_queue);
 }
 
 /* Calls a function for each record of a list, which may move or release it. */
@@ -371,28 +372,28 @@ static void each_of(struct list_head *list, void (*act)(struct numaplace_placeme
 }
 
 /**
- * numaplace_visit_each() - call a function for each pending record
+ * numaplace_policy_work_each() - call a function for each pending record
  * @act: the function
  *
  * Return: whether a record is still pending.
  */
-bool numaplace_visit_each(void (*act)(struct numaplace_placement *p))
+bool numaplace_policy_work_each(void (*act)(struct numaplace_placement *p))
 {
 	lockdep_assert_held(&numaplace_task_table_mutex);
-	each_of(&visits, act);
+	each_of(&in_tasks, act);
 	each_of(&todo, act);
-	return numaplace_visit_any();
+	return numaplace_policy_work_any();
 }
 
 /**
- * numaplace_visit_any() - whether a record is pending
+ * numaplace_policy_work_any() - whether a record is pending
  */
-bool numaplace_visit_any(void)
+bool numaplace_policy_work_any(void)
 {
 	bool any;
 
 	spin_lock(&numaplace_task_table_lock);
-	any = !list_empty(&visits) || !list_empty(&todo);
+	any = !list_empty(&in_tasks) || !list_empty(&todo);
 	spin_unlock(&numaplace_task_table_lock);
 	return any;
 }
@@ -404,17 +405,17 @@ static void report(const struct numaplace_placement *p)
 }
 
 /**
- * numaplace_visit_abandon() - release a record whose task work has not run
+ * numaplace_policy_work_abandon() - release a record whose task work has not run
  * @p: the record
  */
-void numaplace_visit_abandon(struct numaplace_placement *p)
+void numaplace_policy_work_abandon(struct numaplace_placement *p)
 {
 	lockdep_assert_held(&numaplace_task_table_mutex);
 	/*
 	 * A task that has dequeued the task work runs it after those before it: the record must
 	 * stay until then, and the module.
 	 */
-	while (!cancel(p) && !wait_for_completion_timeout(&p->visit.done, REPORT_S * HZ))
+	while (!cancel(p) && !wait_for_completion_timeout(&p->policy_work.done, REPORT_S * HZ))
 		report(p);
 	p->begun = false;
 	if (READ_ONCE(p->state) != NUMAPLACE_ENDED) {
@@ -427,19 +428,19 @@ void numaplace_visit_abandon(struct numaplace_placement *p)
 		/* The allocator may still be using it: leaked rather than freed in use. */
 		p->retired_mem = NULL;
 	}
-	numaplace_visit_drop(p);
+	numaplace_policy_work_drop(p);
 }
 
 /**
- * numaplace_visit_report() - log the tasks that are waited for
+ * numaplace_policy_work_report() - log the tasks that are waited for
  */
-void numaplace_visit_report(void)
+void numaplace_policy_work_report(void)
 {
 	struct numaplace_placement *p;
 	unsigned int n = 0;
 
 	spin_lock(&numaplace_task_table_lock);
-	list_for_each_entry(p, &visits, todo)
+	list_for_each_entry(p, &in_tasks, todo)
 		if (n++ < 8)
 			report(p);
 	spin_unlock(&numaplace_task_table_lock);
