@@ -15,7 +15,9 @@
 #include "../host/vma_ranges.h"
 #include "module.h"
 
-#define POLL_NS 20000000L
+/* Between two looks at a job: twice as long each time, as most jobs take few ms. */
+#define FIRST_POLL_NS 1000000L
+#define POLL_NS	      32000000L
 
 /* The line of `jobs` that is about this job, which the caller frees, or NULL. */
 static char *job_line(uint64_t id)
@@ -58,7 +60,7 @@ static int job_failed(const struct np_migrate_request *r, uint64_t id, int e, st
 static int follow(const struct np_migrate_request *r, uint64_t id, struct np_migrate_result *out,
 		  struct np_err *err)
 {
-	const struct timespec nap = { 0, POLL_NS };
+	struct timespec nap = { 0, FIRST_POLL_NS };
 	char state[16] = "", cancel[32];
 	uint64_t error = EIO;
 	bool cancelled = false;
@@ -82,6 +84,8 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 			np_module_write("cancel", cancel);
 		}
 		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < POLL_NS)
+			nap.tv_nsec *= 2;
 	}
 	if (!strcmp(state, "done"))
 		return 0;
