@@ -255,7 +255,7 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
 		       struct np_err *err)
 {
-	char path[PATH_MAX + 8], *boot = boot_id();
+	char path[PATH_MAX + 8], *boot = boot_id(), *text;
 	json_t *all = json_copy(records), *root;
 	int fd, e = 0;
 
@@ -264,14 +264,15 @@ int np_state_file_save(struct np_state_file *f, const char *name, json_t *record
 		json_array_extend(all, f->foreign);
 	root = boot ? json_pack("{s:s,s:o}", "boot", boot, name, all) : NULL;
 	free(boot);
+	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
 	snprintf(path, sizeof(path), "%s.new", f->path);
 	unlink(path);
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (!root)
+	if (!text)
 		e = -ENOMEM;
-	else if (fd < 0 || json_dumpfd(root, fd, JSON_INDENT(1)) || write(fd, "\n", 1) != 1 ||
-		 rename(path, f->path))
+	else if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || rename(path, f->path))
 		e = errno ? -errno : -EIO;
+	free(text);
 	json_decref(root);
 	if (f->data >= 0)
 		close(f->data);
