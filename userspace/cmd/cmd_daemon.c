@@ -191,7 +191,7 @@ static int check_named(const struct np_pids *pids, const struct np_machine *m)
 {
 	struct np_err err;
 	struct np_tasks t;
-	int e = pids->n ? np_tasks_read(&t, m, pids->pid, pids->n, 0, &err) : 0;
+	int e = pids->n ? np_tasks_read(&t, m, pids->pid, pids->n, &err) : 0;
 
 	if (e)
 		np_error("%s", err.text);

@@ -31,8 +31,8 @@ struct ps_args {
 
 static const struct argp_option options[] = {
 	{ "sample", 's', "TIME", 0,
-	  "Watch for so long how many CPUs each keeps busy, and "
-	  "count for as long again (100ms; 0: do neither)",
+	  "Watch and count for so long; twice where --count leaves some out "
+	  "(100ms; 0: do neither)",
 	  0 },
 	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
 	{ "walk", KEY_WALK, NULL, 0,
@@ -131,14 +131,13 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 	struct np_err err;
 	int e = (a->common.cgroup || a->common.unit ?
 			 np_tasks_read_some :
-			 np_tasks_read)(t, m, a->common.pids.pid, a->common.pids.n,
-					(unsigned int)a->sample_ms, &err);
+			 np_tasks_read)(t, m, a->common.pids.pid, a->common.pids.n, &err);
 
 	if (!e && a->walk)
 		e = np_query_pages(t, m, &err);
 	/* Missing counters are reported task by task. */
 	if (!e && a->sample_ms)
-		np_tasks_count(t, m, a->most, (unsigned int)a->sample_ms, &err);
+		np_tasks_watch(t, m, a->most, (unsigned int)a->sample_ms, &err);
 	if (!e)
 		e = np_penalties_apply(t, &err);
 	if (!e && find_reserved(m, t))

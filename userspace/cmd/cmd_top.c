@@ -81,17 +81,17 @@ static int fail(const char *err)
 }
 
 /* The cgroup is listed anew each time: its tasks come and go. */
-static int read_tasks(struct top *top, unsigned int sample_ms, struct np_err *err)
+static int read_tasks(struct top *top, struct np_err *err)
 {
 	pid_t *pids = NULL;
 	size_t n = 0;
 	int e;
 
 	if (!top->cgroup)
-		return np_tasks_read(&top->t, &top->m, NULL, 0, sample_ms, err);
+		return np_tasks_read(&top->t, &top->m, NULL, 0, err);
 	e = np_cgroup_tasks(top->cgroup, &pids, &n, err);
 	if (!e)
-		e = np_tasks_read_some(&top->t, &top->m, pids, n, sample_ms, err);
+		e = np_tasks_read_some(&top->t, &top->m, pids, n, err);
 	free(pids);
 	return e;
 }
@@ -106,9 +106,9 @@ static int read_all(struct top *top)
 	np_tasks_free(&top->t);
 	np_machine_free(&top->m);
 	top->why.text[0] = '\0';
-	if (np_machine_read(&top->m, "", &err) || read_tasks(top, sample_ms, &err))
+	if (np_machine_read(&top->m, "", &err) || read_tasks(top, &err))
 		return fail(err.text);
-	np_tasks_count(&top->t, &top->m, COUNT_TASKS, sample_ms, &top->why);
+	np_tasks_watch(&top->t, &top->m, COUNT_TASKS, sample_ms, &top->why);
 	if (np_penalties_apply(&top->t, &err))
 		return fail(err.text);
 	top->view.m = &top->m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters of the busiest tasks, in the fields that policies read. */
+/* CPUs that tasks keep busy, and counters of the busiest, in the fields that policies read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,6 +13,14 @@ struct choice {
 	double busy;
 };
 
+/* Tasks whose counters run. */
+struct count {
+	struct choice *choice; /* [n] */
+	pid_t *pids;	       /* [n] */
+	size_t n;
+	struct np_counter_sample sample;
+};
+
 static int busier_first(const void *a, const void *b)
 {
 	const struct choice *x = a, *y = b;
@@ -23,32 +31,36 @@ static int busier_first(const void *a, const void *b)
 }
 
 /* The tasks to count, at most that many; idle ones only when there is room for all. */
-static size_t choose(const struct np_tasks *t, size_t most, struct choice *choice)
+static void choose(struct count *c, const struct np_tasks *t, size_t most)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < t->n; i++)
 		if (t->n <= most || t->busy[i] > 0)
-			choice[n++] = (struct choice) { i, t->busy[i] };
-	qsort(choice, n, sizeof(*choice), busier_first);
-	return n < most ? n : most;
+			c->choice[c->n++] = (struct choice) { i, t->busy[i] };
+	qsort(c->choice, c->n, sizeof(*c->choice), busier_first);
+	c->n = c->n < most ? c->n : most;
+	for (size_t i = 0; i < c->n; i++)
+		c->pids[i] = t->task[c->choice[i].task].pid;
 }
 
-static void count(struct np_tasks *t, struct np_machine *m, struct np_counter_sample *c,
-		  const struct choice *choice, unsigned int ms)
+static void wait_for(unsigned int ms)
 {
-	struct timespec nap = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	const struct timespec nap = { ms / 1000, (long)(ms % 1000) * 1000000 };
 
 	nanosleep(&nap, NULL);
-	np_counter_sample_end(c);
-	for (size_t i = 0; i < c->n; i++) {
-		size_t at = choice[i].task;
+}
 
-		t->counted[at] = c->counted[i];
-		np_counter_sample_fill(c, i, m, t->cpus[at], &t->task[at],
+static void fill(struct np_tasks *t, struct np_machine *m, struct count *c)
+{
+	np_counter_sample_end(&c->sample);
+	for (size_t i = 0; i < c->n; i++) {
+		size_t at = c->choice[i].task;
+
+		t->counted[at] = c->sample.counted[i];
+		np_counter_sample_fill(&c->sample, i, m, t->cpus[at], &t->task[at],
 				       t->accesses + at * m->n_nodes);
 	}
-	np_counter_sample_traffic(c, m);
+	np_counter_sample_traffic(&c->sample, m);
+	np_counter_sample_free(&c->sample);
 }
 
 static void none(struct np_tasks *t, const char *why)
@@ -58,36 +70,50 @@ static void none(struct np_tasks *t, const char *why)
 			t->counted[i].event[e] = np_count_missing(why);
 }
 
-int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,
+/* Where all are counted, one wait serves for counters and for the CPUs that they keep busy. */
+static int watch(struct np_tasks *t, struct np_machine *m, struct count *c, size_t most,
+		 unsigned int ms, struct np_err *err)
+{
+	bool all = t->n <= most;
+	int e = 0;
+
+	none(t, "it was idle, or others were busier");
+	if (all) {
+		choose(c, t, most);
+		e = np_counter_sample_begin(&c->sample, m, c->pids, c->n, err);
+	}
+	wait_for(ms);
+	np_tasks_measure_busy(t);
+	if (!all) {
+		choose(c, t, most);
+		e = np_counter_sample_begin(&c->sample, m, c->pids, c->n, err);
+		if (!e)
+			wait_for(ms);
+	}
+	if (e)
+		none(t, np_why("%s", err->text));
+	else
+		fill(t, m, c);
+	return e;
+}
+
+int np_tasks_watch(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,
 		   struct np_err *err)
 {
-	struct choice *choice = calloc(t->n + 1, sizeof(*choice));
-	pid_t *pids = calloc(t->n + 1, sizeof(*pids));
-	struct np_counter_sample c;
-	size_t n;
+	struct count c = { .choice = calloc(t->n + 1, sizeof(*c.choice)),
+			   .pids = calloc(t->n + 1, sizeof(*c.pids)) };
 	int e = -ENOMEM;
 
 	free(t->counted);
 	free(t->accesses);
 	t->counted = calloc(t->n + 1, sizeof(*t->counted));
 	t->accesses = calloc(t->n * m->n_nodes + 1, sizeof(*t->accesses));
-	if (!choice || !pids || !t->counted || !t->accesses) {
+	if (c.choice && c.pids && t->counted && t->accesses)
+		e = watch(t, m, &c, most, ms, err);
+	else
 		np_fail(err, e, "out of memory");
-	} else {
-		none(t, "it was idle, or others were busier");
-		n = choose(t, most, choice);
-		for (size_t i = 0; i < n; i++)
-			pids[i] = t->task[choice[i].task].pid;
-		e = np_counter_sample_begin(&c, m, pids, n, err);
-		if (e) {
-			none(t, np_why("%s", err->text));
-		} else {
-			count(t, m, &c, choice, ms);
-			np_counter_sample_free(&c);
-		}
-	}
-	free(choice);
-	free(pids);
+	free(c.choice);
+	free(c.pids);
 	return e;
 }
 

@@ -104,7 +104,7 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 	struct np_task_limits limits;
 	struct np_tasks task;
 	struct np_err err;
-	int e = np_tasks_read(&task, m, &t->pid, 1, 0, &err);
+	int e = np_tasks_read(&task, m, &t->pid, 1, &err);
 
 	t->denied |= e == -EPERM || e == -EACCES;
 	if (!e && task.start[0] != t->start) {

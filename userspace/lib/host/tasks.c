@@ -26,10 +26,9 @@
 struct reader {
 	struct np_tasks *t;
 	const struct np_machine *m;
-	unsigned long long *ticks; /* [n] used when the sample began */
-	double began, passed;	   /* seconds */
-	double since_boot;	   /* seconds */
-	struct np_err *err;	   /* NULL: a task that cannot be read is left out */
+	double passed;	    /* seconds since they were read */
+	double since_boot;  /* seconds */
+	struct np_err *err; /* NULL: a task that cannot be read is left out */
 };
 
 static int allocate(struct reader *r, size_t n)
@@ -46,9 +45,9 @@ static int allocate(struct reader *r, size_t n)
 	t->cpus = calloc(n + 1, sizeof(*t->cpus));
 	t->busy = calloc(n + 1, sizeof(*t->busy));
 	t->sampled = calloc(n + 1, sizeof(*t->sampled));
-	r->ticks = calloc(n + 1, sizeof(*r->ticks));
+	t->ticks = calloc(n + 1, sizeof(*t->ticks));
 	return t->task && t->pages && t->shm_pages && t->file_pages && t->chosen && t->start &&
-			       t->cpus && t->busy && t->sampled && r->ticks ?
+			       t->cpus && t->busy && t->sampled && t->ticks ?
 		       0 :
 		       -ENOMEM;
 }
@@ -187,7 +186,7 @@ static int read_task(struct reader *r, size_t at, pid_t pid)
 	task->penalty = 1.0;
 	task->age_s = age(r, st.start);
 	r->t->start[at] = st.start;
-	r->ticks[at] = st.ticks;
+	r->t->ticks[at] = st.ticks;
 	e = read_pages(r, at, pid);
 	if (!e)
 		e = read_threads(r, at, &st);
@@ -268,13 +267,12 @@ static void read_row(struct reader *r, size_t i)
 		task->pid = e == -EACCES || e == -EPERM ? -pid : 0;
 }
 
-static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes,
-		     unsigned long long *ticks)
+static void copy_row(struct np_tasks *t, size_t to, size_t from, size_t nodes)
 {
 	t->task[to] = t->task[from];
 	t->start[to] = t->start[from];
 	t->cpus[to] = t->cpus[from];
-	ticks[to] = ticks[from];
+	t->ticks[to] = t->ticks[from];
 	t->sampled[to] = t->sampled[from];
 	t->chosen[to] = t->chosen[from];
 	memcpy(t->pages + to * nodes, t->pages + from * nodes, nodes * sizeof(*t->pages));
@@ -307,7 +305,7 @@ static int read_some(struct reader *r, const pid_t *pids, size_t n)
 		if (t->task[i].pid <= 0)
 			numa_bitmask_free(t->cpus[i]);
 		else if (t->n++ != i)
-			copy_row(t, t->n - 1, i, r->m->n_nodes, r->ticks);
+			copy_row(t, t->n - 1, i, r->m->n_nodes);
 	}
 	return 0;
 }
@@ -328,76 +326,69 @@ static int read_all(struct reader *r)
 	return e;
 }
 
-/* CPUs kept busy since ticks were read; cores is at least 1. */
+/* cores is at least 1. */
 static void measure_row(struct reader *r, size_t i)
 {
 	double hz = (double)sysconf(_SC_CLK_TCK), busy;
 	struct np_task *task = &r->t->task[i];
 	struct np_proc_stat st;
 
-	if (np_proc_stat(task->pid, &st) || st.start != r->t->start[i] || st.ticks < r->ticks[i])
+	if (np_proc_stat(task->pid, &st) || st.start != r->t->start[i] || st.ticks < r->t->ticks[i])
 		return;
-	busy = (double)(st.ticks - r->ticks[i]) / hz / r->passed;
+	busy = (double)(st.ticks - r->t->ticks[i]) / hz / r->passed;
 	if (busy > task->threads) /* a tick more than there was time */
 		busy = task->threads;
 	r->t->busy[i] = busy;
 	task->cores = busy < 1.5 ? 1 : (unsigned int)(busy + 0.5);
 }
 
-static void measure_cores(struct reader *r, unsigned int sample_ms)
+void np_tasks_measure_busy(struct np_tasks *t)
 {
-	double left = sample_ms / 1e3 - (np_clock(CLOCK_MONOTONIC) - r->began);
-	struct timespec nap = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
+	struct reader r = { .t = t, .passed = np_clock(CLOCK_MONOTONIC) - t->read_at };
 
-	if (left > 0)
-		nanosleep(&nap, NULL);
-	r->passed = np_clock(CLOCK_MONOTONIC) - r->began;
-	if (r->passed > 0)
-		for_each_row(r, r->t->n, measure_row)
+	if (r.passed > 0)
+		for_each_row(&r, t->n, measure_row)
 			;
 }
 
+static void begin(struct reader *r, struct np_tasks *t, const struct np_machine *m,
+		  struct np_err *err)
+{
+	memset(t, 0, sizeof(*t));
+	t->read_at = np_clock(CLOCK_MONOTONIC);
+	*r = (struct reader) { .t = t, .m = m, .since_boot = np_clock(CLOCK_BOOTTIME), .err = err };
+}
+
 /* e: what reading them came to. */
-static int finish(struct reader *r, int e, unsigned int sample_ms)
+static int finish(struct reader *r, int e)
 {
 	struct np_tasks *t = r->t;
 
-	if (!e && sample_ms)
-		measure_cores(r, sample_ms);
 	for (size_t i = 0; i < t->n; i++) {
 		t->task[i].pages = t->pages + i * r->m->n_nodes;
 		t->task[i].shm_pages = t->shm_pages + i * r->m->n_nodes;
 	}
-	free(r->ticks);
 	if (e)
 		np_tasks_free(t);
 	return e;
 }
 
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids, size_t n_pids,
-		  unsigned int sample_ms, struct np_err *err)
+		  struct np_err *err)
 {
-	struct reader r = { .t = t,
-			    .m = m,
-			    .began = np_clock(CLOCK_MONOTONIC),
-			    .since_boot = np_clock(CLOCK_BOOTTIME),
-			    .err = err };
+	struct reader r;
 
-	memset(t, 0, sizeof(*t));
-	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r), sample_ms);
+	begin(&r, t, m, err);
+	return finish(&r, n_pids ? read_named(&r, pids, n_pids) : read_all(&r));
 }
 
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		       size_t n_pids, unsigned int sample_ms, struct np_err *err)
+		       size_t n_pids, struct np_err *err)
 {
-	struct reader r = { .t = t,
-			    .m = m,
-			    .began = np_clock(CLOCK_MONOTONIC),
-			    .since_boot = np_clock(CLOCK_BOOTTIME),
-			    .err = err };
+	struct reader r;
 
-	memset(t, 0, sizeof(*t));
-	return finish(&r, read_some(&r, pids, n_pids), sample_ms);
+	begin(&r, t, m, err);
+	return finish(&r, read_some(&r, pids, n_pids));
 }
 
 void np_tasks_free(struct np_tasks *t)
@@ -411,6 +402,7 @@ void np_tasks_free(struct np_tasks *t)
 	free(t->chosen);
 	free(t->start);
 	free(t->cpus);
+	free(t->ticks);
 	free(t->busy);
 	free(t->sampled);
 	free(t->counted);

@@ -24,20 +24,21 @@ struct np_tasks {
 	struct bitmask **cpus;	   /* [n] that any of its threads may run on */
 	double *sampled; /* [n] error of a node's share of pages, where they were sampled, else 0 */
 	double *busy;	 /* [n] CPUs that it kept busy while it was watched, else 0 */
-	double *accesses;	    /* [n * n_nodes] room for the tasks' own, by np_tasks_count() */
-	struct np_reading *counted; /* [n] by np_tasks_count(); NULL: not asked for */
+	unsigned long long *ticks;  /* [n] that it had used when it was read */
+	double read_at;		    /* seconds of CLOCK_MONOTONIC */
+	double *accesses;	    /* [n * n_nodes] room for the tasks' own, by np_tasks_watch() */
+	struct np_reading *counted; /* [n] by np_tasks_watch(); NULL: not asked for */
 	size_t denied;		    /* processes left out because they may not be read */
 	pid_t denied_pid;	    /* one of them */
 };
 
 /*
  * Reads the given thread groups (n_pids > 0) or every one that may be read
- * (n_pids == 0, kernel threads left out). With sample_ms > 0 the CPUs a task
- * keeps busy are measured over that time, else taken as 1.
+ * (n_pids == 0, kernel threads left out). Each is taken to keep one CPU busy.
  * A pid that does not exist is an error (-ESRCH) when it was named.
  */
 int np_tasks_read(struct np_tasks *t, const struct np_machine *m, const pid_t *pids, size_t n_pids,
-		  unsigned int sample_ms, struct np_err *err);
+		  struct np_err *err);
 
 /*
  * From here on the pages of tasks that have more bytes are sampled, in the next reads of this
@@ -50,7 +51,7 @@ bool np_tasks_were_sampled(const struct np_tasks *t, struct np_err *err);
 
 /* The same, leaving out every one that cannot be read; n_pids 0 gives none. */
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
-		       size_t n_pids, unsigned int sample_ms, struct np_err *err);
+		       size_t n_pids, struct np_err *err);
 void np_tasks_free(struct np_tasks *t);
 
 /*
@@ -59,12 +60,16 @@ void np_tasks_free(struct np_tasks *t);
  */
 bool np_tasks_denied(const struct np_tasks *t, struct np_err *err);
 
+/* Measures the CPUs that each has kept busy since it was read. */
+void np_tasks_measure_busy(struct np_tasks *t);
+
 /*
- * Counts for ms milliseconds what the busiest tasks do, at most that many, and fills what
- * np_counter_sample_fill() says, and the traffic of m's nodes. 0, or -errno with one line in err;
- * t->counted then has the reason for every task.
+ * Watches them for ms milliseconds: measures the CPUs that each keeps busy, counts what the busiest
+ * do, at most that many, and fills what np_counter_sample_fill() says, and the traffic of m's
+ * nodes. Where there are more tasks, it takes twice as long: first it finds out which are the
+ * busiest. 0, or -errno with one line in err: t->counted then has the reason for every task.
  */
-int np_tasks_count(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,
+int np_tasks_watch(struct np_tasks *t, struct np_machine *m, size_t most, unsigned int ms,
 		   struct np_err *err);
 
 /* Counts the pages that others map too; what they are good for is planning. */

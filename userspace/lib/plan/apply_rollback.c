@@ -65,7 +65,7 @@ static void bind_again(struct np_applied *a, size_t i, const struct np_tasks *no
 static int read_again(const struct np_applied *a, size_t i, struct np_tasks *now,
 		      struct np_err *err)
 {
-	int e = np_tasks_read(now, &a->p->machine, &a->p->tasks.task[i].pid, 1, 0, err);
+	int e = np_tasks_read(now, &a->p->machine, &a->p->tasks.task[i].pid, 1, err);
 
 	if (e || now->start[0] == a->p->tasks.start[i])
 		return e;

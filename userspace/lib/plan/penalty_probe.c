@@ -87,7 +87,7 @@ static int find_home(struct flip *f, int *home)
 {
 	struct np_tasks t;
 	uint64_t all = 0;
-	int e = np_tasks_read(&t, f->m, &f->pid, 1, 0, f->err);
+	int e = np_tasks_read(&t, f->m, &f->pid, 1, f->err);
 
 	if (e)
 		return e;

@@ -86,7 +86,7 @@ static bool refresh(struct np_request *p, size_t i)
 	struct np_err err;
 	bool same;
 
-	if (np_tasks_read(&now, &p->machine, &p->tasks.task[i].pid, 1, 0, &err))
+	if (np_tasks_read(&now, &p->machine, &p->tasks.task[i].pid, 1, &err))
 		return false;
 	same = now.start[0] == p->tasks.start[i];
 	if (same) {

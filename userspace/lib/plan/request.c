@@ -41,11 +41,11 @@ static int read_tasks(struct np_request *p, const struct np_policy_args *args, s
 {
 	int e = (args->skip_gone ? np_tasks_read_some : np_tasks_read)(&p->tasks, &p->machine,
 								       args->pids, args->n_pids,
-								       args->sample_ms, err);
+								       err);
 
 	/* Without counters the policy takes unknown inputs from the machine description. */
 	if (!e && args->sample_ms)
-		np_tasks_count(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err);
+		np_tasks_watch(&p->tasks, &p->machine, COUNT_TASKS, args->sample_ms, err);
 	if (!e)
 		np_tasks_find_shared(&p->tasks, &p->machine);
 	for (size_t i = 0; !e && i < args->n_assume; i++)

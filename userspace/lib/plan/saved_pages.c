@@ -145,7 +145,7 @@ static int read_task(struct np_tasks *now, const struct np_machine *m, const jso
 		     struct np_err *err)
 {
 	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
-	int e = np_tasks_read(now, m, &pid, 1, 0, err);
+	int e = np_tasks_read(now, m, &pid, 1, err);
 
 	if (e || is_of(record, pid, now->start[0]))
 		return e;

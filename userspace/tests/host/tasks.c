@@ -23,7 +23,7 @@ TEST(reads_itself_on_this_machine)
 	uint64_t pages = 0;
 
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
-	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, pids, 2, 0, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, pids, 2, &err), 0);
 	CU_ASSERT_EQUAL(t.n, 1);
 	CU_ASSERT(t.task[0].pid == getpid() && t.task[0].threads == 1 && t.task[0].cores == 1);
 	for (size_t i = 0; i < m.n_nodes; i++)
@@ -41,7 +41,7 @@ TEST(names_the_process_that_is_not_there)
 	struct np_err err;
 
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
-	CU_ASSERT_EQUAL(np_tasks_read(&t, &m, pids, 2, 0, &err), -ESRCH);
+	CU_ASSERT_EQUAL(np_tasks_read(&t, &m, pids, 2, &err), -ESRCH);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "2147483647"));
 	CU_ASSERT_EQUAL(t.n, 0);
 	np_machine_free(&m);
@@ -58,7 +58,10 @@ TEST(a_busy_process_keeps_a_core_busy)
 		for (volatile unsigned int i = 0;; i++)
 			;
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
-	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, &pid, 1, 100, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read(&t, &m, &pid, 1, &err), 0);
+	usleep(100000);
+	np_tasks_measure_busy(&t);
+	CU_ASSERT(t.busy[0] > 0);
 	CU_ASSERT_EQUAL(t.task[0].cores, 1);
 	np_tasks_free(&t);
 	np_machine_free(&m);
@@ -213,7 +216,7 @@ TEST(age_is_since_the_start)
 	struct np_err err;
 
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
-	CU_ASSERT_EQUAL_FATAL(np_tasks_read_some(&t, &m, pids, 2, 0, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_tasks_read_some(&t, &m, pids, 2, &err), 0);
 	CU_ASSERT_EQUAL(t.task[0].age_s.source, NP_PROVENANCE_KERNEL);
 	CU_ASSERT(t.task[0].age_s.value >= 0 && t.task[0].age_s.value < 3600);
 	CU_ASSERT(t.n < 2 || t.task[1].age_s.value >= t.task[0].age_s.value);
@@ -231,7 +234,7 @@ static int what_is_denied(void)
 
 	if (np_machine_read(&m, "", &err) || (!getuid() && setuid(65534)))
 		return 1;
-	if (np_tasks_read_some(&t, &m, pids, 2, 0, &err))
+	if (np_tasks_read_some(&t, &m, pids, 2, &err))
 		return 2;
 	if (t.n != 1 || t.task[0].pid != getpid() || t.denied != 1 || t.denied_pid != 1)
 		return 3;
