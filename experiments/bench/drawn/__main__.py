@@ -26,25 +26,25 @@ SEED = 1
 RESAMPLES = 400  # of the runner's 2000: a run's limits are looked at after each of its blocks
 
 
-def every() -> list[Case]:
-    return [*intervals.cases(), *commands.cases(), *reports.cases()]
+def list_cases() -> list[Case]:
+    return [*intervals.build_cases(), *commands.build_cases(), *reports.build_cases()]
 
 
-def found(cases: list[Case], seed: int) -> Iterator[Line]:
+def tally_cases(cases: list[Case], seed: int) -> Iterator[Line]:
     for case in cases:
-        yield from tally.lines(case, seed)
+        yield from tally.build_lines(case, seed)
 
 
-def measured(folders: list[Path]) -> Iterator[Line]:
-    """The same of measured runs of one policy as two levels, none and none#2."""
-    case = Case("levels", f"{len(folders)} measured runs", len(folders), intervals.a_and_a)
-    runs = [list(intervals.a_and_a(read(folder))) for folder in folders]
+def tally_measured(folders: list[Path]) -> Iterator[Line]:
+    """Tallies measured runs of one policy as two levels, none and none#2."""
+    case = Case("levels", f"{len(folders)} measured runs", len(folders), intervals.compare_levels)
+    runs = [list(intervals.compare_levels(read(folder))) for folder in folders]
     for bound in dict.fromkeys(event.bound for events in runs for event in events):
-        yield tally.line(case, bound, [[e for e in events if e.bound == bound] for events in runs])
+        yield tally.build_line(case, bound, [[e for e in events if e.bound == bound] for events in runs])
 
 
-def show(lines: Iterator[Line]) -> bool:
-    """Prints as it goes; returns whether a line failed."""
+def print_lines(lines: Iterator[Line]) -> bool:
+    """Prints lines as they come; returns whether one failed."""
     failed = 0
     total = 0
     for (name, drawn), group in groupby(lines, key=lambda line: (line.name, line.drawn)):
@@ -65,15 +65,15 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="the lines in JSON")
     parser.add_argument("--measured", type=Path, nargs="+", metavar="DIR", help="instead: runs with the policies none,none#2")
     args = parser.parse_args(words)
-    cases = [case for case in every() if not args.only or fnmatch(case.name, args.only)]
+    cases = [case for case in list_cases() if not args.only or fnmatch(case.name, args.only)]
     if not cases:
-        names = ", ".join(dict.fromkeys(case.name for case in every()))
+        names = ", ".join(dict.fromkeys(case.name for case in list_cases()))
         print(f"check-statistics: no case is named '{args.only}': name one of {names}", file=sys.stderr)
         return 2
     bootstrap.RESAMPLES = RESAMPLES
-    lines = measured(args.measured) if args.measured else found(cases, args.seed)
+    lines = tally_measured(args.measured) if args.measured else tally_cases(cases, args.seed)
     if not args.json:
-        return int(show(lines))
+        return int(print_lines(lines))
     made = list(lines)
     print(json.dumps([asdict(line) for line in made], indent=1))
     return int(any(line.verdict == tally.FAILS for line in made))

@@ -24,31 +24,31 @@ from . import draw
 __all__ = ["JUDGE_BOOTS"]
 
 
-def speedups(run: Results) -> dict[tuple[str, str], Any]:
-    """By workload and policy: value, low, high, p_holm, significant."""
+def decide_speedups(run: Results) -> dict[tuple[str, str], Any]:
+    """Returns, by workload and policy: value, low, high, p_holm, significant."""
     return speedup.decide(run)
 
 
-def totals(run: Results) -> list[speedup.Total]:
+def compute_totals(run: Results) -> list[speedup.Total]:
     return speedup.totals(run)
 
 
-def regrets(run: Results) -> regret.Regrets:
+def compute_regrets(run: Results) -> regret.Regrets:
     return regret.regrets(run)
 
 
-def precise(values: list[float], percent: float) -> bool:
+def is_precise(values: list[float], percent: float) -> bool:
     return precision.precise(values, draw.UNIT, percent)
 
 
-def precise_says_more(percent: float) -> bool:
-    """Whether the report of such a run says that slow runs may not be in its intervals."""
-    run = draw.Cells({("w", "none"): 1.0}).run(Random(1), 10)
+def mentions_slow_runs(percent: float) -> bool:
+    """Checks whether the report of a run until `percent` says that slow runs may not be in its intervals."""
+    run = draw.Cells({("w", "none"): 1.0}).draw_run(Random(1), 10)
     return any("slow runs" in note for note in summary.notes(replace(run, manifest=run.manifest | {"repeat_until_ci": percent})))
 
 
-def half_width(values: list[float]) -> float:
-    """In percent of the mean."""
+def compute_half_width(values: list[float]) -> float:
+    """Returns the half width of the interval of the mean, in percent of the mean."""
     return precision.half_width(values, draw.UNIT) or 0.0
 
 
@@ -66,38 +66,38 @@ class Worth:
 WORTH_BOOTS = stop.BOOTS     # of `numaplace worth --lab` at least
 
 
-def worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = False) -> Worth:
-    """Of one program under options. `blocks` is what the budget has room for; where the command `stops` by itself, the most."""
-    drawn, levels, made = cells.run(source, blocks), None, blocks
+def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = False) -> Worth:
+    """Answers for one program under options. `blocks` is what the budget has room for; where the command `stops` by itself, the most."""
+    drawn, levels, made = cells.draw_run(source, blocks), None, blocks
     run = drawn
     for look in (n for n in stop.LOOKS if stops and n < blocks):
         kept = [o for o in drawn.observations if o.repeat < look and (levels is None or o.policy in levels)]
         gone = [o for o in run.observations if levels is not None and o.policy not in levels]  # has no further blocks
-        run = draw.results([*kept, *gone], drawn.policies)
-        found = _worth(run)
+        run = draw.build_results([*kept, *gone], drawn.policies)
+        found = _judge_worth(run)
         if not found.undecided:
             made = look
             break
         levels = {worth_verdict.BASELINE, *(one.policy for one in found.undecided)}
     else:
-        run = draw.results([o for o in drawn.observations if levels is None or o.policy in levels]
-                           + [o for o in run.observations if levels is not None and o.policy not in levels], drawn.policies)
-    found = _worth(run)
+        run = draw.build_results([o for o in drawn.observations if levels is None or o.policy in levels]
+                                 + [o for o in run.observations if levels is not None and o.policy not in levels], drawn.policies)
+    found = _judge_worth(run)
     sentence = found.sentence()
     lost = [o.policy for o in found.options if o.significant and o.value < 1 - worth_verdict.LEAST]
     return Worth(found.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), found.decided, found.options,
                  made < blocks, "within this boot" in sentence)
 
 
-def _worth(run: Results) -> worth_verdict.Verdict:
+def _judge_worth(run: Results) -> worth_verdict.Verdict:
     looked_at = replace(run, manifest=run.manifest | {"suite_text": "looks = true"})
     return worth_verdict.judged(list(speedup.decide(looked_at).values()), len(run.select("w", worth_verdict.BASELINE)), None)
 
 
-def compare(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:
-    """The rows, and whether it is said that they hold in one boot only."""
+def compare_runs(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:
+    """Returns the rows, and whether it is said that they hold in one boot only."""
     with tempfile.TemporaryDirectory() as folder:
-        found = comparison.compare(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
+        found = comparison.compare(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
     pair, = found["pairs"]
     return pair["rows"], any("of one boot" in note for note in pair["notes"])
 
@@ -110,9 +110,9 @@ class Judged:
     rows: list[dict[str, Any]]
 
 
-def judge(first: Results, second: Results, smallest: float = 0.01, exclude: float = 0.05) -> Judged:
+def judge_runs(first: Results, second: Results, smallest: float = 0.01, exclude: float = 0.05) -> Judged:
     with tempfile.TemporaryDirectory() as folder:
-        found = judge_verdict.compare_kernels(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
+        found = judge_verdict.compare_kernels(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
                                  [draw.METRIC], smallest, exclude)
     words = {row["workload"]: row["verdict"] for row in found.rows}
     return Judged([w for w, word in words.items() if word == judge_verdict.SLOWER],

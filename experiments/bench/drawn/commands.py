@@ -9,7 +9,7 @@ from random import Random
 
 from . import answers, draw
 from .draw import Boots, Cells
-from .tally import HOLDS, Bound, Case, Event, false
+from .tally import HOLDS, Bound, Case, Event, bound_false
 
 ONE_BOOT = Boots()
 OPTIONS = "abcdefg"
@@ -21,24 +21,25 @@ SPREAD = {"fault": 0.008, "fork": 0.012, "huge-fault": 0.010, "map": 0.032, "mov
 SLOWER = 0.05
 
 
-def cases() -> Iterator[Case]:
-    yield from worth_cases()
-    yield from compare_cases()
-    yield from judge_cases()
+def build_cases() -> Iterator[Case]:
+    yield from build_worth_cases()
+    yield from build_compare_cases()
+    yield from build_judge_cases()
 
 
-def worth_cases() -> Iterator[Case]:
+def build_worth_cases() -> Iterator[Case]:
     for number, between in product(sorted({1, answers.WORTH_BOOTS}), (0, 0.002, 0.005, 0.01, 0.02)):
         yield Case("worth boots", f"seven options, nothing reacts, 12 blocks of {number} boot{'s' * (number > 1)}, repeats 0.5 %, "
                    f"{100 * between:g} % between boots", 100,
-                   lambda d, number=number, between=between: worth(d, {}, 0.005, 12, Boots(number, between)))
+                   lambda d, number=number, between=between: check_worth(d, {}, 0.005, 12, Boots(number, between)))
     yield Case("worth stops", "seven options, nothing reacts, repeats 1 %, 200 blocks at most", 40,
-               lambda d: worth(d, {}, 0.01, 200, stops=True))
+               lambda d: check_worth(d, {}, 0.01, 200, stops=True))
     yield Case("worth stops", "one option +3 %, repeats 1 %, 200 blocks at most", 40,
-               lambda d: worth(d, {"a": 0.03}, 0.01, 200, stops=True))
-    for noise, name in ((draw.slow(0.05, 1 / 1.2), "1 in 20 is 20 % slower"), (draw.slow(0.02, 1 / 1.5), "1 in 50 is 50 % slower")):
+               lambda d: check_worth(d, {"a": 0.03}, 0.01, 200, stops=True))
+    for noise, name in ((draw.make_slow(0.05, 1 / 1.2), "1 in 20 is 20 % slower"),
+                        (draw.make_slow(0.02, 1 / 1.5), "1 in 50 is 50 % slower")):
         yield Case("worth stops", f"seven options, nothing reacts, {name}, 200 blocks at most", 40,
-                   lambda d, noise=noise: worth(d, {}, noise, 200, stops=True))
+                   lambda d, noise=noise: check_worth(d, {}, noise, 200, stops=True))
     every = dict.fromkeys(OPTIONS, 0.03)
     for gains, deviation, blocks, runs, name in (
             ({"a": 0.03}, 0.03, 10, 300, "one option +3 %"), (every, 0.03, 10, 300, "all +3 %"), (every, 0.05, 10, 300, "all +3 %"),
@@ -46,64 +47,67 @@ def worth_cases() -> Iterator[Case]:
             ({"a": 0.05}, 0.01, 2, 200, "one option +5 %"), ({}, 0.03, 10, 300, "nothing reacts"), ({}, 0.03, 3, 300, "nothing reacts"),
             ({"a": 0.02}, 0.01, 20, 100, "one option +2 %"), (dict.fromkeys(OPTIONS, 0.009), 0.003, 12, 60, "all +0.9 %")):
         yield Case("worth named", f"{name}, repeats {100 * deviation:g} %, {blocks} blocks", runs,
-                   lambda d, gains=gains, deviation=deviation, blocks=blocks: worth(d, gains, deviation, blocks))
+                   lambda d, gains=gains, deviation=deviation, blocks=blocks: check_worth(d, gains, deviation, blocks))
 
 
-def worth(source: Random, gains: Mapping[str, float], deviation: float | draw.Noise, blocks: int, boots: Boots = ONE_BOOT,
-          stops: bool = False) -> Iterator[Event]:
-    """gains: of the options that react, as 0.03."""
-    noise = deviation if callable(deviation) else draw.normal(deviation)
+def check_worth(source: Random, gains: Mapping[str, float], deviation: float | draw.Noise, blocks: int, boots: Boots = ONE_BOOT,
+                stops: bool = False) -> Iterator[Event]:
+    """Draws a program under options and checks the answer. gains: of the options that react, as 0.03."""
+    noise = deviation if callable(deviation) else draw.make_normal(deviation)
     speeds = {("w", p): 1 + gains.get(p, 0) for p in ("none", *OPTIONS)}
-    found = answers.worth(Cells(speeds, noise, boots), source, blocks, stops)
+    found = answers.answer_worth(Cells(speeds, noise, boots), source, blocks, stops)
     said = found.said and boots.deviation > 0  # it excuses nothing where boots are alike
-    yield from (Event(HOLDS, _holds(o, speeds["w", o.policy]), said) for o in found.options)
-    wrong = bool(found.named) and not _holds(found.named, speeds["w", found.named.policy])
-    yield Event(false("the named option's interval"), wrong, said)
+    yield from (Event(HOLDS, _holds_truth(o, speeds["w", o.policy]), said) for o in found.options)
+    wrong = bool(found.named) and not _holds_truth(found.named, speeds["w", found.named.policy])
+    yield Event(bound_false("the named option's interval"), wrong, said)
     if found.named:
         yield Event(NAMED, not wrong)
-    yield Event(false("an option is named"), bool(found.named) and gains.get(found.named.policy, 0) <= 0, said)
-    yield Event(false("an option loses"), bool(found.loses), said)
+    yield Event(bound_false("an option is named"), bool(found.named) and gains.get(found.named.policy, 0) <= 0, said)
+    yield Event(bound_false("an option loses"), bool(found.loses), said)
     if any(gain > WORTH_A_CHANGE for gain in gains.values()):
-        yield Event(false("nothing is worth it"), found.nothing, said)
+        yield Event(bound_false("nothing is worth it"), found.nothing, said)
     if stops:
         yield Event(Bound("ended by itself, and not decided", most=0.05), found.ended and not found.decided)
 
 
-def _holds(found: object, true: float) -> bool:
+def _holds_truth(found: object, true: float) -> bool:
     return found.low is None or found.high is None or found.low <= true <= found.high
 
 
-def compare_cases() -> Iterator[Case]:
+def build_compare_cases() -> Iterator[Case]:
     for n in (3, 10):
-        yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, boots do not differ", 120, lambda d, n=n: compare(d, n, Boots()))
+        yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, boots do not differ", 120,
+                   lambda d, n=n: check_compare(d, n, Boots()))
     for n, between in ((10, 0.002), (10, 0.005), (10, 0.01), (3, 0.01)):
         yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, one boot each, {100 * between:g} % between boots", 120,
-                   lambda d, n=n, between=between: compare(d, n, Boots(1, between)))
+                   lambda d, n=n, between=between: check_compare(d, n, Boots(1, between)))
     for between in (0.01, 0.03):
         yield Case("compare", f"24 cells, two equal runs of five boots of two repeats, 1 %, {100 * between:g} % between boots", 120,
-                   lambda d, between=between: compare(d, 10, Boots(5, between)))
+                   lambda d, between=between: check_compare(d, 10, Boots(5, between)))
 
 
-def compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]:
-    cells = Cells({(f"w{k}", "none"): 1.0 for k in range(24)}, draw.normal(0.01), boots)
-    rows, said = answers.compare(cells.run(source, repeats), cells.run(source, repeats))
+def check_compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]:
+    cells = Cells({(f"w{k}", "none"): 1.0 for k in range(24)}, draw.make_normal(0.01), boots)
+    rows, said = answers.compare_runs(cells.draw_run(source, repeats), cells.draw_run(source, repeats))
     said = said and boots.deviation > 0
     yield from (Event(HOLDS, row["ratio_ci95_low"] <= 1 <= row["ratio_ci95_high"], said) for row in rows
                 if row["ratio_ci95_low"] is not None)
-    yield Event(false("any of 24 differs"), any(row["significant"] for row in rows), said)
+    yield Event(bound_false("any of 24 differs"), any(row["significant"] for row in rows), said)
 
 
-def judge_cases() -> Iterator[Case]:
+def build_judge_cases() -> Iterator[Case]:
     for slow in ((), tuple(SPREAD), *((w,) for w in SPREAD)):
         what = "nothing" if not slow else "all five" if len(slow) > 1 else f"{slow[0]} alone"
-        yield Case("judge", f"kernel-mm, {answers.JUDGE_BOOTS} boots of each kernel, 5 % slower: {what}", 150, lambda d, slow=slow: judge(d, slow))
+        yield Case("judge", f"kernel-mm, {answers.JUDGE_BOOTS} boots of each kernel, 5 % slower: {what}", 150,
+                   lambda d, slow=slow: check_judge(d, slow))
 
 
-def judge(source: Random, slow: tuple[str, ...]) -> Iterator[Event]:
+def check_judge(source: Random, slow: tuple[str, ...]) -> Iterator[Event]:
     boots = answers.JUDGE_BOOTS
     kernels = [Cells({(w, "none"): 1 - SLOWER * (b and w in slow) for w in SPREAD},
-                     noises={(w, "none"): draw.normal(deviation) for w, deviation in SPREAD.items()}, boots=Boots(boots)) for b in (0, 1)]
-    found = answers.judge(*(kernel.run(source, boots) for kernel in kernels))
-    yield Event(false("slower or faster"), bool(set(found.slower) - set(slow) or found.faster))
+                     noises={(w, "none"): draw.make_normal(deviation) for w, deviation in SPREAD.items()}, boots=Boots(boots))
+               for b in (0, 1)]
+    found = answers.judge_runs(*(kernel.draw_run(source, boots) for kernel in kernels))
+    yield Event(bound_false("slower or faster"), bool(set(found.slower) - set(slow) or found.faster))
     for workload in slow:
-        yield Event(false(f"no regression of {workload}"), workload not in found.slower and found.excluded(workload))
+        yield Event(bound_false(f"no regression of {workload}"), workload not in found.slower and found.excluded(workload))

@@ -17,46 +17,48 @@ from ...analysis.runs.results import Results
 from ...analysis.stats.intervals import holm, paired, paired_ratio, ratio, t_interval, welch
 from . import answers, draw
 from .draw import Boots, Cells, Noise
-from .tally import EQUAL, HOLDS, Bound, Case, Event, false
+from .tally import EQUAL, HOLDS, Bound, Case, Event, bound_false
 
 LEVEL = 0.05
 TRUE = 1.05
 
 # Of a value: how it scatters, and the true mean of its factors.
 PRECISE: dict[str, tuple[Noise, float]] = {
-    "normal 1 %": (draw.normal(0.01), 1), "normal 3 %": (draw.normal(0.03), 1), "normal 4 %": (draw.normal(0.04), 1),
-    "lognormal 10 %": (draw.lognormal(0.1), math.exp(0.005)), "two modes 100/160": (draw.two_modes, 1.3),
-    "1 in 10 is 10 % more": (draw.slow(0.10, 1.1), 1.01), "1 in 20 is 20 % more": (draw.slow(0.05, 1.2), 1.01),
-    "1 in 50 is 50 % more": (draw.slow(0.02, 1.5), 1.01)}
+    "normal 1 %": (draw.make_normal(0.01), 1), "normal 3 %": (draw.make_normal(0.03), 1), "normal 4 %": (draw.make_normal(0.04), 1),
+    "lognormal 10 %": (draw.make_lognormal(0.1), math.exp(0.005)), "two modes 100/160": (draw.draw_two_modes, 1.3),
+    "1 in 10 is 10 % more": (draw.make_slow(0.10, 1.1), 1.01), "1 in 20 is 20 % more": (draw.make_slow(0.05, 1.2), 1.01),
+    "1 in 50 is 50 % more": (draw.make_slow(0.02, 1.5), 1.01)}
 RATIOS: dict[str, tuple[Noise, Noise, float]] = {  # of the option, of the baseline, and the mean of the baseline's factors
-    "normal 1 %": (draw.normal(0.01), draw.normal(0.01), 1), "normal 5 %": (draw.normal(0.05), draw.normal(0.05), 1),
-    "lognormal 20 %": (draw.lognormal(0.2), draw.lognormal(0.2), 1),
-    "1 in 10 is 10 % slower": (draw.slow(0.1, 1 / 1.1), draw.slow(0.1, 1 / 1.1), 1),
-    "the baseline starts on one of two nodes": (draw.normal(0.01), draw.two_modes, 1.3)}
-LEVELS: dict[str, Noise] = {"normal 3 %": draw.normal(0.03), "1 in 10 is 10 % more": draw.slow(0.1, 1.1),
-                            "lognormal 20 %": draw.lognormal(0.2), "drift of 10 %": draw.drifting,
-                            "autocorrelated 0.5": draw.correlated}
+    "normal 1 %": (draw.make_normal(0.01), draw.make_normal(0.01), 1), "normal 5 %": (draw.make_normal(0.05), draw.make_normal(0.05), 1),
+    "lognormal 20 %": (draw.make_lognormal(0.2), draw.make_lognormal(0.2), 1),
+    "1 in 10 is 10 % slower": (draw.make_slow(0.1, 1 / 1.1), draw.make_slow(0.1, 1 / 1.1), 1),
+    "the baseline starts on one of two nodes": (draw.make_normal(0.01), draw.draw_two_modes, 1.3)}
+LEVELS: dict[str, Noise] = {"normal 3 %": draw.make_normal(0.03), "1 in 10 is 10 % more": draw.make_slow(0.1, 1.1),
+                            "lognormal 20 %": draw.make_lognormal(0.2), "drift of 10 %": draw.draw_drift,
+                            "autocorrelated 0.5": draw.draw_correlated}
 
 
-def cases() -> Iterator[Case]:
-    yield Case("references", "p values and pairs of 2 to 11 values, beside scipy and statsmodels", 250, references)
+def build_cases() -> Iterator[Case]:
+    yield Case("references", "p values and pairs of 2 to 11 values, beside scipy and statsmodels", 250, check_references)
     for name, noises in RATIOS.items():
         for n in (2, 3, 5, 10, 30):
-            yield Case(f"speed-up {n}", f"{name}, {n} blocks, true 1.05", 400, lambda d, n=n, noises=noises: speed_up(d, n, *noises))
+            yield Case(f"speed-up {n}", f"{name}, {n} blocks, true 1.05", 400, lambda d, n=n, noises=noises: check_speed_up(d, n, *noises))
     for n in (3, 10):
-        yield Case(f"holm {n}", f"seven options as fast as the baseline, normal 3 %, {n} blocks", 300, lambda d, n=n: equal_options(d, n))
+        yield Case(f"holm {n}", f"seven options as fast as the baseline, normal 3 %, {n} blocks", 300,
+                   lambda d, n=n: check_equal_options(d, n))
     for name, noise in LEVELS.items():
-        yield Case("levels", f"none beside none#2, {name}, 10 repeats", 300, lambda d, noise=noise: a_and_a(draw.planned(noise, d, 10)))
-    yield Case("boots", "five boots of four repeats, 3 % between boots, 1 % within", 150, means_of_boots)
+        yield Case("levels", f"none beside none#2, {name}, 10 repeats", 300,
+                   lambda d, noise=noise: compare_levels(draw.draw_planned(noise, d, 10)))
+    yield Case("boots", "five boots of four repeats, 3 % between boots, 1 % within", 150, check_boot_means)
     for percent, most in ((0.5, 200), (2.0, 30)):
-        slow_is_said = answers.precise_says_more(percent)
+        slow_is_said = answers.mentions_slow_runs(percent)
         for name, (noise, true) in PRECISE.items():
             yield Case(f"precise {percent:g}", f"{name}, until {percent:g} %, at most {most}", 100,
                        lambda d, noise=noise, true=true, percent=percent, most=most, said=slow_is_said, slow="1 in" in name:
-                       until_precise(d, noise, true, percent, most, said and slow))
+                       check_until_precise(d, noise, true, percent, most, said and slow))
 
 
-def references(source: Random) -> Iterator[Event]:
+def check_references(source: Random) -> Iterator[Event]:
     n, m = source.randint(2, 11), source.randint(2, 11)
     a, b, both = ([source.gauss(10, 1) for _ in range(k)] for k in (n, m, n))
     ps = [source.random() ** 3 for _ in range(n)]
@@ -65,46 +67,48 @@ def references(source: Random) -> Iterator[Event]:
     pairs = {"Holm, of statsmodels": np.allclose(holm(ps), multipletests(ps, method="holm")[1]),
              "Welch, of scipy": np.allclose((test.p, test.low, test.high), (stats.ttest_ind(a, b, equal_var=False).pvalue, *limits)),
              "Student in blocks, of scipy": np.isclose(pair.p, stats.ttest_rel(a, both).pvalue),
-             "Fieller in blocks: the roots": quotient.low is None or np.allclose((quotient.low, quotient.high), roots(a, both)),
+             "Fieller in blocks: the roots": quotient.low is None or np.allclose((quotient.low, quotient.high), find_roots(a, both)),
              "p of blocks and their interval": quotient.low is None or (pair.p < LEVEL) != (quotient.low <= 1 <= quotient.high)}
     yield from (Event(Bound(name, EQUAL.least), bool(same)) for name, same in pairs.items())
 
 
-def roots(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """The ratios r for which Student's t of a - r b is at the limit."""
+def find_roots(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """Returns the ratios r for which Student's t of a - r b is at the limit."""
     t = float(stats.t.ppf(1 - LEVEL / 2, len(a) - 1)) ** 2 / len(a)
     cov = np.cov(a, b)
     quadratic = [fmean(b) ** 2 - t * cov[1, 1], -2 * (fmean(a) * fmean(b) - t * cov[0, 1]), fmean(a) ** 2 - t * cov[0, 0]]
     return sorted(np.roots(quadratic).real)
 
 
-def speed_up(source: Random, n: int, ours: Noise, base: Noise, mean: float) -> Iterator[Event]:
-    """An interval without limits, which is printed as unbounded, holds the truth. And where nothing differs, the word. Where
-    programs start on different nodes the mark says that it may be too narrow."""
+def check_speed_up(source: Random, n: int, ours: Noise, base: Noise, mean: float) -> Iterator[Event]:
+    """Checks that an interval of a speed-up holds the truth; one without limits, which is printed as unbounded, does. And
+    where nothing differs, the word. Where programs start on different nodes the mark says that it may be too narrow."""
     for true in (TRUE, 1.0):
         cells = Cells({("w", "none"): 1.0, ("w", "o"): true * mean}, ours, noises={("w", "none"): base})
-        run = cells.run(source, n)
-        found, = answers.speedups(run).values()
-        given = true * mean / mean_given(run, base, mean)
+        run = cells.draw_run(source, n)
+        found, = answers.decide_speedups(run).values()
+        given = true * mean / find_given_mean(run, base, mean)
         if given == 1:
-            yield Event(false("faster or slower"), found.significant)
+            yield Event(bound_false("faster or slower"), found.significant)
         else:
             yield Event(HOLDS, found.low is None or found.high is None or found.low <= given <= found.high, found.word == CHANCE)
 
 
-def mean_given(run: Results, base: Noise, mean: float) -> float:
-    """Of the baseline. Where it has two modes and all observations started on one node, the page says on which: it is that node's."""
+def find_given_mean(run: Results, base: Noise, mean: float) -> float:
+    """Returns the baseline's mean. Where it has two modes and all observations started on one node, the page says on which: it
+    is that node's."""
     nodes = {o.tasks[0]["node_before"] for o in run.select("w", "none")}
-    return draw.MODES[nodes.pop()] if base is draw.two_modes and len(nodes) == 1 else mean
+    return draw.MODES[nodes.pop()] if base is draw.draw_two_modes and len(nodes) == 1 else mean
 
 
-def equal_options(source: Random, n: int) -> Iterator[Event]:
-    cells = Cells({("w", p): 1.0 for p in ("none", *"abcdefg")}, draw.normal(0.03))
-    yield Event(false("any of seven differs"), any(s.significant for s in answers.speedups(cells.run(source, n)).values()))
+def check_equal_options(source: Random, n: int) -> Iterator[Event]:
+    cells = Cells({("w", p): 1.0 for p in ("none", *"abcdefg")}, draw.make_normal(0.03))
+    speedups = answers.decide_speedups(cells.draw_run(source, n))
+    yield Event(bound_false("any of seven differs"), any(s.significant for s in speedups.values()))
 
 
-def a_and_a(run: Results) -> Iterator[Event]:
-    """Of each method whether it finds a difference between two levels that are one policy."""
+def compare_levels(run: Results) -> Iterator[Event]:
+    """Checks of each method whether it finds a difference between two levels that are one policy."""
     metric = {w: run.performance_metrics(w)[0][0] for w in run.workloads if run.select(w)}
     cells = [[{o.repeat: o.value(m) for o in run.select_independent(w, level) if o.value(m) is not None}
               for level in ("none", "none#2")] for w, m in metric.items()]
@@ -112,21 +116,22 @@ def a_and_a(run: Results) -> Iterator[Event]:
     both = [([a[k] for k in sorted(a.keys() & b.keys())], [b[k] for k in sorted(a.keys() & b.keys())]) for a, b in cells]
     ps = [welch(list(a.values()), list(b.values())).p for a, b in cells]
     ratios = [ratio(list(b.values()), list(a.values())) for a, b in cells]
-    yield from (Event(false("Welch's test"), p < LEVEL) for p in ps if p is not None)
-    yield from (Event(false("Student's, in blocks"), p < LEVEL) for p in (paired(a, b).p for a, b in both) if p is not None)
-    yield from (Event(false("Fieller's without 1"), not r.low <= 1 <= r.high) for r in ratios if r and r.low is not None)
-    yield Event(false("Holm over the run"), any(p < LEVEL for p in holm(ps) if p is not None))
+    yield from (Event(bound_false("Welch's test"), p < LEVEL) for p in ps if p is not None)
+    yield from (Event(bound_false("Student's, in blocks"), p < LEVEL) for p in (paired(a, b).p for a, b in both) if p is not None)
+    yield from (Event(bound_false("Fieller's without 1"), not r.low <= 1 <= r.high) for r in ratios if r and r.low is not None)
+    yield Event(bound_false("Holm over the run"), any(p < LEVEL for p in holm(ps) if p is not None))
 
 
-def means_of_boots(source: Random) -> Iterator[Event]:
-    run = Cells({(w, "none"): 1.0 for w in "abcd"}, draw.normal(0.01), Boots(5, 0.03)).run(source, 20)
+def check_boot_means(source: Random) -> Iterator[Event]:
+    run = Cells({(w, "none"): 1.0 for w in "abcd"}, draw.make_normal(0.01), Boots(5, 0.03)).draw_run(source, 20)
     for workload in run.workloads:
         found = t_interval([o.value(draw.METRIC) for o in run.select_independent(workload)])
         yield Event(HOLDS, found.low <= draw.MEAN <= found.high)
 
 
-def until_precise(source: Random, noise: Noise, true: float, percent: float, most: int, said: bool) -> Iterator[Event]:
+def check_until_precise(source: Random, noise: Noise, true: float, percent: float, most: int, said: bool) -> Iterator[Event]:
     made = list(noise(source, most))
-    n = next((n for n in range(10, most) if answers.half_width(made[:n]) <= percent and answers.precise(made[:n], percent)), most)
+    n = next((n for n in range(10, most)
+              if answers.compute_half_width(made[:n]) <= percent and answers.is_precise(made[:n], percent)), most)
     mean = fmean(made[:n])
-    yield Event(HOLDS, abs(mean - true) <= answers.half_width(made[:n]) / 100 * mean, said)
+    yield Event(HOLDS, abs(mean - true) <= answers.compute_half_width(made[:n]) / 100 * mean, said)

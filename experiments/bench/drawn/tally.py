@@ -14,13 +14,13 @@ OK, SAID, FAILS, NONE = "ok", "ok: it is said", "FAILS", "-"
 
 @dataclass(frozen=True)
 class Bound:
-    """Of the share of answers, or of the mean of numbers."""
+    """Bounds the share of answers, or the mean of numbers."""
 
     what: str
     least: float = -math.inf
     most: float = math.inf
 
-    def text(self) -> str:
+    def format_text(self) -> str:
         if self.least == -math.inf and self.most == math.inf:
             return NONE
         if self.is_mean:
@@ -31,8 +31,8 @@ class Bound:
     def is_mean(self) -> bool:
         return self.least == -self.most and self.most < math.inf
 
-    def failed(self, low: float, high: float) -> bool:
-        """Surely: the whole interval is outside."""
+    def is_failed(self, low: float, high: float) -> bool:
+        """Checks whether the whole interval is outside."""
         return high < self.least or low > self.most
 
 
@@ -40,13 +40,13 @@ HOLDS = Bound("an interval holds the truth", least=0.93)
 EQUAL = Bound("equal to the reference", least=1.0)
 
 
-def false(word: str) -> Bound:
+def bound_false(word: str) -> Bound:
     return Bound(f"false: {word}", most=0.05)
 
 
 @dataclass(frozen=True)
 class Event:
-    """Of one answer. `good` is whether the interval holds, or the false word was given, or a number whose mean is bounded."""
+    """Holds what one answer gives. `good` is whether the interval holds, or the false word was given, or a number whose mean is bounded."""
 
     bound: Bound
     value: float
@@ -55,7 +55,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Case:
-    """`draw` makes one run and gives the events of its answers; of as many runs as `runs`."""
+    """Names what is drawn. `draw` makes one run and gives the events of its answers; of as many runs as `runs`."""
 
     name: str
     drawn: str
@@ -76,44 +76,49 @@ class Line:
     verdict: str
 
 
-def lines(case: Case, seed: int) -> Iterator[Line]:
-    """A line for each bound that the case's events are of."""
+def build_lines(case: Case, seed: int) -> Iterator[Line]:
+    """Builds a line for each bound that the case's events are of."""
     runs = [list(case.draw(Random(f"{seed}/{case.name}/{case.drawn}/{k}"))) for k in range(case.runs)]
     for bound in dict.fromkeys(event.bound for events in runs for event in events):
         found = [[e for e in events if e.bound == bound] for events in runs]
-        yield line(case, bound, [events for events in found if events])
+        yield build_line(case, bound, [events for events in found if events])
 
 
-def line(case: Case, bound: Bound, runs: Sequence[Sequence[Event]]) -> Line:
+def build_line(case: Case, bound: Bound, runs: Sequence[Sequence[Event]]) -> Line:
     values = [[float(e.value) for e in events] for events in runs]
     n, value = sum(map(len, values)), fmean(v for run in values for v in run)
-    limits = _mean_limits if bound.is_mean else _share_limits
+    limits = _compute_mean_limits if bound.is_mean else _compute_share_limits
     low, high = limits(values, value, n, SHOWN)
     bad = [e for events in runs for e in events if bool(e.value) != (bound.least > 0)]
-    verdict = NONE if bound.text() == NONE else OK if not bound.failed(*limits(values, value, n, SURE)) else SAID if all(e.said for e in bad) else FAILS
-    return Line(case.name, case.drawn, bound.what, n, value, low, high, bound.text(), verdict)
+    if bound.format_text() == NONE:
+        verdict = NONE
+    elif not bound.is_failed(*limits(values, value, n, SURE)):
+        verdict = OK
+    else:
+        verdict = SAID if all(e.said for e in bad) else FAILS
+    return Line(case.name, case.drawn, bound.what, n, value, low, high, bound.format_text(), verdict)
 
 
-def wilson(share: float, n: float, z: float = SHOWN) -> tuple[float, float]:
-    """Wilson, Journal of the American Statistical Association 22, 1927."""
+def compute_wilson(share: float, n: float, z: float = SHOWN) -> tuple[float, float]:
+    """Returns the interval of a share. Wilson, Journal of the American Statistical Association 22, 1927."""
     middle, half = share + z**2 / (2 * n), z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
 
 
-def _share_limits(runs: Sequence[Sequence[float]], share: float, n: int, z: float) -> tuple[float, float]:
-    """Answers of one run depend on each other: they count as so many as would scatter as the runs' sums do."""
-    error = _error(runs, share, n)
-    low, high = wilson(share, min(n, share * (1 - share) / error**2) if error else n, z)
+def _compute_share_limits(runs: Sequence[Sequence[float]], share: float, n: int, z: float) -> tuple[float, float]:
+    """Returns limits of a share. Answers of one run depend on each other: they count as so many as would scatter as the runs' sums do."""
+    error = _compute_error(runs, share, n)
+    low, high = compute_wilson(share, min(n, share * (1 - share) / error**2) if error else n, z)
     return max(0.0, low), 1.0 if share == 1 else min(1.0, high)
 
 
-def _mean_limits(runs: Sequence[Sequence[float]], mean: float, n: int, z: float) -> tuple[float, float]:
-    error = _error(runs, mean, n)
+def _compute_mean_limits(runs: Sequence[Sequence[float]], mean: float, n: int, z: float) -> tuple[float, float]:
+    error = _compute_error(runs, mean, n)
     return mean - z * error, mean + z * error
 
 
-def _error(runs: Sequence[Sequence[float]], mean: float, n: int) -> float:
-    """The standard error of the mean of all, by runs. Cochran, Sampling Techniques, 1977, equation 9A.5."""
+def _compute_error(runs: Sequence[Sequence[float]], mean: float, n: int) -> float:
+    """Returns the standard error of the mean of all, by runs. Cochran, Sampling Techniques, 1977, equation 9A.5."""
     if len(runs) < 2:
         return 0.0
     return math.sqrt(len(runs)) * stdev(sum(run) - mean * len(run) for run in runs) / n

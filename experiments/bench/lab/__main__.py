@@ -32,32 +32,33 @@ from experiments.bench.lab.inside import ROOT
 from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
 
 CLAIMS = [
-    Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.starts),
-    Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.exact),
-    Claim("planted", "a table on the wrong node, found by its accesses; what counting costs: 2x2", planted.planted),
+    Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.measure_starts),
+    Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.measure_exact),
+    Claim("planted", "a table on the wrong node, found by its accesses; what counting costs: 2x2", planted.measure_planted),
     Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",
-          mechanisms.mechanisms),
-    Claim("accessed", "memory in use as MGLRU and DAMON find it, on each kernel: demo-2s", accessed.accessed),
-    Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.machine_file),
-    Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.redis),
-    Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.felt),
-    Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.picture),
+          mechanisms.measure_mechanisms),
+    Claim("accessed", "memory in use as MGLRU and DAMON find it, on each kernel: demo-2s", accessed.measure_accessed),
+    Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.measure_machine_file),
+    Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.measure_redis),
+    Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.measure_migration),
+    Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.measure_calibration),
     Claim("present", "what plans predict of tasks, placed as they are and otherwise, beside counters: two machines",
-          present.present),
-    Claim("verify", "plans on trial, wrong and right ones: demo-2s", migration.verified),
-    Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.e5620),
-    Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.ls3a),
-    Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.slowdown),
-    Claim("x7560", "Bergstrom, COPY: xeon-x7560-4s", copy.xeon),
-    Claim("opteron", "Bergstrom, COPY: opteron-6172-4s", copy.opteron),
-    Claim("speed", "what the simulation costs the host", speed.speed),
-    Claim("calls", "the plugin alone, without QEMU", calls.calls),
-    Claim("endurance", "ten boots, CPUs that go and come back, a host that stops QEMU: demo-2s", endurance.boots),
+          present.measure_present),
+    Claim("verify", "plans on trial, wrong and right ones: demo-2s", migration.measure_verified),
+    Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.measure_e5620),
+    Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.measure_ls3a),
+    Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.measure_slowdown),
+    Claim("x7560", "Bergstrom, COPY: xeon-x7560-4s", copy.measure_xeon),
+    Claim("opteron", "Bergstrom, COPY: opteron-6172-4s", copy.measure_opteron),
+    Claim("speed", "what the simulation costs the host", speed.measure_speed),
+    Claim("calls", "the plugin alone, without QEMU", calls.measure_calls),
+    Claim("endurance", "ten boots, CPUs that go and come back, a host that stops QEMU: demo-2s", endurance.measure_boots),
 ]
 KEPT = Path("results/bench-lab")
 
 
-def measure(claim: Claim) -> Outcome:
+def measure_claim(claim: Claim) -> Outcome:
+    """Measures a claim, prints its lines and keeps its figures in KEPT."""
     print(f"\n== {claim.name}: {claim.title}", flush=True)
     start = time.monotonic()
     outcome = claim.measure()
@@ -68,7 +69,8 @@ def measure(claim: Claim) -> Outcome:
     return outcome
 
 
-def summary(outcomes: list[Outcome]) -> bool:
+def print_summary(outcomes: list[Outcome]) -> bool:
+    """Prints the verdict of each check; returns whether all hold."""
     checks = [check for outcome in outcomes for check in outcome.checks]
     print("\n== what was asked")
     print("\n".join(verdicts(checks)))
@@ -90,7 +92,7 @@ def main() -> int:
         print("\n".join(f"{claim.name:12} {claim.title}" for claim in CLAIMS))
         return 0
     subprocess.run(["make", "-s", "lab-simulation", "tools"], cwd=ROOT, check=True)
-    return 0 if summary([measure(by_name[name]) for name in arguments.claims or by_name]) else 1
+    return 0 if print_summary([measure_claim(by_name[name]) for name in arguments.claims or by_name]) else 1
 
 
 if __name__ == "__main__":

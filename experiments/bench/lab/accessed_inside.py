@@ -33,8 +33,8 @@ ROUNDS, ROUND_S = 3, 0.1
 
 
 @contextmanager
-def program(hot: int) -> Iterator[tuple[int, int]]:
-    """Its number and the address of its memory."""
+def run_program(hot: int) -> Iterator[tuple[int, int]]:
+    """Runs the program while the block runs; yields its PID and the address of its memory."""
     memory = mmap.mmap(-1, WHOLE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -56,34 +56,36 @@ def program(hot: int) -> Iterator[tuple[int, int]]:
         os.waitpid(pid, 0)
 
 
-def put(folder: Path, **values: object):
+def write_files(folder: Path, **values: object):
+    """Writes each value into the file of its name."""
     for name, value in values.items():
         (folder / name).write_text(str(value), encoding="ascii")
 
 
 @contextmanager
-def monitored(pid: int, begin: int, end: int):
+def monitor_memory(pid: int, begin: int, end: int):
+    """Monitors the addresses from begin to end of a process with DAMON while the block runs."""
     if DAMON_STAT.exists():
         DAMON_STAT.write_text("N", encoding="ascii")
-    put(DAMON, nr_kdamonds=1)
-    put(DAMON / "0/contexts", nr_contexts=1)
+    write_files(DAMON, nr_kdamonds=1)
+    write_files(DAMON / "0/contexts", nr_contexts=1)
     context = DAMON / "0/contexts/0"
-    put(context, operations="fvaddr")
-    put(context / "monitoring_attrs/intervals", sample_us=SAMPLE_US, aggr_us=AGGREGATION_US, update_us=1_000_000)
-    put(context / "targets", nr_targets=1)
-    put(context / "targets/0", pid_target=pid)
-    put(context / "targets/0/regions", nr_regions=1)
-    put(context / "targets/0/regions/0", start=begin, end=end)
-    put(DAMON / "0", state="on")
+    write_files(context, operations="fvaddr")
+    write_files(context / "monitoring_attrs/intervals", sample_us=SAMPLE_US, aggr_us=AGGREGATION_US, update_us=1_000_000)
+    write_files(context / "targets", nr_targets=1)
+    write_files(context / "targets/0", pid_target=pid)
+    write_files(context / "targets/0/regions", nr_regions=1)
+    write_files(context / "targets/0/regions/0", start=begin, end=end)
+    write_files(DAMON / "0", state="on")
     try:
         yield
     finally:
-        put(DAMON / "0", state="off")
-        put(DAMON, nr_kdamonds=0)
+        write_files(DAMON / "0", state="off")
+        write_files(DAMON, nr_kdamonds=0)
 
 
-def aggregations(text: str) -> list[list[tuple[int, int, int]]]:
-    """Regions with their samples, of each aggregation, from the trace."""
+def parse_aggregations(text: str) -> list[list[tuple[int, int, int]]]:
+    """Returns the regions (begin, end, samples) of each aggregation, from the trace."""
     found: list[list[tuple[int, int, int]]] = []
     for count, begin, end, samples in re.findall(r"nr_regions=(\d+) (\d+)-(\d+): (\d+)", text):
         if not found or sum(stop - start for start, stop, _ in found[-1]) >= WHOLE:
@@ -93,22 +95,23 @@ def aggregations(text: str) -> list[list[tuple[int, int, int]]]:
     return found
 
 
-def damon(hot: int):
-    with program(hot) as (pid, address):
+def measure_by_damon(hot: int):
+    """Prints, for each aggregation, the bytes of the regions in use, and those of them that the program uses."""
+    with run_program(hot) as (pid, address):
         (TRACING / "trace").write_text("", encoding="ascii")
-        put(TRACING / "events/damon/damon_aggregated", enable=1)
-        with monitored(pid, address, address + WHOLE):
+        write_files(TRACING / "events/damon/damon_aggregated", enable=1)
+        with monitor_memory(pid, address, address + WHOLE):
             time.sleep(DAMON_S)
-        put(TRACING / "events/damon/damon_aggregated", enable=0)
+        write_files(TRACING / "events/damon/damon_aggregated", enable=0)
         text = (TRACING / "trace").read_text(encoding="ascii")
-    for regions in aggregations(text):
+    for regions in parse_aggregations(text):
         used = [(begin - address, end - address) for begin, end, samples in regions if samples >= USED_SAMPLES]
         print(json.dumps({"what": "damon", "hot": hot, "used": sum(end - begin for begin, end in used),
                           "right": sum(max(0, min(end, hot) - begin) for begin, end in used)}), flush=True)
 
 
-def generations() -> tuple[str, dict[int, int]]:
-    """The number of the program's cgroup, and its anonymous pages on node 0 by generation."""
+def read_generations() -> tuple[str, dict[int, int]]:
+    """Reads the number of the program's cgroup, and its anonymous pages on node 0 by generation."""
     blocks = re.split(r"^memcg\s+", GENERATIONS.read_text(encoding="ascii"), flags=re.MULTILINE)
     block = next(block for block in blocks if block.split()[1:2] == [f"/{GROUP.name}"])
     on_node_0 = re.split(r"^ *node\s+\d+\n", block, flags=re.MULTILINE)[1]
@@ -116,19 +119,19 @@ def generations() -> tuple[str, dict[int, int]]:
     return block.split()[0], {int(number): int(pages) for number, _, pages, *_ in rows}
 
 
-def ageing(hot: int):
-    """Pages that are in the youngest generation after each of some rounds."""
+def measure_by_ageing(hot: int):
+    """Prints the pages of each generation after each of ROUNDS rounds."""
     Path("/sys/kernel/mm/lru_gen/enabled").write_text("y", encoding="ascii")
-    with program(hot):
+    with run_program(hot):
         for _ in range(ROUNDS):
             time.sleep(ROUND_S)
-            number, pages = generations()
+            number, pages = read_generations()
             GENERATIONS.write_text(f"+ {number} 0 {max(pages)} 1 1", encoding="ascii")
-            _, pages = generations()
+            _, pages = read_generations()
             print(json.dumps({"what": "ageing", "hot": hot, "pages": pages}), flush=True)
 
 
-WHAT = {"damon": damon, "ageing": ageing}
+WHAT = {"damon": measure_by_damon, "ageing": measure_by_ageing}
 
 if __name__ == "__main__":
     Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory", encoding="ascii")

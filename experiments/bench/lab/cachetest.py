@@ -11,10 +11,11 @@ SIZES = ("500K", "2M", "4M", "5M", "6M", "7M", "8M", "10M")
 PASSED = ("7M", "8M", "10M")  # the last level has 6 MB
 
 
-def slowdown() -> Outcome:
+def measure_slowdown() -> Outcome:
+    """Measures how much slower walks are with remote memory, by pattern and size."""
     out = Outcome()
-    results = inside.run(MACHINE, "python3", "experiments/bench/lab/sets.py", SECONDS, ",".join(PATTERNS),
-                         ",".join(SIZES))
+    results = inside.run_program(MACHINE, "python3", "experiments/bench/lab/sets.py", SECONDS, ",".join(PATTERNS),
+                                 ",".join(SIZES))
     by = {(result["pattern"], result["size"]): result for result in results}
     out.say("pattern        set   local ns  remote ns  slower by")
     change = {}

@@ -14,21 +14,23 @@ FOUND = (("dram", "latency_ns", 0.05), ("link", "latency_ns", 0.05), ("dram", "b
          ("link", "bandwidth_mb_s", 0.10), ("core", "outstanding", 0.10))
 
 
-def value(described: machine.Machine, section: str, field: str) -> float:
+def read_number(described: machine.Machine, section: str, field: str) -> float:
+    """Returns a number of the machine's model; of a section that is a list, of its first entry."""
     table = described.model[section]
     return (table[0] if isinstance(table, list) else table)[field]["value"]
 
 
-def picture() -> Outcome:
+def measure_calibration() -> Outcome:
+    """Calibrates inside the lab machine, and compares what was found with its machine file."""
     out = Outcome()
     WRITTEN.parent.mkdir(parents=True, exist_ok=True)
-    said = inside.text(MACHINE, "build/numaplace", "calibrate-machine", str(WRITTEN), "--size", "24",
-                       "--seconds", "0.01", "--repeats", "3")
+    said = inside.read_output(MACHINE, "build/numaplace", "calibrate-machine", str(WRITTEN), "--size", "24",
+                              "--seconds", "0.01", "--repeats", "3")
     out.lines += said.splitlines()[:-1]
     made_from, written = machine.find(MACHINE), machine.find(str(WRITTEN))
     out.say("number                  machine file  calibrated")
     for section, field, allowed in FOUND:
-        true, found = (value(one, section, field) for one in (made_from, written))
+        true, found = (read_number(one, section, field) for one in (made_from, written))
         name = f"{section}.{field}"
         out.say(f"{name:24}{true:12.1f}{found:12.1f}{found / true - 1:+8.1%}")
         out.at_most(f"calibrate-machine: {name}, off by", abs(found / true - 1), allowed)

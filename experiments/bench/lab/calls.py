@@ -15,7 +15,7 @@ MACHINE = "demo-2s"
 
 
 def replay() -> list[dict]:
-    """A record for each program; experiments/bench/lab/replay.c says what it holds."""
+    """Returns a record for each program; experiments/bench/lab/replay.c says what it holds."""
     with tempfile.TemporaryDirectory() as folder:
         simulated.qemu_options(machine.find(MACHINE), Path(folder))
         argv = [REPLAY, HERE.plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
@@ -23,7 +23,8 @@ def replay() -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def calls() -> Outcome:
+def measure_calls() -> Outcome:
+    """Measures the plugin's part of an access, in ns of the host."""
     out = Outcome()
     out.say(f"the plugin's part of an access, without QEMU, caches of {MACHINE}; fastest of 20 rounds:")
     out.say("program                 host ns     misses  simulated ns")

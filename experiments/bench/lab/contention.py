@@ -28,47 +28,53 @@ E5620 = Setup(luo.E5620, "8M", 0.03, 0.012, 0.06, 0.20)
 LS3A = Setup(luo.LS3A, "4M", 0.15, 0.1, 0.08, None)
 
 
-def threads(node: int, memory: int, count: int, first: int = 0) -> Threads:
+def place_threads(node: int, memory: int, count: int, first: int = 0) -> Threads:
+    """Returns `count` threads on a node's CPUs from `first`, with their memory on the node `memory`."""
     return [(luo.CORES * node + first + index, memory) for index in range(count)]
 
 
-def cells_of_table() -> dict[tuple, Threads]:
-    return {("table", x, y): threads(0, 0, x) + threads(1, 0, y)
+def build_table_cells() -> dict[tuple, Threads]:
+    """Builds the cells of Table 1: x local and y remote threads."""
+    return {("table", x, y): place_threads(0, 0, x) + place_threads(1, 0, y)
             for x in luo.THREADS for y in luo.THREADS if x + y}
 
 
-def cells_of_cross() -> dict[tuple, Threads]:
-    return {("cross", x, y): threads(0, 1, x) + threads(1, 0, y) for x in luo.SOME for y in OPPOSITE}
+def build_cross_cells() -> dict[tuple, Threads]:
+    """Builds the cells of the cross pattern."""
+    return {("cross", x, y): place_threads(0, 1, x) + place_threads(1, 0, y) for x in luo.SOME for y in OPPOSITE}
 
 
-def cells_of_split() -> dict[tuple, Threads]:
-    """No more threads than the node has cores."""
-    return {("split", x, y): threads(0, 0, x) + threads(0, 1, y, x)
+def build_split_cells() -> dict[tuple, Threads]:
+    """Builds the cells of the split pattern, with no more threads than the node has cores."""
+    return {("split", x, y): place_threads(0, 0, x) + place_threads(0, 1, y, x)
             for x in luo.SOME for y in luo.SOME if x + y <= luo.CORES}
 
 
 class Measured:
+    """Measures all cells of a setup when it is made, and holds MB/s of each thread by cell."""
     def __init__(self, setup: Setup):
-        cells = cells_of_table() | cells_of_cross() | cells_of_split()
+        cells = build_table_cells() | build_cross_cells() | build_split_cells()
         asked = [{"size": setup.size, "threads": [list(one) for one in cell], "warm": setup.warm}
                  for cell in cells.values()]
         results = inside.measure_cells(setup.table.machine, TRIAD, asked, setup.seconds, keep=True, timeout=1800)
         self.of = dict(zip(cells, results, strict=True))
 
-    def first(self, kind: str, x: int, y: int) -> float:
-        """The sum over the x threads of a cell."""
+    def sum_first(self, kind: str, x: int, y: int) -> float:
+        """Returns the sum over the x threads of a cell, in MB/s."""
         return sum(self.of[kind, x, y][:x])
 
-    def table(self) -> np.ndarray:
+    def build_table(self) -> np.ndarray:
+        """Returns the totals of the table's cells in MB/s, by local and remote threads."""
         total = np.zeros((luo.CORES + 1, luo.CORES + 1))
         for (kind, x, y), result in self.of.items():
             if kind == "table":
                 total[x, y] = sum(result)
         return total
 
-    def change(self, kind: str, x: int, y: int) -> float:
-        alone = self.first("table", x, 0) if kind == "split" else self.first(kind, x, 0)
-        return self.first(kind, x, y) / alone - 1
+    def compute_change(self, kind: str, x: int, y: int) -> float:
+        """Returns the relative change of x threads by y others."""
+        alone = self.sum_first("table", x, 0) if kind == "split" else self.sum_first(kind, x, 0)
+        return self.sum_first(kind, x, y) / alone - 1
 
 
 def show_table(out: Outcome, setup: Setup, total: np.ndarray):
@@ -97,13 +103,14 @@ def show_pattern(out: Outcome, measured: Measured, kind: str, title: str):
     out.say(title)
     keys = sorted((x, y) for k, x, y in measured.of if k == kind and y)
     for x in sorted({x for x, _ in keys}):
-        row = [f"{y}: {measured.change(kind, x, y):+6.1%}" for first, y in keys if first == x]
+        row = [f"{y}: {measured.compute_change(kind, x, y):+6.1%}" for first, y in keys if first == x]
         out.say(f"  {x}   " + "   ".join(row))
 
 
-def common(setup: Setup) -> tuple[Outcome, Measured]:
+def measure_setup(setup: Setup) -> tuple[Outcome, Measured]:
+    """Measures a setup, and shows its table and both patterns."""
     out, measured = Outcome(), Measured(setup)
-    total = measured.table()
+    total = measured.build_table()
     show_table(out, setup, total)
     show_pattern(out, measured, "cross", "cross: change of 1-4 threads (rows) by so many opposite ones")
     show_pattern(out, measured, "split", "split: change of 1-3 local threads (rows) by so many beside them")
@@ -112,34 +119,38 @@ def common(setup: Setup) -> tuple[Outcome, Measured]:
     return out, measured
 
 
-def remote_alone(measured: Measured) -> float:
+def compare_remote_alone(measured: Measured) -> float:
+    """Returns the relative difference of four remote threads to four local ones."""
     return sum(measured.of["table", 0, 4]) / sum(measured.of["table", 4, 0]) - 1
 
 
-def splits(measured: Measured) -> list[tuple[int, int, float]]:
-    return [(x, y, measured.change("split", x, y)) for kind, x, y in measured.of if kind == "split"]
+def list_splits(measured: Measured) -> list[tuple[int, int, float]]:
+    """Lists x, y and the change of each cell of the split pattern."""
+    return [(x, y, measured.compute_change("split", x, y)) for kind, x, y in measured.of if kind == "split"]
 
 
-def e5620() -> Outcome:
-    out, measured = common(E5620)
-    out.between("E5620: four remote threads against four local", remote_alone(measured), -0.32, -0.18)
-    share = measured.first("table", 4, 4) / sum(measured.of["table", 4, 4])
+def measure_e5620() -> Outcome:
+    """Measures the Xeon E5620 and checks it against the paper."""
+    out, measured = measure_setup(E5620)
+    out.between("E5620: four remote threads against four local", compare_remote_alone(measured), -0.32, -0.18)
+    share = measured.sum_first("table", 4, 4) / sum(measured.of["table", 4, 4])
     out.between("E5620: local threads' part at 4L4R", share, 0.50, 0.60, "{:.1%}")
     for x in (2, 3, 4):
-        out.between(f"E5620: cross, {x} threads by one opposite", measured.change("cross", x, 1), -0.35, -0.25)
-    out.at_least("E5620: cross, one thread by four opposite", measured.change("cross", 1, 4), -0.05)
-    flat = max(abs(measured.change("cross", x, 4) - measured.change("cross", x, 1)) for x in (2, 3, 4))
+        out.between(f"E5620: cross, {x} threads by one opposite", measured.compute_change("cross", x, 1), -0.35, -0.25)
+    out.at_least("E5620: cross, one thread by four opposite", measured.compute_change("cross", 1, 4), -0.05)
+    flat = max(abs(measured.compute_change("cross", x, 4) - measured.compute_change("cross", x, 1)) for x in (2, 3, 4))
     out.at_most("E5620: cross, four opposite against one, points", flat, 0.05)
-    changes = {(x, y): change for x, y, change in splits(measured)}
+    changes = {(x, y): change for x, y, change in list_splits(measured)}
     falls = all(changes[x, y + 1] < changes[x, y] - 0.02 for x, y in changes if (x, y + 1) in changes)
     out.at_least("E5620: split, each further thread takes more", float(falls), 1, "{:.0f}")
     return out
 
 
-def ls3a() -> Outcome:
-    out, measured = common(LS3A)
-    out.between("LS 3A: four remote threads against four local", remote_alone(measured), -0.25, -0.15)
-    worst = min(measured.change("cross", x, y) for x in luo.SOME for y in OPPOSITE if y)
+def measure_ls3a() -> Outcome:
+    """Measures the Loongson 3A and checks it against the paper."""
+    out, measured = measure_setup(LS3A)
+    out.between("LS 3A: four remote threads against four local", compare_remote_alone(measured), -0.25, -0.15)
+    worst = min(measured.compute_change("cross", x, y) for x in luo.SOME for y in OPPOSITE if y)
     out.between("LS 3A: cross, the largest loss", worst, -0.11, 0.0, "{:+.1%}")
-    out.at_most("LS 3A: split, the largest change", max(abs(change) for _, _, change in splits(measured)), 0.05)
+    out.at_most("LS 3A: split, the largest change", max(abs(change) for _, _, change in list_splits(measured)), 0.05)
     return out

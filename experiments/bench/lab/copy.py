@@ -15,23 +15,25 @@ ARRAYS = 2
 IN_CACHES = 3  # times the last level that the threads of a node use
 
 
-def last_level_bytes(name: str) -> int:
+def read_last_level_bytes(name: str) -> int:
+    """Returns the size of a machine's largest cache."""
     return max(cache["size"] for cache in machine.find(name).cache)
 
 
-def cell(of: bergstrom.Machine, threads: int, step: int) -> dict:
-    """Threads on every node in turn, each with memory `step` nodes further."""
+def build_cell(of: bergstrom.Machine, threads: int, step: int) -> dict:
+    """Builds a cell with threads on every node in turn, each with memory `step` nodes further."""
     counts = bergstrom.spread(of.nodes, threads)
     placed = [[node * of.cores + index, (node + step) % of.nodes] for node, count in enumerate(counts)
               for index in range(count)]
-    part = last_level_bytes(of.name) / max(counts)  # of a thread
+    part = read_last_level_bytes(of.name) / max(counts)  # of a thread
     kib = int(IN_CACHES * part) // ARRAYS >> 10
     return {"size": f"{kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * part / THREAD_BYTES_PER_S}
 
 
-def curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
+def measure_curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
+    """Measures COPY with so many threads, on their own nodes and another package's; gap: bounds of the last one's relative loss."""
     out = Outcome()
-    cells = [cell(of, threads, step) for threads in counts for step in (0, of.bad_node)]
+    cells = [build_cell(of, threads, step) for threads in counts for step in (0, of.bad_node)]
     results = inside.measure_cells(of.name, COPY, cells, SECONDS, keep=False, timeout=3000)
     totals = [sum(result) / 1000 for result in results]
     aware, unaware = totals[::2], totals[1::2]
@@ -49,9 +51,11 @@ def curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) ->
     return out
 
 
-def xeon() -> Outcome:
-    return curve(bergstrom.XEON, [4, 8, 16, 24, 32], (-0.10, 0.02))
+def measure_xeon() -> Outcome:
+    """Measures the Xeon X7560."""
+    return measure_curve(bergstrom.XEON, [4, 8, 16, 24, 32], (-0.10, 0.02))
 
 
-def opteron() -> Outcome:
-    return curve(bergstrom.OPTERON, [8, 16, 32, 40, 48], (-0.40, -0.10))
+def measure_opteron() -> Outcome:
+    """Measures the Opteron 6172."""
+    return measure_curve(bergstrom.OPTERON, [8, 16, 32, 40, 48], (-0.40, -0.10))

@@ -18,7 +18,8 @@ from experiments.bench.lab.__main__ import KEPT
 COLOURS = ("#7f7f7f", "#1f77b4", "#2ca02c", "#d62728", "#9467bd")
 
 
-def figures(name: str) -> dict:
+def load_figures(name: str) -> dict:
+    """Loads the figures of a claim that `make bench-lab` kept."""
     return json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))["data"]
 
 
@@ -50,8 +51,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), width_ratios=(3, 2))
-    draw_table(left, figures("e5620"))
-    draw_migration(right, figures("migration"))
+    draw_table(left, load_figures("e5620"))
+    draw_migration(right, load_figures("migration"))
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)

@@ -37,27 +37,29 @@ print(f"done {took}", flush=True)
 """
 
 
-def descendants(pid: int) -> list[int]:
+def list_descendants(pid: int) -> list[int]:
+    """Lists a process and its descendants."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    return [pid, *(found for child in children for found in descendants(int(child)))]
+    return [pid, *(found for child in children for found in list_descendants(int(child)))]
 
 
-def qemu_of(process: subprocess.Popen) -> int:
-    for pid in descendants(process.pid):
+def find_qemu(process: subprocess.Popen) -> int:
+    """Returns the PID of QEMU among a lab's processes."""
+    for pid in list_descendants(process.pid):
         if "qemu" in Path(f"/proc/{pid}/comm").read_text(encoding="utf-8"):
             return pid
     raise RuntimeError("QEMU is not among the lab's processes")
 
 
 def boot_once() -> tuple[float, float]:
-    """Seconds until the command ran, and those that the guest's hotplugging took by its clock."""
+    """Returns the seconds until the command ran, and those that the guest's hotplugging took by its clock."""
     start = time.monotonic()
-    argv = inside.command(MACHINE, "python3", "-c", HOTPLUG, timeout=LIMIT)
+    argv = inside.build_command(MACHINE, "python3", "-c", HOTPLUG, timeout=LIMIT)
     with subprocess.Popen(argv, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as lab:
         said = lab.stdout.readline()
         booted = time.monotonic() - start
         if said.strip() == "stop me":
-            qemu = qemu_of(lab)
+            qemu = find_qemu(lab)
             os.kill(qemu, signal.SIGSTOP)
             time.sleep(STOPPED)
             os.kill(qemu, signal.SIGCONT)
@@ -67,7 +69,8 @@ def boot_once() -> tuple[float, float]:
     return booted, float(said.split()[1])
 
 
-def boots() -> Outcome:
+def measure_boots() -> Outcome:
+    """Boots BOOTS times, and counts the boots that come through."""
     out, came_through = Outcome(), 0
     out.say("boot  seconds to the command  simulated seconds of hotplugging")
     for number in range(1, BOOTS + 1):

@@ -18,8 +18,8 @@ APART = 0.01
 BOOTS = 3  # of the fast mode
 
 
-def run(*options: str) -> tuple[dict[str, float], str, float]:
-    """The figures by name, the digest of an exact run, the host's seconds."""
+def run_program(*options: str) -> tuple[dict[str, float], str, float]:
+    """Returns the figures by name, the digest of an exact run, and the host's seconds."""
     begin = time.monotonic()
     done = subprocess.run(build_words(MACHINE, ["sh", PROGRAM], ["--no-module", *options]), cwd=ROOT, capture_output=True, text=True,
                           check=False, timeout=900)
@@ -30,16 +30,17 @@ def run(*options: str) -> tuple[dict[str, float], str, float]:
     return figures, found[1] if found else "", time.monotonic() - begin
 
 
-def exact() -> Outcome:
+def measure_exact() -> Outcome:
+    """Measures exact runs on a quiet and on a busy host, and the fast mode beside them."""
     out = Outcome()
     programs = [str(ROOT / "build/lab/programs" / name) for name in ("chase", "triad")]
     taken = [word for path in (*programs, shutil.which("numactl")) for word in ("--file", path)]
     runs = []
     for index in range(RUNS):
         load = LOAD * (index % 2)
-        with lab_run.host_load(load):
-            runs.append((load, *run("--exact", *taken)))
-    fast = [run("--timed") for _ in range(BOOTS)]
+        with lab_run.load_host(load):
+            runs.append((load, *run_program("--exact", *taken)))
+    fast = [run_program("--timed") for _ in range(BOOTS)]
     figures = runs[0][1]
     out.say(f"{'':14}{'exact':>10}{'fast, by boot':>30}")
     for name, value in figures.items():

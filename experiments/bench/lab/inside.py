@@ -12,12 +12,14 @@ from experiments.lab.command import build_words
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
+def build_command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
+    """Builds the lab's command line; timeout in seconds."""
     return build_words(machine, argv, ["--no-module"], functional=not timed, kernel=kernel, seconds=timeout)
 
 
-def text(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
-    done = subprocess.run(command(machine, *argv, timeout=timeout, **how), cwd=ROOT, capture_output=True, text=True,
+def read_output(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
+    """Runs a program in a machine and returns its output; RuntimeError where it fails. how: timed, kernel."""
+    done = subprocess.run(build_command(machine, *argv, timeout=timeout, **how), cwd=ROOT, capture_output=True, text=True,
                           check=False)
     if done.returncode:
         raise RuntimeError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}:\n"
@@ -25,16 +27,16 @@ def text(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
     return done.stdout
 
 
-def run(machine: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
-    """The machine is timed, with the default kernel; how: timed, kernel."""
-    return [json.loads(line) for line in text(machine, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
+def run_program(machine: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
+    """Runs a program and returns the JSON objects that it prints. The machine is timed, with the default kernel; how: timed, kernel."""
+    return [json.loads(line) for line in read_output(machine, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
 
 
 def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
                   timeout: int = 900) -> list[list[float]]:
-    """MB/s of each thread of each cell; teams.py says what a cell is."""
+    """Returns MB/s of each thread of each cell; teams.py says what a cell is."""
     plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
-    results = run(machine, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
+    results = run_program(machine, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
     if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:
         raise RuntimeError(f"{machine} measured other cells than it was asked for")
     return [result["mb_per_s"] for result in results]

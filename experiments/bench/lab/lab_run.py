@@ -17,8 +17,8 @@ READ_PART = 3 / 4  # of that traffic
 
 
 @contextmanager
-def host_load(processes: int):
-    """So many processes of the host are busy meanwhile."""
+def load_host(processes: int):
+    """Keeps so many processes of the host busy while the block runs."""
     with ExitStack() as stack:
         for _ in range(processes):
             busy = stack.enter_context(subprocess.Popen(["sh", "-c", "while :; do :; done"]))
@@ -26,7 +26,8 @@ def host_load(processes: int):
         yield
 
 
-def measure(name: str, *what: str, timeout: int = 900) -> list[dict]:
+def run_measures(name: str, *what: str, timeout: int = 900) -> list[dict]:
+    """Runs the named measures of measure.py in a machine; returns their records."""
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
     argv = build_words(name, ["python3", MEASURE, *what], ["--no-module"], seconds=timeout)
     run = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=timeout + 60)
@@ -34,14 +35,15 @@ def measure(name: str, *what: str, timeout: int = 900) -> list[dict]:
     return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
 
 
-def latency_ns(name: str, node: int, memory: int) -> float:
+def predict_latency_ns(name: str, node: int, memory: int) -> float:
+    """Returns the latency of a load that the machine file says."""
     model = machine.find(name).model
     link = model["link"][0]["latency_ns"]["value"] if node != memory else 0
     return model["dram"]["latency_ns"]["value"] + link
 
 
-def triad_mb_s(name: str, node: int, memory: int) -> float:
-    """Of all cores of a node: the controller is the limit, or the link's way towards them."""
+def predict_triad_mb_s(name: str, node: int, memory: int) -> float:
+    """Returns the bandwidth of a triad on all cores of a node: the controller is the limit, or the link's way towards them."""
     described = machine.find(name)
     model = described.model
     limit = model["dram"]["bandwidth_mb_s"]["value"]

@@ -16,9 +16,9 @@ SCAN_PERIOD_S, MOST_APART = 1.0, 0.05
 LEAST_DEMOTED = 0.95
 
 
-def measure(series: str, *what: str, timed: bool = True) -> dict[str, dict]:
-    """What the program says, by its words; timed=False: without a timing model, on the host's time."""
-    lines = inside.run(MACHINE, "python3", PROGRAM, *what, timeout=1500, timed=timed, kernel=series)
+def run_program(series: str, *what: str, timed: bool = True) -> dict[str, dict]:
+    """Returns what the program says, by its words; timed=False: without a timing model, on the host's time."""
+    lines = inside.run_program(MACHINE, "python3", PROGRAM, *what, timeout=1500, timed=timed, kernel=series)
     return {line["what"]: line for line in lines}
 
 
@@ -31,11 +31,11 @@ def say_home(out: Outcome, series: str, found: dict):
               found["away"] == PAGES and seconds is not None)
 
 
-def mechanisms() -> Outcome:
+def measure_mechanisms() -> Outcome:
     out, data = Outcome(), []
     for series in kernels.known_series():
         what = ("tiers", "demotion", "promotion") if series in WITH_TIERS else ()
-        found = measure(series, "scans", "balancing", *what)
+        found = run_program(series, "scans", "balancing", *what)
         at = found["scans"]["at"]
         out.say(f"{series:8}scans at {', '.join(f'{one:.3f}' for one in at)} s")
         apart = abs((at[1] - at[0]) / SCAN_PERIOD_S - 1) if len(at) > 1 else 1.0

@@ -26,58 +26,58 @@ WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
 ACCESS = ("read_latency", "read_bandwidth")
 
 
-def say(**values):
+def print_record(**values):
     print(json.dumps(values), flush=True)
 
 
-def counted(*names: str) -> dict[str, int]:
-    """Sums of the counters of /proc/vmstat that begin so."""
+def sum_counters(*names: str) -> dict[str, int]:
+    """Returns the sums of the counters of /proc/vmstat that begin so."""
     rows = [line.split() for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines()]
     return {name: sum(int(value) for key, value in rows if key.startswith(name)) for name in names}
 
 
-def tiers():
+def print_tiers():
     nodes = sorted(NODES.glob("node[0-9]"))
-    say(what="tiers", tiers=sorted((path / "nodelist").read_text().strip() for path in TIERS.glob("memory_tier[0-9]*")),
-        access={node.name: {name: int((node / "access0/initiators" / name).read_text()) for name in ACCESS} for node in nodes},
-        weights=[int((WEIGHTS / node.name).read_text()) for node in nodes] if WEIGHTS.exists() else None)
+    print_record(what="tiers", tiers=sorted((path / "nodelist").read_text().strip() for path in TIERS.glob("memory_tier[0-9]*")),
+                 access={node.name: {name: int((node / "access0/initiators" / name).read_text()) for name in ACCESS} for node in nodes},
+                 weights=[int((WEIGHTS / node.name).read_text()) for node in nodes] if WEIGHTS.exists() else None)
 
 
 class Walk:
-    """A program with its pages where it first touched them: on the node that it runs on, 0."""
+    """Runs a program with its pages where it first touched them: on the node that it runs on, 0."""
 
     def __init__(self, before_exec=None, mib: int = MIB):
         GROUP.mkdir(exist_ok=True)
         join = f'echo $$ >{GROUP}/cgroup.procs; exec "$@"'
         self.process = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", join, "sh", "build/np-mem", "chase", "--size", f"{mib}M", "--cpus", "0",
                                          "--pages", "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before_exec)
-        self.answer()
+        self.read_answer()
 
-    def answer(self) -> dict:
+    def read_answer(self) -> dict:
         return json.loads(self.process.stdout.readline())
 
-    def ask(self, command: str) -> dict:
+    def ask_program(self, command: str) -> dict:
         print(command, file=self.process.stdin, flush=True)
-        return self.answer()
+        return self.read_answer()
 
-    def on(self, node: int) -> int:
-        return self.ask("pages")["pages"].get(str(node), 0)
+    def count_pages_on(self, node: int) -> int:
+        return self.ask_program("pages")["pages"].get(str(node), 0)
 
-    def move(self, node: int, to: int):
+    def move_pages(self, node: int, to: int):
         subprocess.run(["migratepages", str(self.process.pid), str(node), str(to)], check=True)
 
-    def until_home(self) -> float | None:
-        """Seconds in which it runs until all pages are on node 0."""
+    def run_until_home(self) -> float | None:
+        """Returns the seconds in which it runs until all pages are on node 0; None where LIMIT_S is not enough."""
         start = time.monotonic()
         while (passed := time.monotonic() - start) < LIMIT_S:
-            if self.on(0) == PAGES:
+            if self.count_pages_on(0) == PAGES:
                 return passed
-            self.ask("run 0.1")
+            self.ask_program("run 0.1")
         return None
 
 
 @contextmanager
-def walk(before_exec=None, mib: int = MIB):
+def start_walk(before_exec=None, mib: int = MIB):
     one = Walk(before_exec, mib)
     try:
         yield one
@@ -87,7 +87,8 @@ def walk(before_exec=None, mib: int = MIB):
 
 
 @contextmanager
-def set_to(path: Path, value: str):
+def set_file(path: Path, value: str):
+    """Writes a value into a file while the block runs, then restores the one before."""
     before = path.read_text(encoding="ascii").strip()
     path.write_text(value, encoding="ascii")
     try:
@@ -96,57 +97,60 @@ def set_to(path: Path, value: str):
         path.write_text(before, encoding="ascii")
 
 
-def scan_number(pid: int) -> str:
-    """How often NUMA balancing has come to the end of the process's memory; it looks at 256 MB at once."""
+def read_scan_number(pid: int) -> str:
+    """Reads how often NUMA balancing has come to the end of the process's memory; it looks at 256 MB at once."""
     return next(line.split()[-1] for line in Path(f"/proc/{pid}/sched").read_text(encoding="ascii").splitlines()
                 if line.startswith("mm->numa_scan_seq"))
 
 
-def scans():
-    """When NUMA balancing looks at the program's pages, from when it begins to run."""
-    with walk() as one, set_to(BALANCING, "1"):
-        start, seen, at = time.monotonic(), scan_number(one.process.pid), []
+def measure_scans():
+    """Measures when NUMA balancing looks at the program's pages, in seconds from when it begins to run."""
+    with start_walk() as one, set_file(BALANCING, "1"):
+        start, seen, at = time.monotonic(), read_scan_number(one.process.pid), []
         print(f"run {SCANS_S}", file=one.process.stdin, flush=True)
         while (passed := time.monotonic() - start) < SCANS_S:
-            if (now := scan_number(one.process.pid)) != seen:
+            if (now := read_scan_number(one.process.pid)) != seen:
                 at.append(passed)
             seen = now
             time.sleep(LOOK_S)
-        one.answer()
-    say(what="scans", at=at)
+        one.read_answer()
+    print_record(what="scans", at=at)
 
 
-def comes_home(what: str, mode: str, away: int, *counters: str):
-    with walk() as one:
-        one.move(0, away)
-        moved = one.on(away)
-        before = counted(*counters)
-        with set_to(BALANCING, mode):
-            seconds = one.until_home()
-        after = counted(*counters)
-    say(what=what, away=moved, seconds=seconds, counted={name: after[name] - before[name] for name in counters})
+def measure_return(what: str, mode: str, away: int, *counters: str):
+    """Moves the program's pages away, and measures how long NUMA balancing in this mode takes to bring them home."""
+    with start_walk() as one:
+        one.move_pages(0, away)
+        moved = one.count_pages_on(away)
+        before = sum_counters(*counters)
+        with set_file(BALANCING, mode):
+            seconds = one.run_until_home()
+        after = sum_counters(*counters)
+    print_record(what=what, away=moved, seconds=seconds, counted={name: after[name] - before[name] for name in counters})
 
 
-def balancing():
-    comes_home("balancing", "1", 1, "numa_hint_faults", "numa_pages_migrated")
+def measure_balancing():
+    measure_return("balancing", "1", 1, "numa_hint_faults", "numa_pages_migrated")
 
 
-def promotion():
-    comes_home("promotion", "2", 2, "pgpromote_success")
+def measure_promotion():
+    measure_return("promotion", "2", 2, "pgpromote_success")
 
 
-def demotion():
-    """The cgroup gives up as much memory as the program has."""
-    with walk() as one, set_to(DEMOTION, "1"):
-        before, start = counted("pgdemote_"), one.on(0)
+def measure_demotion():
+    """Has the cgroup give up as much memory as the program has, and counts the pages that are demoted."""
+    with start_walk() as one, set_file(DEMOTION, "1"):
+        before, start = sum_counters("pgdemote_"), one.count_pages_on(0)
         try:
             (GROUP / "memory.reclaim").write_text(f"{MIB}M", encoding="ascii")
         except OSError:  # it gave up less
             pass
-        say(what="demotion", home=start, away=one.on(2), counted=counted("pgdemote_")["pgdemote_"] - before["pgdemote_"])
+        print_record(what="demotion", home=start, away=one.count_pages_on(2),
+                     counted=sum_counters("pgdemote_")["pgdemote_"] - before["pgdemote_"])
 
 
-WHAT = {"tiers": tiers, "scans": scans, "balancing": balancing, "demotion": demotion, "promotion": promotion}
+WHAT = {"tiers": print_tiers, "scans": measure_scans, "balancing": measure_balancing,
+        "demotion": measure_demotion, "promotion": measure_promotion}
 
 if __name__ == "__main__":
     Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory", encoding="ascii")

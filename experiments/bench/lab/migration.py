@@ -11,21 +11,22 @@ APART = 0.05
 SHOWN = 20
 
 
-def mean(values: list[float]) -> float:
+def compute_mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def felt() -> Outcome:
+def measure_migration() -> Outcome:
+    """Measures the bandwidth of a triad before and after its pages move."""
     out = Outcome()
-    (result,) = inside.run(MACHINE, "python3", "experiments/bench/lab/moved.py", SECONDS)
+    (result,) = inside.run_program(MACHINE, "python3", "experiments/bench/lab/moved.py", SECONDS)
     if result["move"] or not result["verified"] or set(result["pages"]) != {"1"}:
         raise RuntimeError(f"the pages did not all move, or the triad went wrong: {result}")
     values = result["stretches"]
     out.say("MB/s of a triad on node 1, in the order of time; its pages move from node 0 to 1 in the middle")
     few = max(1, len(values) // SHOWN)
-    out.say("  " + " ".join(f"{mean(values[at:at + few]):.0f}" for at in range(0, len(values), few)))
+    out.say("  " + " ".join(f"{compute_mean(values[at:at + few]):.0f}" for at in range(0, len(values), few)))
     ends = max(1, int(ENDS * len(values)))
-    before, after = mean(values[:ends]), mean(values[-ends:])
+    before, after = compute_mean(values[:ends]), compute_mean(values[-ends:])
     out.say(f"before {before:.0f}, after {after:.0f}; local from the start {result['local']:.0f}")
     out.at_least("migration: gain in bandwidth", after / before - 1, 0.10)
     out.at_most("migration: afterwards, against local from the start", abs(after / result["local"] - 1), APART)
@@ -33,10 +34,10 @@ def felt() -> Outcome:
     return out
 
 
-def verified() -> Outcome:
-    """One move that is wrong on purpose, twenty that are right, one of a program with phases."""
+def measure_verified() -> Outcome:
+    """Measures one move that is wrong on purpose, twenty that are right, and one of a program with phases."""
     out = Outcome()
-    lines = lab_run.measure(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
+    lines = lab_run.run_measures(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
     out.say("plan        policy               speed   noise  taken back   (a chase on node 1, its pages moved by apply --verify)")
     for line in lines:
         effect = line["verified"] or {"speed": float("nan"), "noise": float("nan"), "taken_back": None}

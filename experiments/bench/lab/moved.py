@@ -15,38 +15,39 @@ BYTES = 24  # that an element counts for
 MOVE = ["build/numaplace", "migrate", "--from", "0", "--to", "1"]
 
 
-def start(memory: int) -> subprocess.Popen:
+def start_triad(memory: int) -> subprocess.Popen:
     return subprocess.Popen([*TRIAD, "--mem", str(memory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                             bufsize=1)
 
 
-def answer(process: subprocess.Popen) -> dict:
+def read_answer(process: subprocess.Popen) -> dict:
     return json.loads(process.stdout.readline())
 
 
-def stretches(result: dict) -> list[float]:
+def compute_stretches(result: dict) -> list[float]:
+    """Returns MB/s of each stretch of a result."""
     (samples,) = result["samples_ns"]
     return [BYTES * 1000 / ns for ns in samples]
 
 
-def run(process: subprocess.Popen, seconds: float) -> dict:
+def run_triad(process: subprocess.Popen, seconds: float) -> dict:
     process.stdin.write(f"run {seconds}\n")
-    return answer(process)
+    return read_answer(process)
 
 
 def main():
     seconds = float(sys.argv[1])
     os.sched_setaffinity(0, {0})
-    local, remote = start(1), start(0)
-    answer(local), answer(remote)
-    of_local = run(local, seconds / 4)
+    local, remote = start_triad(1), start_triad(0)
+    read_answer(local), read_answer(remote)
+    of_local = run_triad(local, seconds / 4)
     local.communicate("quit\n")
     remote.stdin.write(f"run {seconds}\n")
     time.sleep(seconds / 2)
     said = subprocess.run([*MOVE, str(remote.pid)], capture_output=True, text=True)
-    result = answer(remote)
+    result = read_answer(remote)
     remote.communicate("quit\n")
-    print(json.dumps({"local": of_local["mb_per_s"], "stretches": stretches(result), "verified": result["verified"],
+    print(json.dumps({"local": of_local["mb_per_s"], "stretches": compute_stretches(result), "verified": result["verified"],
                       "pages": result["pages"], "move": said.returncode, "said": said.stdout + said.stderr}))
 
 

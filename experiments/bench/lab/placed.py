@@ -88,7 +88,7 @@ ALONE = {"stream": "stream-local", "chase": "chase-local"}
 
 @dataclass(frozen=True)
 class Member:
-    """A process that is counted, on a CPU of its own."""
+    """Holds a process that is counted, on a CPU of its own."""
 
     kind: str
     pid: int
@@ -98,7 +98,7 @@ class Member:
 
 
 class Memory:
-    """np-mem, until it is stopped."""
+    """Runs np-mem until it is stopped."""
 
     ARGV = {"stream": ["triad", "--kernel", "plain", "--size", "8M"], "chase": ["chase", "--size", "32M"]}
 
@@ -115,18 +115,18 @@ class Memory:
 
 
 class Redis:
-    """A server that a client keeps asking for random values."""
+    """Runs a server that a client keeps asking for random values."""
 
     def __init__(self, task: Task, port: int):
         ask = ["redis-benchmark", "-p", str(port), "-n", "2000000000", "-r", str(measure.REDIS_KEYS), "-c", "10", "-q",
                "GET", "key:__rand_int__"]
         self.server = measure.start_server(port, task.memory)
-        pin(self.server.pid, task.cpu)
+        pin_process(self.server.pid, task.cpu)
         self.client = subprocess.Popen(["numactl", "--all", "-C", str(task.client), "-m", "0", *ask],
                                        stdout=subprocess.DEVNULL)
         self.members = [Member("redis", self.server.pid, task.cpu, task.memory, port),
                         Member("client", self.client.pid, task.client, 0, port)]
-        while answered(port) < ANSWERS_FIRST:
+        while count_answers(port) < ANSWERS_FIRST:
             time.sleep(0.02)
 
     def stop(self):
@@ -135,23 +135,24 @@ class Redis:
             process.wait()
 
 
-def answered(port: int) -> int:
-    stats = measure.run("redis-cli", "-p", str(port), "INFO", "commandstats")
+def count_answers(port: int) -> int:
+    """Returns the requests that a server has answered."""
+    stats = measure.run_command("redis-cli", "-p", str(port), "INFO", "commandstats")
     calls = [line for line in stats.splitlines() if line.startswith("cmdstat_get:")]
     return int(calls[0].partition("calls=")[2].partition(",")[0]) if calls else 0
 
 
-def start(tasks: tuple[Task, ...]) -> list[Memory | Redis]:
+def start_tasks(tasks: tuple[Task, ...]) -> list[Memory | Redis]:
     return [Redis(task, PORT + at) if task.kind == "redis" else Memory(task) for at, task in enumerate(tasks)]
 
 
-def pin(pid: int, cpu: int):
+def pin_process(pid: int, cpu: int):
     for thread in Path(f"/proc/{pid}/task").iterdir():
         os.sched_setaffinity(int(thread.name), {cpu})
 
 
-def pages(pid: int) -> dict[int, int]:
-    """Anonymous pages by node."""
+def read_pages(pid: int) -> dict[int, int]:
+    """Returns the anonymous pages of a process by node."""
     held: dict[int, int] = {}
     for line in Path(f"/proc/{pid}/numa_maps").read_text(encoding="ascii").splitlines():
         words = dict(word.partition("=")[::2] for word in line.split())
@@ -160,18 +161,18 @@ def pages(pid: int) -> dict[int, int]:
     return held
 
 
-def counters_and_answers(members: list[Member]) -> tuple[list[dict[str, int]], dict[int, tuple[int, float]], float]:
-    """Of each CPU its counters, of each server the requests that it has answered and when, and the time."""
-    answers = {port: (answered(port), time.monotonic()) for port in {one.port for one in members if one.port}}
-    return measure.all_counters(), answers, time.monotonic()
+def read_counters_and_answers(members: list[Member]) -> tuple[list[dict[str, int]], dict[int, tuple[int, float]], float]:
+    """Reads the counters of each CPU, the requests that each server has answered and when, and the time."""
+    answers = {port: (count_answers(port), time.monotonic()) for port in {one.port for one in members if one.port}}
+    return measure.read_all_counters(), answers, time.monotonic()
 
 
-def counted(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
-    """Of each: bytes a second that its CPU reads and writes, and its progress: requests or instructions a second."""
-    before, answers, since = counters_and_answers(members)
+def measure_members(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
+    """Measures, of each member, bytes a second that its CPU reads and writes, and its progress: requests or instructions a second."""
+    before, answers, since = read_counters_and_answers(members)
     time.sleep(milliseconds / 1000)
-    after, until = measure.all_counters(), time.monotonic()
-    answers_after = {port: (answered(port), time.monotonic()) for port in answers}
+    after, until = measure.read_all_counters(), time.monotonic()
+    answers_after = {port: (count_answers(port), time.monotonic()) for port in answers}
     rows = []
     for one in members:
         change = {key: after[one.cpu][key] - before[one.cpu][key] for key in after[one.cpu]}
@@ -184,72 +185,73 @@ def counted(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
     return rows
 
 
-def penalty(scenario: Scenario) -> float:
-    """The middle of several flips of one that runs alone."""
-    (running,) = start(scenario.tasks)
+def measure_penalty(scenario: Scenario) -> float:
+    """Returns the middle of several flips of a task that runs alone."""
+    (running,) = start_tasks(scenario.tasks)
     flip = ["measure-penalty", "--json", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--flip", str(running.members[0].pid)]
     try:
         time.sleep(WARM_UP_S)
-        flips = [measure.tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]
+        flips = [measure.run_tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]
     finally:
         running.stop()
     return sorted(flips)[FLIPS // 2]
 
 
-def plan_of(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
-    """A plan that rests on counters for every task."""
+def make_plan(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
+    """Makes a plan that rests on counters for every task, and writes it to PLAN."""
     for _ in range(TRIES):
-        plan = measure.tool("plan", "--json", "--override", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--policy",
-                            *scenario.then, *more, *pids)
+        plan = measure.run_tool("plan", "--json", "--override", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--policy",
+                                *scenario.then, *more, *pids)
         if all(decision["traffic"]["measured"]["source"] == "counters" for decision in plan["decisions"]):
             Path(PLAN).write_text(json.dumps(plan), encoding="ascii")
             return plan
     sys.exit(f"tasks {' '.join(pids)} were not counted in {TRIES} tries: other tasks run on their CPUs")
 
 
-def own_cpus(decisions: list[dict], now: list[int]) -> list[int]:
-    """Where the tasks are put: each keeps its CPU or gets another of the node that it was moved to."""
+def choose_cpus(decisions: list[dict], now: list[int]) -> list[int]:
+    """Chooses where the tasks are put: each keeps its CPU or gets another of the node that it was moved to."""
     cpus: list[int] = []
     for decision, cpu in zip(decisions, now, strict=True):
         node = decision["from"] if decision["to"] is None else decision["to"]
-        left = [one for one in reversed(measure.cpus_of(node)) if one not in cpus]
+        left = [one for one in reversed(measure.list_cpus(node)) if one not in cpus]
         cpus.append(cpu if cpu in left else left[0])
     return cpus
 
 
-def compare(name: str, scenario: Scenario, members: list[Member], penalties: dict[str, float], model: list[str]):
+def compare_placements(name: str, scenario: Scenario, members: list[Member], penalties: dict[str, float], model: list[str]):
+    """Prints, for each member, what the plan predicts and what is counted before and after it is applied."""
     time.sleep(WARM_UP_S)
     pids = [str(one.pid) for one in members]
     known = [word for one in members if one.kind in penalties
              for word in ("--assume", f"pid={one.pid},penalty={penalties[one.kind]}")]
-    plan = plan_of(scenario, pids, model + known)
-    before = counted(members, SAMPLE_MS[scenario.group])
+    plan = make_plan(scenario, pids, model + known)
+    before = measure_members(members, SAMPLE_MS[scenario.group])
     applied = subprocess.run([TOOL, "apply", "--plan", PLAN], capture_output=True, text=True, check=False)
     moved = [replace(one, cpu=cpu) for one, cpu in
-             zip(members, own_cpus(plan["decisions"], [one.cpu for one in members]), strict=True)]
+             zip(members, choose_cpus(plan["decisions"], [one.cpu for one in members]), strict=True)]
     for one in moved:
-        pin(one.pid, one.cpu)
+        pin_process(one.pid, one.cpu)
     time.sleep(WARM_UP_S)
-    after = counted(moved, SAMPLE_MS[scenario.group])
+    after = measure_members(moved, SAMPLE_MS[scenario.group])
     for at, one in enumerate(members):
         decision = plan["decisions"][at]
-        measure.say(scenario=name, group=scenario.group, kind=one.kind, model=plan["model"], cpu=one.cpu,
-                    memory=one.memory, penalty=penalties.get(one.kind), traffic=decision["traffic"], gain=decision["gain"],
-                    counted=before[at], then=" ".join(scenario.then), cpu_then=moved[at].cpu, counted_then=after[at],
-                    pages_then=pages(one.pid), applied=applied.returncode, said=applied.stderr)
+        measure.print_record(scenario=name, group=scenario.group, kind=one.kind, model=plan["model"], cpu=one.cpu,
+                             memory=one.memory, penalty=penalties.get(one.kind), traffic=decision["traffic"], gain=decision["gain"],
+                             counted=before[at], then=" ".join(scenario.then), cpu_then=moved[at].cpu, counted_then=after[at],
+                             pages_then=read_pages(one.pid), applied=applied.returncode, said=applied.stderr)
 
 
-def run(name: str, scenario: Scenario, penalties: dict[str, float], model: list[str]):
-    running = start(scenario.tasks)
+def run_scenario(name: str, scenario: Scenario, penalties: dict[str, float], model: list[str]):
+    running = start_tasks(scenario.tasks)
     try:
-        compare(name, scenario, [member for one in running for member in one.members], penalties, model)
+        compare_placements(name, scenario, [member for one in running for member in one.members], penalties, model)
     finally:
         for one in running:
             one.stop()
 
 
-def calibrate() -> str:
-    """Measures this machine's model; the name of its file. A calibration whose threads did not overlap is repeated."""
+def calibrate_machine() -> str:
+    """Measures this machine's model; returns the name of its file. Repeats a calibration whose threads did not overlap."""
     for _ in range(in_lab.TRIES):
         done = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.OPTIONS], capture_output=True, text=True, check=False)
         print(done.stdout, flush=True)
@@ -267,11 +269,11 @@ def main():
     parser.add_argument("scenarios", nargs="*", help="without one: all of the machine")
     arguments = parser.parse_args()
     scenarios = SCENARIOS[arguments.machine]
-    model = calibrate() if arguments.calibrate else arguments.model
+    model = calibrate_machine() if arguments.calibrate else arguments.model
     os.sched_setaffinity(0, {TOOL_CPU})
-    penalties = {kind: penalty(scenarios[name]) for kind, name in ALONE.items()} if arguments.penalties else {}
+    penalties = {kind: measure_penalty(scenarios[name]) for kind, name in ALONE.items()} if arguments.penalties else {}
     for name in arguments.scenarios or scenarios:
-        run(name, scenarios[name], penalties, ["--model", model] if model else [])
+        run_scenario(name, scenarios[name], penalties, ["--model", model] if model else [])
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ WORK = "for i in 1 2 3 4 5 6 7 8; do ./planted_table remote; done"
 FAILED_IF = 4
 
 
-def build(folder: Path):
+def build_program(folder: Path):
     subprocess.run(["cc", "-O1", "-g", "-I", ROOT / "experiments/lab/region", "-o", folder / "planted_table",
                     ROOT / "experiments/bench/lab/programs/planted_table.c"], check=True)
 
 
-def run(folder: Path, options: list[str], *command: str) -> tuple[subprocess.CompletedProcess, float, float]:
+def run_lab(folder: Path, options: list[str], *command: str) -> tuple[subprocess.CompletedProcess, float, float]:
     """Runs a command in the lab. Returns it with its seconds, and those of the host's processors."""
     begin, before = time.monotonic(), getrusage(RUSAGE_CHILDREN)
     done = subprocess.run(build_words(MACHINE, command, options), cwd=folder,
@@ -40,18 +40,19 @@ def run(folder: Path, options: list[str], *command: str) -> tuple[subprocess.Com
     return done, time.monotonic() - begin, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def named(done: subprocess.CompletedProcess) -> bool:
+def is_named(done: subprocess.CompletedProcess) -> bool:
+    """Checks whether a run failed by its bound, and named the table and its reader."""
     lines = done.stderr.splitlines()
     return done.returncode == FAILED_IF and any(all(name in line for name in NAMES) for line in lines)
 
 
-def verdicts(out: Outcome, folder: Path):
+def measure_verdicts(out: Outcome, folder: Path):
     found, passed, seconds, shares = 0, 0, [], []
     for _ in range(RUNS):
-        wrong, taken, _ = run(folder, ["--count", *SAYS, "--json", "counts.json"], "./planted_table", "remote")
+        wrong, taken, _ = run_lab(folder, ["--count", *SAYS, "--json", "counts.json"], "./planted_table", "remote")
         shares.append(json.loads((folder / "counts.json").read_text(encoding="utf-8"))["metrics"]["remote_dram"])
-        right, other, _ = run(folder, ["--count", *SAYS], "./planted_table")
-        found, passed, seconds = found + named(wrong), passed + (right.returncode == 0), [*seconds, taken, other]
+        right, other, _ = run_lab(folder, ["--count", *SAYS], "./planted_table")
+        found, passed, seconds = found + is_named(wrong), passed + (right.returncode == 0), [*seconds, taken, other]
     out.say(f"host s of a run, boot included: median {median(seconds):.1f}, longest {max(seconds):.1f}")
     out.say(f"remote lines of the table's scan, least and most: {min(shares):,} and {max(shares):,}")
     out.at_least(f"of {RUNS} runs with the table on the wrong node, those that fail and name it", found, RUNS, "{:.0f}")
@@ -59,13 +60,13 @@ def verdicts(out: Outcome, folder: Path):
     out.at_most("longest run, host s", max(seconds), START_S, "{:.0f}")
 
 
-def costs(out: Outcome, folder: Path):
-    """Side by side, in turn. The longer command less the shorter one: without boot."""
+def measure_costs(out: Outcome, folder: Path):
+    """Measures the modes side by side, in turn, by the longer command less the shorter one: without boot."""
     taken: dict[str, list[float]] = {name: [] for name in MODES}
     for _ in range(ROUNDS):
         for name, options in MODES.items():
-            *_, long = run(folder, options, "sh", "-c", f"{WORK}; {WORK}")
-            *_, short = run(folder, options, "sh", "-c", WORK)
+            *_, long = run_lab(folder, options, "sh", "-c", f"{WORK}; {WORK}")
+            *_, short = run_lab(folder, options, "sh", "-c", WORK)
             taken[name].append(long - short)
     out.say(f"processor s of the host for 8 programs that fill and read 10 MiB, median of {ROUNDS}")
     for name, seconds in taken.items():
@@ -73,10 +74,10 @@ def costs(out: Outcome, folder: Path):
     out.data["costs"] = taken
 
 
-def planted() -> Outcome:
+def measure_planted() -> Outcome:
     out = Outcome()
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as name:
-        build(Path(name))
-        verdicts(out, Path(name))
-        costs(out, Path(name))
+        build_program(Path(name))
+        measure_verdicts(out, Path(name))
+        measure_costs(out, Path(name))
     return out

@@ -13,56 +13,56 @@ GB = 1e9
 GROUPS = ("streams", "chases", "redis", "mix")
 
 
-def errors(record: dict) -> tuple[float, float]:
-    """Predicted / counted - 1: of the traffic at present, and of the gain by the other placement."""
+def compute_errors(record: dict) -> tuple[float, float]:
+    """Returns predicted / counted - 1: of the traffic at present, and of the gain by the other placement."""
     traffic = record["traffic"]["predicted"]["value"] / record["counted"]["bytes_per_s"]
-    return traffic - 1, record["gain"] / gained(record) - 1
+    return traffic - 1, record["gain"] / compute_gain(record) - 1
 
 
-def gained(record: dict) -> float:
-    """What the task gets done (requests of servers and clients, else instructions) by the other placement / at present."""
+def compute_gain(record: dict) -> float:
+    """Returns what the task gets done (requests of servers and clients, else instructions) by the other placement / at present."""
     return record["counted_then"]["progress_per_s"] / record["counted"]["progress_per_s"]
 
 
-def row(record: dict) -> str:
+def format_row(record: dict) -> str:
     predicted = record["traffic"]["predicted"]["value"]
-    now, then = errors(record)
+    now, then = compute_errors(record)
     return (f"{record['scenario']:16} {record['kind']:7}{record['cpu']:4}{record['memory']:4}"
             f"{record['counted']['bytes_per_s'] / GB:9.3f}{predicted / GB:10.3f}{now:+8.1%}  "
-            f"{record['then']:38}{gained(record):8.3f}{record['gain']:10.3f}{then:+8.1%}")
+            f"{record['then']:38}{compute_gain(record):8.3f}{record['gain']:10.3f}{then:+8.1%}")
 
 
-def table(out: Outcome, machine: str, records: list[dict]):
+def show_table(out: Outcome, machine: str, records: list[dict]):
     models = {record["model"] for record in records}
     out.say(f"{machine}; model: {', '.join(sorted(models))}")
     out.say("                             DRAM traffic now, GB/s       gain by the plan of")
     out.say("scenario         task    CPU MEM  counted predicted   error  "
             "policy                                 counted predicted   error")
-    out.lines += [row(record) for record in records]
+    out.lines += [format_row(record) for record in records]
     out.say()
 
 
-def bounds(out: Outcome, machine: str, records: list[dict]):
+def check_bounds(out: Outcome, machine: str, records: list[dict]):
     for group in GROUPS:
         of = [record for record in records if record["group"] == group]
-        now = [abs(errors(record)[0]) for record in of if record["counted"]["bytes_per_s"] >= LEAST_TRAFFIC]
-        then = [abs(errors(record)[1]) for record in of]
+        now = [abs(compute_errors(record)[0]) for record in of if record["counted"]["bytes_per_s"] >= LEAST_TRAFFIC]
+        then = [abs(compute_errors(record)[1]) for record in of]
         held = sum(error <= ALLOWED_OTHER for error in then)
         out.say(f"{machine:16}{group:12}{max(now):15.1%}{max(then):24.1%}{held:22} of {len(of)}")
         out.at_most(f"{machine}, {group}: traffic at present, worst error", max(now), ALLOWED)
         out.at_least(f"{machine}, {group}: gains within {ALLOWED_OTHER:.0%}", held / len(of), SHARE)
 
 
-def present() -> Outcome:
+def measure_present() -> Outcome:
     out = Outcome(data={"records": []})
-    measured = {machine: inside.run(machine, "python3", "-m", "experiments.bench.lab.placed", "--machine", machine, *model,
-                                    "--penalties", timeout=1800)
+    measured = {machine: inside.run_program(machine, "python3", "-m", "experiments.bench.lab.placed", "--machine", machine, *model,
+                                            "--penalties", timeout=1800)
                 for machine, model in MODELS.items()}
     for machine, records in measured.items():
         assert {record["scenario"] for record in records} == set(SCENARIOS[machine])
-        table(out, machine, records)
+        show_table(out, machine, records)
     out.say("worst error                     of the present  of the other placement  within 15 %")
     for machine, records in measured.items():
-        bounds(out, machine, records)
+        check_bounds(out, machine, records)
     out.data["records"] = measured
     return out

@@ -14,12 +14,12 @@ PROCESSES = 3
 
 
 def leave_only_cpu_0():
-    """No other CPU uses the caches meanwhile."""
+    """Takes all other CPUs offline: none uses the caches meanwhile."""
     for online in Path("/sys/devices/system/cpu").glob("cpu[1-9]*/online"):
         online.write_text("0", encoding="ascii")
 
 
-def step_ns(pattern: str, size: str, memory: int, seconds: str) -> float:
+def measure_step_ns(pattern: str, size: str, memory: int, seconds: str) -> float:
     # Of small pages a set nearly as large as a cache has conflicts in it that depend on the node.
     argv = ["build/np-mem", "cachetest", "--pattern", pattern, "--size", size, "--pages", "thp",
             "--cpus", "0", "--mem", str(memory)]
@@ -36,7 +36,7 @@ def main():
     leave_only_cpu_0()
     for pattern in patterns.split(","):
         for size in sizes.split(","):
-            found = [[step_ns(pattern, size, memory, seconds) for memory in (0, 1)] for _ in range(PROCESSES)]
+            found = [[measure_step_ns(pattern, size, memory, seconds) for memory in (0, 1)] for _ in range(PROCESSES)]
             local, remote = map(statistics.fmean, zip(*found))
             print(json.dumps({"pattern": pattern, "size": size, "local": local, "remote": remote, "all": found}),
                   flush=True)

@@ -11,12 +11,14 @@ ROUNDS = 3
 REPEATABLE = 0.015
 
 
-def measure(*what: str) -> list[dict]:
-    with lab_run.host_load(1):
-        return lab_run.measure(MACHINE, *what, timeout=1500)
+def run_measures(*what: str) -> list[dict]:
+    """Runs the named measures in the lab with a busy processor of the host; returns their records."""
+    with lab_run.load_host(1):
+        return lab_run.run_measures(MACHINE, *what, timeout=1500)
 
 
-def compare(out: Outcome, measured: list[dict], what: str, unit: str, expected, allowed: float):
+def compare_measures(out: Outcome, measured: list[dict], what: str, unit: str, expected, allowed: float):
+    """Shows a measure's values beside those expected; allowed: relative error."""
     values = defaultdict(list)
     for line in measured:
         if line["measure"] == what:
@@ -32,17 +34,17 @@ def compare(out: Outcome, measured: list[dict], what: str, unit: str, expected, 
     out.at_most(f"{what}, {ROUNDS} runs with a busy host apart", spread, REPEATABLE, "{:.2%}")
 
 
-def machine_file() -> Outcome:
+def measure_machine_file() -> Outcome:
     out = Outcome()
-    measured = measure(*["latency", "bandwidth"] * ROUNDS)
-    compare(out, measured, "latency", "ns", lab_run.latency_ns, 0.05)
-    compare(out, measured, "bandwidth", "mb_s", lab_run.triad_mb_s, 0.10)
+    measured = run_measures(*["latency", "bandwidth"] * ROUNDS)
+    compare_measures(out, measured, "latency", "ns", lab_run.predict_latency_ns, 0.05)
+    compare_measures(out, measured, "bandwidth", "mb_s", lab_run.predict_triad_mb_s, 0.10)
     return out
 
 
-def redis() -> Outcome:
+def measure_redis() -> Outcome:
     out, pairs = Outcome(), defaultdict(dict)
-    for line in measure("redis"):
+    for line in run_measures("redis"):
         pairs[line["pair"]][line["memory"]] = line["per_second"]
     out.say("redis-benchmark, GETs a second: pair, local, remote, difference")
     for number, pair in sorted(pairs.items()):

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from experiments.bench.lab import inside
-from experiments.bench.lab.endurance import qemu_of
+from experiments.bench.lab.endurance import find_qemu
 from experiments.bounds import Outcome
 
 SMALL, EIGHT, LARGEST = "demo-2s", "xeon-e5620-2s", "opteron-6172-4s"
@@ -64,15 +64,15 @@ class Run:
     code_mib: float  # translated
 
 
-def cpu_seconds(pid: int) -> Counter[str]:
-    """Of each thread."""
+def read_cpu_seconds(pid: int) -> Counter[str]:
+    """Reads the processor seconds of each thread."""
     threads = Path(f"/proc/{pid}/task").iterdir()
     return Counter({thread.name: int((thread / "schedstat").read_text(encoding="ascii").split()[0]) / 1e9
                     for thread in threads})
 
 
-def anonymous_mib(pid: int) -> tuple[float, float]:
-    """Of data, and of code that was translated."""
+def read_anonymous_mib(pid: int) -> tuple[float, float]:
+    """Reads the anonymous MiB of data, and of code that was translated."""
     kib, executable = [0, 0], False
     for line in Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8").splitlines():
         words = line.split()
@@ -84,8 +84,9 @@ def anonymous_mib(pid: int) -> tuple[float, float]:
 
 
 @contextmanager
-def lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]:
-    command = inside.command(machine, *argv, timeout=LIMIT, timed=timed)
+def run_lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]:
+    """Runs a program in the lab while the block runs; RuntimeError where it fails."""
+    command = inside.build_command(machine, *argv, timeout=LIMIT, timed=timed)
     with subprocess.Popen(command, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         yield run
         _, errors = run.communicate()
@@ -93,64 +94,63 @@ def lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]:
         raise RuntimeError(f"{machine}: status {run.returncode}: {errors}")
 
 
-def event(run: subprocess.Popen) -> dict:
+def read_event(run: subprocess.Popen) -> dict:
     line = run.stdout.readline()
     if not line:
         raise RuntimeError(f"the lab ended early: {run.stderr.read()}")
     return json.loads(line)
 
 
-def measure(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
-    """With the number of the team."""
-    event(run)
-    begin, cpu = time.monotonic(), cpu_seconds(qemu)
-    end = event(run)
-    used = cpu_seconds(qemu) - cpu
+def measure_turn(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
+    """Measures a team's turn; returns it with the number of the team."""
+    read_event(run)
+    begin, cpu = time.monotonic(), read_cpu_seconds(qemu)
+    end = read_event(run)
+    used = read_cpu_seconds(qemu) - cpu
     return end["team"], Measured(end["accesses"], time.monotonic() - begin, max(used.values()), used.total())
 
 
-def triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
+def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
     start = time.monotonic()
     words = ["python3", "experiments/bench/lab/programs/memory_loop.py", str(seconds), str(times), *map(str, teams)]
-    with lab(machine, timed, *words) as run:
-        event(run)
-        qemu, boot = qemu_of(run), time.monotonic() - start
-        boot_cpu = cpu_seconds(qemu).total()
-        measured = [dict(measure(run, qemu) for _ in teams) for _ in range(times)]
-        return Run(boot, boot_cpu, measured, *anonymous_mib(qemu))
+    with run_lab(machine, timed, *words) as run:
+        read_event(run)
+        qemu, boot = find_qemu(run), time.monotonic() - start
+        boot_cpu = read_cpu_seconds(qemu).total()
+        measured = [dict(measure_turn(run, qemu) for _ in teams) for _ in range(times)]
+        return Run(boot, boot_cpu, measured, *read_anonymous_mib(qemu))
 
 
-def rates(runs: list[Run], of: str, team: int = 0) -> list[float]:
-    """Million accesses a second of what is named."""
+def compute_rates(runs: list[Run], of: str, team: int = 0) -> list[float]:
+    """Returns million accesses a second of what `of` names: a time of Measured."""
     parts = [turn[team] for run in runs for turn in run.measured]
     return [part.accesses / getattr(part, of) / 1e6 for part in parts]
 
 
-def one_cpu(out: Outcome):
-    pairs = [(triads(SMALL, False, [Team([0])], 1), triads(SMALL, True, [Team([0])], 0.15)) for _ in range(ROUNDS)]
+def measure_one_cpu(out: Outcome):
+    pairs = [(run_triads(SMALL, False, [Team([0])], 1), run_triads(SMALL, True, [Team([0])], 0.15)) for _ in range(ROUNDS)]
     functional, timed = (list(runs) for runs in zip(*pairs, strict=True))
     out.say("memory operations of a triad on one CPU, million a second of its thread's processor time;")
     out.say(f"median and range of {ROUNDS * TIMES}:")
     for name, runs in (("functional", functional), ("timed", timed)):
-        own, whole = rates(runs, "busiest"), rates(runs, "all")
+        own, whole = compute_rates(runs, "busiest"), compute_rates(runs, "all")
         out.say(f"  {name:10} {median(own):6.1f}  ({min(own):.1f} to {max(own):.1f})   "
                 f"of all of QEMU's threads {median(whole):6.1f}")
     out.at_least("speed: one CPU, timed beside functional",
-                 median(rates(timed, "busiest")) / median(rates(functional, "busiest")), 0.40)
+                 median(compute_rates(timed, "busiest")) / median(compute_rates(functional, "busiest")), 0.40)
     boots = [run.boot for run in timed]
     out.say(f"boot of {SMALL} until its command runs: {min(boots):.1f} to {max(boots):.1f} s, "
             f"{min(run.boot_cpu for run in timed):.1f} s of processors")
     out.at_most(f"boot of {SMALL}, slowest of {ROUNDS}", max(boots), 40, "{:.1f} s")
 
 
-def eight_cpus(out: Outcome):
-    """
-    Two have arrays four times as large: what all sweep fits the host's own caches on both sides, or on neither. They
-    take turns in one machine, first by turns, since another boot finds another host: each turn has a ratio of its own.
-    """
+def measure_eight_cpus(out: Outcome):
+    """Measures two CPUs and eight. Two have arrays four times as large: what all sweep fits the host's own caches on both
+    sides, or on neither. They take turns in one machine, first by turns, since another boot finds another host: each turn
+    has a ratio of its own."""
     teams = {"two": Team([0, 4], 4 * ARRAY_KIB + 4), "eight": Team(list(range(8)))}
-    runs = [triads(EIGHT, True, list(teams.values()), 0.1, times=2 * TIMES) for _ in range(ROUNDS)]
-    two, eight = (rates(runs, "taken", team) for team in range(len(teams)))
+    runs = [run_triads(EIGHT, True, list(teams.values()), 0.1, times=2 * TIMES) for _ in range(ROUNDS)]
+    two, eight = (compute_rates(runs, "taken", team) for team in range(len(teams)))
     parts = [a / b for a, b in zip(eight, two, strict=True)]
     out.say(f"all CPUs together, million a second of time, median and range of {len(parts)} turns:")
     for name, found in (("two", two), ("eight", eight)):
@@ -167,25 +167,25 @@ class Ran:
     instructions: int | None
 
 
-def programs(timed: bool) -> dict[str, list[Ran]]:
-    """Of each program so many runs, in one machine, after one that is not counted."""
+def run_programs(timed: bool) -> dict[str, list[Ran]]:
+    """Returns TIMES runs of each program, in one machine, after one that is not counted."""
     found: dict[str, list[Ran]] = {name: [] for name in PROGRAMS}
     words = ["python3", "experiments/bench/lab/programs/in_turn.py", str(TIMES + 1), json.dumps(PROGRAMS)]
-    with lab(SMALL, timed, *words) as run:
-        event(run)
-        qemu = qemu_of(run)
+    with run_lab(SMALL, timed, *words) as run:
+        read_event(run)
+        qemu = find_qemu(run)
         for _ in range((TIMES + 1) * len(PROGRAMS)):
-            event(run)
-            begin, cpu = time.monotonic(), cpu_seconds(qemu)
-            end = event(run)
-            used = max((cpu_seconds(qemu) - cpu).values())
+            read_event(run)
+            begin, cpu = time.monotonic(), read_cpu_seconds(qemu)
+            end = read_event(run)
+            used = max((read_cpu_seconds(qemu) - cpu).values())
             found[end["program"]].append(Ran(used, time.monotonic() - begin, end["seconds"], end.get("instructions")))
     return {name: ran[1:] for name, ran in found.items()}
 
 
-def rate(out: Outcome):
-    """In the units of other simulators' papers."""
-    functional, timed = programs(False), programs(True)
+def measure_rate(out: Outcome):
+    """Measures programs in the units of other simulators' papers."""
+    functional, timed = run_programs(False), run_programs(True)
     out.say(f"programs on one CPU of {SMALL}, median of {TIMES}: seconds of its thread's processor time; million")
     out.say("simulated instructions a second, and seconds for a second that is simulated, of the timed one:")
     out.say("  program           functional   timed   part    MIPS   s for a second")
@@ -200,8 +200,8 @@ def rate(out: Outcome):
         out.say(f"  {line}")
 
 
-def memory(out: Outcome):
-    functional, timed = (triads(LARGEST, timed, [Team([0, 47])], 0.05, times=1) for timed in (False, True))
+def measure_memory(out: Outcome):
+    functional, timed = (run_triads(LARGEST, timed, [Team([0, 47])], 0.05, times=1) for timed in (False, True))
     out.say(f"QEMU's own memory for {LARGEST}, without the guest's, in MiB:")
     for name, run in (("functional", functional), ("timed", timed)):
         out.say(f"  {name:10} data {run.data_mib:.0f}, translated code {run.code_mib:.0f}")
@@ -209,10 +209,10 @@ def memory(out: Outcome):
     out.at_most(f"memory of the plugin: {LARGEST}", more, 200, "{:.0f} MiB")
 
 
-def speed() -> Outcome:
+def measure_speed() -> Outcome:
     out = Outcome()
-    one_cpu(out)
-    eight_cpus(out)
-    rate(out)
-    memory(out)
+    measure_one_cpu(out)
+    measure_eight_cpus(out)
+    measure_rate(out)
+    measure_memory(out)
     return out

@@ -25,7 +25,7 @@ LABELS = {
 }
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="experiments.bench.migration", description=__doc__.splitlines()[0])
     parser.add_argument("--kernel", default="6.12")
     parser.add_argument("--mib", type=int, default=256)
@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run(clock: str, options: argparse.Namespace) -> list[dict]:
+def run_observe(clock: str, options: argparse.Namespace) -> list[dict]:
     argv = build_words(MACHINE, ["python3", OBSERVE, options.mib, options.repeats, options.seed], functional=clock == "functional",
                        kernel=options.kernel, seconds=TIME_LIMIT)
     said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
@@ -44,22 +44,22 @@ def run(clock: str, options: argparse.Namespace) -> list[dict]:
     return [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
 
 
-def report(clock: str, options: argparse.Namespace, observations: list[dict]):
-    found = table.rows(observations)
+def print_report(clock: str, options: argparse.Namespace, observations: list[dict]):
+    found = table.build_rows(observations)
     print(f"\n{LABELS[clock]}\n{MACHINE}, kernel {options.kernel}, {options.mib} MiB of 4 KiB pages, "
           f"median of {options.repeats}, order shuffled with seed {options.seed}")
     for state in ("asleep", "running"):
         print(f"\ntarget {state}")
-        print("\n".join(table.lines(found, state, with_times=clock == "timed")))
+        print("\n".join(table.format_lines(found, state, with_times=clock == "timed")))
     print()
-    print("\n".join(verdicts(table.asked(found, with_times=clock == "timed").checks)))
+    print("\n".join(verdicts(table.check_claims(found, with_times=clock == "timed").checks)))
 
 
 def main():
-    options = arguments()
+    options = parse_arguments()
     print(f"{os.cpu_count()} processors of the host, load {os.getloadavg()[0]:.1f}", flush=True)
     for clock in options.clocks:
-        report(clock, options, run(clock, options))
+        print_report(clock, options, run_observe(clock, options))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ LIKE = {"ns": 1e-3, "first_call_ns": 1e-3, "first_page_gap_ns": 1e-3, "gap_ns": 
 Cells = dict[tuple[str, int], dict[str, float]]
 
 
-def cells(observations: list[dict]) -> Cells:
-    """Medians by kind of page and batch; us, and GB/s of all that moved."""
+def compute_cells(observations: list[dict]) -> Cells:
+    """Returns medians by kind of page and batch; us, and GB/s of all that moved."""
     groups = defaultdict(list)
     for one in observations:
         groups[one["kind"], one["batch"]].append(one)
@@ -45,35 +45,37 @@ def cells(observations: list[dict]) -> Cells:
     return found
 
 
-def lines(found: Cells, kind: str) -> list[str]:
+def format_lines(found: Cells, kind: str) -> list[str]:
     head = f"{'pages a call':>12}  {'us/page':>8}  {'GB/s':>6}  {'first call us':>13}  {'first page us':>13}  {'any page us':>11}  moved  whole"
     rows = sorted(((batch, row) for (of, batch), row in found.items() if of == kind), key=lambda one: one[0] or 1 << 20)
-    return [head, *(line(batch, row) for batch, row in rows)]
+    return [head, *(format_line(batch, row) for batch, row in rows)]
 
 
-def line(batch: int, row: dict[str, float]) -> str:
+def format_line(batch: int, row: dict[str, float]) -> str:
     if not row["moved"]:
         return f"{batch or 'module':>12}  moves none of these by this kernel without splitting them"
     return (f"{batch or 'module':>12}  {row['us_page']:8.2f}  {row['gb_s']:6.2f}  {row['first_call_ns']:13.1f}  "
             f"{row['first_page_gap_ns']:13.1f}  {row['gap_ns']:11.1f}  {row['moved']:5.0%}  {'yes' if row['whole'] else 'NO'}")
 
 
-def of_calls(found: Cells, kind: str, name: str) -> dict[int, float]:
+def select_calls(found: Cells, kind: str, name: str) -> dict[int, float]:
+    """Returns a number of each batch of move_pages(2), by its pages."""
     return {batch: row[name] for (of, batch), row in found.items() if of == kind and batch != MODULE}
 
 
-def knee(found: Cells, kind: str) -> int:
-    """The smallest batch whose time is near the best one's."""
-    times = of_calls(found, kind, "us_page")
+def find_knee(found: Cells, kind: str) -> int:
+    """Finds the smallest batch whose time is near the best one's."""
+    times = select_calls(found, kind, "us_page")
     return min(batch for batch, us in times.items() if us <= NEAR * min(times.values()))
 
 
-def predicted(found: Cells) -> Outcome:
-    """Each from what the kernel does: a call has costs of its own (a system call, a look-up of the task, a flush of the
-    CPUs' pagevecs), pages of a batch are unmapped together, and copied one after the other before the first is mapped again."""
-    outcome, small, huge = Outcome(), of_calls(found, "small", "us_page"), of_calls(found, "huge", "us_page")
-    waits = of_calls(found, "small", "first_page_gap_ns")
-    outcome.between("small pages, the smallest batch within 5 % of the best time", knee(found, "small"), 16, 128, "{:.0f} pages")
+def check_predictions(found: Cells) -> Outcome:
+    """Checks predictions, each from what the kernel does: a call has costs of its own (a system call, a look-up of the task, a
+    flush of the CPUs' pagevecs), pages of a batch are unmapped together, and copied one after the other before the first is
+    mapped again."""
+    outcome, small, huge = Outcome(), select_calls(found, "small", "us_page"), select_calls(found, "huge", "us_page")
+    waits = select_calls(found, "small", "first_page_gap_ns")
+    outcome.between("small pages, the smallest batch within 5 % of the best time", find_knee(found, "small"), 16, 128, "{:.0f} pages")
     outcome.at_least("small pages, time of a page by 1 beside that by the best batch", small[1] / min(small.values()), 2, "{:.2f} times")
     outcome.at_least("small pages, the first page's wait in batches of 512 beside 32", waits[512] / waits[32], 4, "{:.2f} times")
     outcome.at_most("huge pages, time of a page by 1 beside that by the best batch", huge[1] / min(huge.values()), NEAR, "{:.2f} times")
@@ -82,7 +84,7 @@ def predicted(found: Cells) -> Outcome:
     return outcome
 
 
-def run(kernel: str, repeats: int, seed: int) -> list[dict]:
+def run_observe(kernel: str, repeats: int, seed: int) -> list[dict]:
     argv = build_words(MACHINE, ["python3", OBSERVE, repeats, seed], kernel=kernel, seconds=TIME_LIMIT)
     said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if said.returncode:
@@ -96,13 +98,13 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    found = cells(run(options.kernel, options.repeats, options.seed))
+    found = compute_cells(run_observe(options.kernel, options.repeats, options.seed))
     print(f"lab-timed: times are those of the described machine\n{MACHINE}, kernel {options.kernel}, median of {options.repeats}, "
           f"order shuffled with seed {options.seed}\nA thread writes to the first page all the while, another to all pages: "
           "their longest waits.")
     for kind in ("small", "huge"):
-        print(f"\n{'4 KiB' if kind == 'small' else '2 MiB'} pages\n" + "\n".join(lines(found, kind)))
-    print("\nPredicted before the first run:\n" + "\n".join(verdicts(predicted(found).checks)))
+        print(f"\n{'4 KiB' if kind == 'small' else '2 MiB'} pages\n" + "\n".join(format_lines(found, kind)))
+    print("\nPredicted before the first run:\n" + "\n".join(verdicts(check_predictions(found).checks)))
 
 
 if __name__ == "__main__":

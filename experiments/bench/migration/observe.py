@@ -27,7 +27,7 @@ STATES = {"asleep": 0, "running": 2}  # threads that write
 WARM_MIB = 8
 
 
-def observe(variant: tuple, state: str, mib: int) -> dict:
+def observe_variant(variant: tuple, state: str, mib: int) -> dict:
     name, method, options = variant
     argv = [BENCH, method, str(mib), str(FROM), str(TO), str(STATES[state]), options]
     said = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -38,12 +38,12 @@ def main(mib: int, repeats: int, seed: int):
     # The first time through costs QEMU a translation and the kernel a page fault or two.
     for variant in VARIANTS:
         for state in STATES:
-            observe(variant, state, WARM_MIB)
+            observe_variant(variant, state, WARM_MIB)
     for repeat in range(repeats):
         order = [(variant, state) for variant in VARIANTS for state in STATES]
         random.Random(seed + repeat).shuffle(order)
         for variant, state in order:
-            print(json.dumps({**observe(variant, state, mib), "repeat": repeat}), flush=True)
+            print(json.dumps({**observe_variant(variant, state, mib), "repeat": repeat}), flush=True)
 
 
 if __name__ == "__main__":

@@ -19,20 +19,20 @@ MODULE = 0  # as a batch size: one job of the module
 CELLS = [*(("small", batch) for batch in (*BATCHES, MODULE)), *(("huge", batch) for batch in (*BATCHES[:6], MODULE))]
 
 
-def observe(kind: str, batch: int, mib: int) -> dict:
+def observe_batch(kind: str, batch: int, mib: int) -> dict:
     said = subprocess.run([BENCH, str(mib), FROM, TO, str(batch), kind], check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(said)
 
 
 def main(repeats: int, seed: int):
     for kind in MIB:  # the first time through costs QEMU a translation and the kernel a page fault or two
-        observe(kind, BATCHES[-1], 4)
-        observe(kind, MODULE, 4)
+        observe_batch(kind, BATCHES[-1], 4)
+        observe_batch(kind, MODULE, 4)
     for repeat in range(repeats):
         order = CELLS.copy()
         random.Random(seed + repeat).shuffle(order)
         for kind, batch in order:
-            print(json.dumps({**observe(kind, batch, MIB[kind]), "repeat": repeat}), flush=True)
+            print(json.dumps({**observe_batch(kind, batch, MIB[kind]), "repeat": repeat}), flush=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ TIMES = ("us/page", "pause ms", "gap ms", "idle gap ms", "target runs", "lost ms
 
 @dataclass
 class Row:
-    """One method in one state of the target, over the repeats. Times are ns."""
+    """Holds one method in one state of the target, over the repeats. Times are ns."""
     variant: str
     state: str
     page_ns: float      # median
@@ -33,54 +33,55 @@ class Row:
     whole: bool
 
 
-def page_ns(observation: dict) -> float:
+def compute_page_ns(observation: dict) -> float:
     return observation["ns"] / max(observation["moved"], 1)
 
 
-def progress(observation: dict) -> float:
-    """The target's writes while its pages moved / its writes before in as long a time."""
+def compute_progress(observation: dict) -> float:
+    """Returns the target's writes while its pages moved / its writes before in as long a time."""
     if not observation["baseline_writes"]:
         return 0
     before = observation["baseline_writes"] / observation["baseline_writes_ns"]
     return observation["writes"] / observation["writes_ns"] / before
 
 
-def lost_ns(observation: dict) -> float:
-    """The time that the target would have needed, undisturbed, for the writes that it did not get to; by GiB."""
-    lost = (1 - progress(observation)) * observation["writes_ns"]
+def compute_lost_ns(observation: dict) -> float:
+    """Returns the time that the target would have needed, undisturbed, for the writes that it did not get to; by GiB."""
+    lost = (1 - compute_progress(observation)) * observation["writes_ns"]
     return lost * (1 << 30) / (max(observation["moved"], 1) * PAGE)
 
 
-def row(variant: str, state: str, seen: list[dict]) -> Row:
-    times = [page_ns(one) for one in seen]
+def build_row(variant: str, state: str, seen: list[dict]) -> Row:
+    times = [compute_page_ns(one) for one in seen]
     return Row(variant, state, median(times), max(times) / min(times) - 1,
                median(one["shootdowns"] / max(one["moved"], 1) for one in seen),
                max(one["longest_pause_us"] for one in seen) * 1000,
                max(one["gap_ns"] for one in seen), max(one["baseline_gap_ns"] for one in seen),
-               median(progress(one) for one in seen), median(lost_ns(one) for one in seen),
+               median(compute_progress(one) for one in seen), median(compute_lost_ns(one) for one in seen),
                min(one["moved"] / one["pages"] for one in seen), all(one["whole"] for one in seen))
 
 
-def rows(observations: list[dict]) -> dict[tuple[str, str], Row]:
-    """By variant and state, in the order in which they are first in the list of methods."""
+def build_rows(observations: list[dict]) -> dict[tuple[str, str], Row]:
+    """Builds the rows by variant and state, in the order of these names."""
     groups = defaultdict(list)
     for one in observations:
         groups[one["variant"], one["state"]].append(one)
-    return {key: row(*key, seen) for key, seen in sorted(groups.items())}
+    return {key: build_row(*key, seen) for key, seen in sorted(groups.items())}
 
 
-def times_as_fast(found: dict, state: str, variant: str, other: str) -> float:
+def compare_times(found: dict, state: str, variant: str, other: str) -> float:
+    """Returns how many times as fast `variant` is as `other`."""
     return found[other, state].page_ns / found[variant, state].page_ns
 
 
-def cells(found: dict, r: Row) -> dict[str, str]:
+def format_cells(found: dict, r: Row) -> dict[str, str]:
     running = r.state == "running"
     return {
         "": r.variant,
         "us/page": f"{r.page_ns / 1000:.2f}",
         "spread": f"{r.spread:.0%}",
-        "x move_pages": f"{times_as_fast(found, r.state, r.variant, CALLS):.2f}",
-        "x migrate_pages": f"{times_as_fast(found, r.state, r.variant, PROCESS):.2f}",
+        "x move_pages": f"{compare_times(found, r.state, r.variant, CALLS):.2f}",
+        "x migrate_pages": f"{compare_times(found, r.state, r.variant, PROCESS):.2f}",
         "TLB/page": f"{r.tlb:.4f}",
         "pause ms": f"{r.pause_ns / 1e6:.1f}" if running and r.pause_ns else "-",
         "gap ms": f"{r.gap_ns / 1e6:.1f}" if running else "-",
@@ -92,27 +93,27 @@ def cells(found: dict, r: Row) -> dict[str, str]:
     }
 
 
-def lines(found: dict, state: str, with_times: bool) -> list[str]:
-    """The methods in one state, the fastest first."""
+def format_lines(found: dict, state: str, with_times: bool) -> list[str]:
+    """Formats the methods in one state, the fastest first."""
     columns = [name for name in COLUMNS if with_times or name not in TIMES]
     here = sorted((r for r in found.values() if r.state == state), key=lambda r: r.page_ns)
-    table = [dict(zip(columns, columns)), *(cells(found, r) for r in here)]
+    table = [dict(zip(columns, columns)), *(format_cells(found, r) for r in here)]
     width = {name: max(len(line[name]) for line in table) for name in columns}
     return ["  ".join(line[name].ljust(width[name]) if not name else line[name].rjust(width[name])
                       for name in columns) for line in table]
 
 
-def slower_calls(found: dict, state: str) -> float:
-    """How many times as fast the module is as the faster of the two ways to use move_pages(2)."""
-    return min(times_as_fast(found, state, MODULE, other) for other in (CALLS, ENGINE))
+def compare_calls(found: dict, state: str) -> float:
+    """Returns how many times as fast the module is as the faster of the two ways to use move_pages(2)."""
+    return min(compare_times(found, state, MODULE, other) for other in (CALLS, ENGINE))
 
 
-def asked(found: dict, with_times: bool) -> Outcome:
+def check_claims(found: dict, with_times: bool) -> Outcome:
     module = found[MODULE, "running"]
-    best = min(slower_calls(found, "running"), times_as_fast(found, "running", MODULE, PROCESS))
+    best = min(compare_calls(found, "running"), compare_times(found, "running", MODULE, PROCESS))
     outcome, times = Outcome(), "{:.2f} times as fast"
-    outcome.at_least("asleep, module beside move_pages(2)", slower_calls(found, "asleep"), 2.5, times)
-    outcome.at_least("asleep, module beside migrate_pages(2)", times_as_fast(found, "asleep", MODULE, PROCESS), 1.8,
+    outcome.at_least("asleep, module beside move_pages(2)", compare_calls(found, "asleep"), 2.5, times)
+    outcome.at_least("asleep, module beside migrate_pages(2)", compare_times(found, "asleep", MODULE, PROCESS), 1.8,
                      times)
     outcome.at_least("running, module beside the better of the two", best, 1.2, times)
     if with_times:

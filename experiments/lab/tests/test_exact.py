@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.lab.lab_run import host_load
+from experiments.bench.lab.lab_run import load_host
 from experiments.lab import exact
 from experiments.lab.errors import LabError
 from experiments.paths import HERE
@@ -77,7 +77,7 @@ def test_result_that_was_cut_off_is_none(tmp_path):
 @pytest.mark.full("three runs of many seconds")
 def test_same_command_is_the_same_to_the_bit_on_a_busy_host_too():
     first = run("sh", "-c", BUSY)
-    with host_load(3):
+    with load_host(3):
         again = run("sh", "-c", BUSY)
     assert first.returncode == 0, first.stderr
     assert (again.stdout, digest(again)) == (first.stdout, digest(first))

@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiments.bench.lab.mechanisms_inside import GROUP, MIB, walk
+from experiments.bench.lab.mechanisms_inside import GROUP, MIB, start_walk
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
 from experiments.host.process import read_processes
@@ -62,12 +62,12 @@ def switched(level: str, guard: Guard):
     scope = Scope(nodes, guard)
     if why := mechanism.lacks(nodes):
         raise SystemExit(f"{level}: {why}")
-    with walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.scope():
+    with start_walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.scope():
         if mechanism.name in AWAY:
-            one.move(0, AWAY[mechanism.name])
+            one.move_pages(0, AWAY[mechanism.name])
         if mechanism.name == "sched-ext":
             unbind(one.process.pid, nodes)
-        before = one.ask("pages")["pages"], activity.now(mechanism.counters, mechanism.threads)
+        before = one.ask_program("pages")["pages"], activity.now(mechanism.counters, mechanism.threads)
         mechanism.set_up(scope)
         mechanism.attach(scope, [one.process.pid])
         try:
@@ -103,7 +103,7 @@ def reclaim():
 
 def at_first(one, node: int, pages: int) -> bool:
     """Whether many of its pages are still there, and it runs on the node on which it began."""
-    return one.on(node) > 0.1 * pages and not ran_on(one.process.pid).isdisjoint(host_nodes.nodes()[0].cpus)
+    return one.count_pages_on(node) > 0.1 * pages and not ran_on(one.process.pid).isdisjoint(host_nodes.nodes()[0].cpus)
 
 
 def acts(level: str):
@@ -115,8 +115,8 @@ def acts(level: str):
                 reclaim()
             elif not mechanism.starts:
                 while at_first(one, AWAY[mechanism.name], sum(pages.values())) and time.monotonic() - start < LIMIT_S:
-                    one.ask("run 1")
-            now, seen = one.ask("pages")["pages"], activity.since(counted, activity.now(mechanism.counters, mechanism.threads))
+                    one.ask_program("run 1")
+            now, seen = one.ask_program("pages")["pages"], activity.since(counted, activity.now(mechanism.counters, mechanism.threads))
             pid = one.process.pid
             where = {"cpus": sorted(os.sched_getaffinity(pid)), "ran_on": sorted(ran_on(pid)), "scheduler": scheduler_of(pid)}
         left = differs(unchanged)

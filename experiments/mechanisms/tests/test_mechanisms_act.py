@@ -16,8 +16,8 @@ LEVELS = {"6.1": TWO_NODES, "6.12": [*TWO_NODES, *TIERED, "start-weighted"], "7"
 
 
 def measure(machine: str, series: str, *words: str) -> list[dict]:
-    return inside.run(machine, "env", "PYTHONPATH=.", "python3", "experiments/mechanisms/tests/act_inside.py", *words,
-                      timed=False, kernel=series, timeout=900)
+    return inside.run_program(machine, "env", "PYTHONPATH=.", "python3", "experiments/mechanisms/tests/act_inside.py", *words,
+                              timed=False, kernel=series, timeout=900)
 
 
 def name(level: str) -> str:

@@ -49,9 +49,9 @@ def test_the_reference_of_a_block_is_chosen_by_the_others(tmp_path: Path) -> Non
 
 def test_equal_placements_have_no_regret(tmp_path: Path) -> None:
     """By the best mean of the same blocks it was 1.3 points."""
-    case = next(case for case in reports.cases() if case.drawn.startswith("eight equal placements, eight workloads, 3 %, 3 blocks"
-                                                                          ) and case.name == "regret")
-    lines = {line.what: line for line in tally.lines(case, 1)}
+    case = next(case for case in reports.build_cases() if case.drawn.startswith("eight equal placements, eight workloads, 3 %, 3 blocks"
+                                                                                ) and case.name == "regret")
+    lines = {line.what: line for line in tally.build_lines(case, 1)}
     assert {line.verdict for line in lines.values()} == {tally.OK}
     assert lines[reports.BIAS.what].high < 0.003 and lines[tally.HOLDS.what].value > 0.93
 

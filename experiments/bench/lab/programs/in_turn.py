@@ -16,20 +16,21 @@ from pathlib import Path
 COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
 
 
-def instructions() -> int | None:
+def read_instructions() -> int | None:
+    """Reads CPU 0's instructions; None where they are not counted."""
     if not COUNTERS.exists():
         return None
     words = COUNTERS.read_text(encoding="ascii").splitlines()[0].split()
     return int(dict(word.split("=") for word in words)["instructions"])
 
 
-def run(name: str, command: list[str]):
+def run_program(name: str, command: list[str]):
     print(json.dumps({"event": "begin"}), flush=True)
-    before, start = instructions(), time.monotonic()
+    before, start = read_instructions(), time.monotonic()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     end = {"event": "end", "program": name, "seconds": time.monotonic() - start}
     if before is not None:
-        end["instructions"] = instructions() - before
+        end["instructions"] = read_instructions() - before
     print(json.dumps(end), flush=True)
 
 
@@ -38,7 +39,7 @@ def main():
     print(json.dumps({"event": "started"}), flush=True)
     for _ in range(int(sys.argv[1])):
         for name, command in json.loads(sys.argv[2]).items():
-            run(name, command)
+            run_program(name, command)
 
 
 if __name__ == "__main__":

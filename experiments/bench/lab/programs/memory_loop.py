@@ -13,13 +13,13 @@ import sys
 ACCESSES = 1.5  # of an element: SSE2 takes two at once, two loads and a store
 
 
-def start(cpu: str, kib: str) -> subprocess.Popen:
+def start_triad(cpu: str, kib: str) -> subprocess.Popen:
     arrays = ["--size", f"{kib}K", "--pages", "small"]
     return subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *arrays, "--cpus", cpu],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
 
-def measure(team: int, triads: list[subprocess.Popen], seconds: str):
+def measure_team(team: int, triads: list[subprocess.Popen], seconds: str):
     print(json.dumps({"event": "begin"}), flush=True)
     for triad in triads:
         triad.stdin.write(f"run {seconds}\n")
@@ -34,13 +34,13 @@ def main():
     teams = []
     for team in sys.argv[3:]:
         cpus, kib = team.split(":")
-        teams.append([start(cpu, kib) for cpu in cpus.split(",")])
+        teams.append([start_triad(cpu, kib) for cpu in cpus.split(",")])
     for team in teams:
         for triad in team:
             triad.stdout.readline()
     for turn in range(times):
         for number in range(len(teams))[::-1 if turn % 2 else 1]:
-            measure(number, teams[number], seconds)
+            measure_team(number, teams[number], seconds)
     for team in teams:
         for triad in team:
             triad.communicate("quit\n")

@@ -4,7 +4,7 @@
 import pytest
 
 from experiments.bench.lab import accessed, mechanisms
-from experiments.bench.lab.accessed_inside import MIB, WHOLE, aggregations
+from experiments.bench.lab.accessed_inside import MIB, WHOLE, parse_aggregations
 from experiments.bench.lab.mechanisms_inside import PAGES
 
 
@@ -12,7 +12,7 @@ from experiments.bench.lab.mechanisms_inside import PAGES
 @pytest.mark.parametrize("series", mechanisms.WITH_TIERS)
 @pytest.mark.full("what the kernel does without numaplace")
 def test_kernel_makes_tiers_and_demotes_and_promotes(series):
-    found = mechanisms.measure(series, "tiers", "demotion", "promotion", timed=False)
+    found = mechanisms.run_program(series, "tiers", "demotion", "promotion", timed=False)
     tiers = found["tiers"]
     assert tiers["tiers"] == mechanisms.TIERS
     assert tiers["access"] == {"node0": {"read_latency": 95, "read_bandwidth": 60000},
@@ -28,12 +28,12 @@ def test_kernel_makes_tiers_and_demotes_and_promotes(series):
 @pytest.mark.lab
 @pytest.mark.full("what the kernel does without numaplace")
 def test_ageing_finds_the_pages_that_are_used():
-    lines = accessed.measure("6.12", "ageing", 4)[4 * MIB]
-    assert accessed.found_by_ageing(lines) == pytest.approx(4 * MIB, rel=0.01), lines
+    lines = accessed.run_program("6.12", "ageing", 4)[4 * MIB]
+    assert accessed.count_by_ageing(lines) == pytest.approx(4 * MIB, rel=0.01), lines
 
 
 def test_trace_of_damon_is_read_by_aggregations():
     half = WHOLE // 2
     row = " kdamond.0-9 [000] ..... 1.0: damon_aggregated: target_id=0 nr_regions=2 {}-{}: {} 7\n"
     text = "# tracer: nop\n" + "".join(row.format(*one) for one in [(0, half, 20), (half, WHOLE, 0)] * 2)
-    assert aggregations(text) == [[(0, half, 20), (half, WHOLE, 0)]] * 2
+    assert parse_aggregations(text) == [[(0, half, 20), (half, WHOLE, 0)]] * 2

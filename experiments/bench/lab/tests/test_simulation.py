@@ -18,13 +18,13 @@ pytestmark = [pytest.mark.lab, pytest.mark.timed_boot, pytest.mark.long("a boot 
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.measure(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
-                           "tool-counters", "unload")
+    return lab_run.run_measures(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
+                                "tool-counters", "unload")
 
 
 @pytest.fixture(scope="module")
 def longer() -> list[dict]:
-    return lab_run.measure(MACHINE, "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
+    return lab_run.run_measures(MACHINE, "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
 
 
 def select_rows(measured: list[dict], what: str) -> list[dict]:
@@ -35,7 +35,7 @@ def select_rows(measured: list[dict], what: str) -> list[dict]:
 
 def test_a_pointer_chase_reads_the_machine_files_latency(measured):
     for line in select_rows(measured, "latency"):
-        expected = lab_run.latency_ns(MACHINE, line["node"], line["memory"])
+        expected = lab_run.predict_latency_ns(MACHINE, line["node"], line["memory"])
         assert line["ns"] == pytest.approx(expected, rel=0.05), line
 
 
@@ -135,7 +135,7 @@ def test_the_tool_tells_a_tasks_local_from_its_remote_memory(measured):
 
 @LONGER
 def test_both_ways_to_measure_find_the_penalty_of_a_chase(longer):
-    remote = lab_run.latency_ns(MACHINE, 0, 1) / lab_run.latency_ns(MACHINE, 0, 0)
+    remote = lab_run.predict_latency_ns(MACHINE, 0, 1) / lab_run.predict_latency_ns(MACHINE, 0, 0)
     (runs,), (flip,) = select_rows(longer, "penalty-runs"), select_rows(longer, "penalty-flip")
     assert runs["source"] == "two-runs" and flip["source"] == "flip"
     # A run also sets its memory up, by stores that overlap; a flip sees the chase alone.
@@ -208,7 +208,7 @@ def test_a_plan_predicts_what_tasks_get_now(longer):
     lines = select_rows(longer, "present")
     assert {line["kind"] for line in lines} == {"stream", "chase"}
     for line in lines:
-        assert abs(present.errors(line)[0]) < present.ALLOWED, line
+        assert abs(present.compute_errors(line)[0]) < present.ALLOWED, line
 
 
 def test_the_module_can_leave_and_come_back_at_any_time(measured):

@@ -23,7 +23,7 @@ def seen(kind: str, batch: int, call_us: float, page_us: float, pages: int = 409
 
 def cells(call_us: float = 10, **more) -> batches.Cells:
     small = [seen("small", batch, call_us, 2, **more) for batch in (*SIZES, batches.MODULE)]
-    return batches.cells(small + [seen("huge", batch, 20, 500, 32768) for batch in SIZES[:6]])
+    return batches.compute_cells(small + [seen("huge", batch, 20, 500, 32768) for batch in SIZES[:6]])
 
 
 def test_a_row_is_of_all_pages_and_of_huge_ones_as_one() -> None:
@@ -34,20 +34,20 @@ def test_a_row_is_of_all_pages_and_of_huge_ones_as_one() -> None:
 
 
 def test_the_knee_is_the_smallest_batch_that_is_near_the_best() -> None:
-    assert batches.knee(cells(), "small") == 128 and batches.knee(cells(call_us=2), "small") == 32
+    assert batches.find_knee(cells(), "small") == 128 and batches.find_knee(cells(call_us=2), "small") == 32
 
 
 def test_what_was_predicted_can_fail() -> None:
-    assert {check.verdict for check in batches.predicted(cells()).checks} == {HOLDS}
-    assert [check.verdict for check in batches.predicted(cells(call_us=0)).checks][:2] == [FAILS, FAILS]
-    assert batches.predicted(cells(moved=4095)).checks[-1].verdict == FAILS
-    assert batches.predicted(cells(whole=False)).checks[-1].verdict == FAILS
+    assert {check.verdict for check in batches.check_predictions(cells()).checks} == {HOLDS}
+    assert [check.verdict for check in batches.check_predictions(cells(call_us=0)).checks][:2] == [FAILS, FAILS]
+    assert batches.check_predictions(cells(moved=4095)).checks[-1].verdict == FAILS
+    assert batches.check_predictions(cells(whole=False)).checks[-1].verdict == FAILS
 
 
 def test_a_line_for_each_batch_and_the_module_last() -> None:
-    lines = batches.lines(cells(), "small")
+    lines = batches.format_lines(cells(), "small")
     assert [line.split()[0] for line in lines[1:]] == [*map(str, SIZES), "module"]
-    assert batches.line(0, {"moved": 0}).endswith("module  moves none of these by this kernel without splitting them")
+    assert batches.format_line(0, {"moved": 0}).endswith("module  moves none of these by this kernel without splitting them")
 
 
 @pytest.mark.parametrize("words", ["", "1 0 0 513 small", "1 0 0 8 large", "1 0 0 8"])

@@ -27,32 +27,32 @@ def observations(module: float = 1, gap_ms: float = 10, **module_more) -> list[d
 
 
 def asked(*args, **kwargs) -> list[bool]:
-    return [check.verdict == HOLDS for check in table.asked(table.rows(observations(*args, **kwargs)), True).checks]
+    return [check.verdict == HOLDS for check in table.check_claims(table.build_rows(observations(*args, **kwargs)), True).checks]
 
 
 def test_medians_and_spread():
-    row = table.rows(observations())["module", "asleep"]
+    row = table.build_rows(observations())["module", "asleep"]
     assert row.page_ns == pytest.approx(1000)
     assert row.spread == pytest.approx(1.1 / 0.9 - 1)
 
 
 def test_time_is_of_the_pages_that_moved():
-    row = table.rows([seen("module", "asleep", 1, moved=500, pages=1000)])["module", "asleep"]
+    row = table.build_rows([seen("module", "asleep", 1, moved=500, pages=1000)])["module", "asleep"]
     assert row.page_ns == 1000 and row.moved == 0.5
 
 
 def test_what_the_target_loses():
     """A GiB in a second, in which it writes a quarter of what it wrote in a second before: three quarters of one."""
     pages = 1 << 18
-    row = table.rows([seen("module", "running", 1, moved=pages, pages=pages, writes=250, writes_ns=1e9,
-                           baseline_writes=100, baseline_writes_ns=1e8)])["module", "running"]
+    row = table.build_rows([seen("module", "running", 1, moved=pages, pages=pages, writes=250, writes_ns=1e9,
+                                 baseline_writes=100, baseline_writes_ns=1e8)])["module", "running"]
     assert row.progress == pytest.approx(0.25)
     assert row.lost_ns == pytest.approx(0.75e9)
 
 
 def test_the_module_is_judged_against_the_faster_of_the_calls():
-    found = table.rows(observations(module=1))
-    assert [check.value for check in table.asked(found, True).checks][:3] == pytest.approx([2.8, 2.0, 2.0])
+    found = table.build_rows(observations(module=1))
+    assert [check.value for check in table.check_claims(found, True).checks][:3] == pytest.approx([2.8, 2.0, 2.0])
     assert asked(module=1) == [True] * 5
     assert asked(module=1.115)[:2] == [True, False]
     assert asked(module=1.15)[:3] == [False, False, True]
@@ -70,10 +70,10 @@ def test_a_page_lost_or_left_fails():
 
 
 def test_lines_of_plain_qemu_have_no_times():
-    found = table.rows(observations())
-    head, *body = table.lines(found, "running", with_times=False)
+    found = table.build_rows(observations())
+    head, *body = table.format_lines(found, "running", with_times=False)
     assert "us/page" not in head and "gap ms" not in head and "x move_pages" in head
     assert body[0].startswith("module")
-    with_times = table.lines(found, "running", with_times=True)
+    with_times = table.format_lines(found, "running", with_times=True)
     assert "1.00" in with_times[1] and "10.0" in with_times[1]
     assert len({len(line) for line in with_times}) == 1

@@ -111,8 +111,9 @@ def test_cold_memory_keeps_the_hot_one_in_slow_memory() -> None:
     """And is given back: the last program finds fast memory free. What the kernel frees after the ballast has taken all is fast,
     and in one of three programs it frees little."""
     words = "static --size 64M --seconds 0.1"
-    *held, free = inside.run("cxl-3n", "sh", "-ec", f"for i in 1 2 3; do build/np-hot {words} --ballast; done; build/np-hot {words}",
-                             timed=False)
+    *held, free = inside.run_program("cxl-3n", "sh", "-ec",
+                                     f"for i in 1 2 3; do build/np-hot {words} --ballast; done; build/np-hot {words}",
+                                     timed=False)
     assert len(held) == 3 and all(one["right"] for one in held)
     assert any(one["nodes_start"].get("2", 0) > 0.8 and one["fast_start"] < 0.2 for one in held), held
     assert free["right"] and free["fast_start"] == 1
@@ -124,7 +125,7 @@ def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
     """Without it the hot part of each pattern stays in slow memory."""
     patterns = ["static --fast-percent 30", "static --zipf 1.1 --fast-percent 50", "moving --period 0.4 --fast-percent 40", "phases --period 0.4 --fast-percent 30 --hot 50"]
     runs = [f"build/np-hot {words} --size 64M --seconds 1.2 --ballast{more}" for words in patterns for more in ("", " --clairvoyant")]
-    found = inside.run("cxl-3n", "sh", "-ec", "; ".join(runs), timed=False)
+    found = inside.run_program("cxl-3n", "sh", "-ec", "; ".join(runs), timed=False)
     assert len(found) == 8 and all(one["right"] for one in found)
     for blind, clear in zip(found[::2], found[1::2], strict=True):
         assert blind["fast_end"] < 0.5 and clear["fast_end"] > 0.8, (blind, clear)
@@ -134,8 +135,8 @@ def test_a_clairvoyant_moves_what_is_hot_and_makes_room_for_it() -> None:
 @pytest.mark.full("a boot more")
 def test_a_ballast_is_held_for_another_program() -> None:
     hold = "build/np-hot ballast --size 64M --fast-percent 50 >/tmp/held & until grep -q ready /tmp/held; do kill -0 $!; sleep 0.1; done"
-    held, free = inside.run("cxl-3n", "sh", "-ec", f"{hold}; {(work := 'build/np-hot static --hot 100 --size 64M --seconds 0.1')}; "
-                            f"kill $!; wait || true; {work}", timed=False)
+    held, free = inside.run_program("cxl-3n", "sh", "-ec", f"{hold}; {(work := 'build/np-hot static --hot 100 --size 64M --seconds 0.1')}; "
+                                    f"kill $!; wait || true; {work}", timed=False)
     assert 0.3 < held["fast_start"] < 0.8 and free["fast_start"] == 1
 
 
