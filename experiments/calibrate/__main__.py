@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from experiments.calibrate import hardware, pattern_search, picture
-from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, latencies
+from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, measure_node_latencies
 from experiments.calibrate.picture import HEADER_BYTES, Cell, Picture
 from experiments.paths import HERE
 from experiments.units import mib, seconds
@@ -24,16 +24,17 @@ LINE_SHARE = 4 / 3  # a triad moves four lines where it counts three
 READ_PART = 3 / 4
 
 
-def say(text: str):
+def print_line(text: str):
     print(text, flush=True)
 
 
-def stop(status: int, why: str):
+def exit_with(status: int, why: str):
+    """Prints why and ends the program with this status."""
     print(f"numaplace calibrate-machine: {why}", file=sys.stderr)
     sys.exit(status)
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="numaplace calibrate-machine", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE.toml", help="the machine file to write")
@@ -50,63 +51,66 @@ def arguments() -> argparse.Namespace:
     return args
 
 
-def find_out(args: argparse.Namespace) -> tuple[Picture, Effort]:
-    nodes, (name, platform) = hardware.nodes(), hardware.named_platform()
+def describe_machine(args: argparse.Namespace) -> tuple[Picture, Effort]:
+    """Returns the machine as the kernel describes it and how to measure it; ends the program where it cannot be measured."""
+    nodes, (name, platform) = hardware.read_nodes(), hardware.read_platform()
     first = next((node.cpus[0] for node in nodes if node.cpus), 0)
     if platform == "lab-functional":
-        stop(UNABLE, "times mean nothing in a functional lab machine: start it without --functional")
+        exit_with(UNABLE, "times mean nothing in a functional lab machine: start it without --functional")
     if not PROGRAM.exists():
-        stop(UNABLE, f"{PROGRAM} is missing, and it measures: {HERE.remedy('run make tools', 'install numaplace again')}")
+        exit_with(UNABLE, f"{PROGRAM} is missing, and it measures: {HERE.remedy('run make tools', 'install numaplace again')}")
     if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
-        stop(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
-             "numaplace lab run boots one with more")
+        exit_with(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
+                  "numaplace lab run boots one with more")
     name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())[:LONGEST_NAME]
-    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.caches(first),
-                    hardware.megahertz())
-    size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.largest_cache(first)
+    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.read_caches(first),
+                    hardware.read_megahertz())
+    size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.find_largest_cache(first)
     return taken, Effort(size, args.seconds, args.repeats)
 
 
 def measure_latencies(taken: Picture, effort: Effort):
-    say(f"latency, ns: a chase of {effort.size >> 20} MiB, mean ± 95 %, {effort.repeats} times")
-    for near, far, value in latencies(taken.nodes, effort):
+    """Measures and prints the latency of each pair of nodes, in ns."""
+    print_line(f"latency, ns: a chase of {effort.size >> 20} MiB, mean ± 95 %, {effort.repeats} times")
+    for near, far, value in measure_node_latencies(taken.nodes, effort):
         taken.latency[near.id, far.id] = value
-        say(f"  node {near.id}, memory {far.id}   {value}")
+        print_line(f"  node {near.id}, memory {far.id}   {value}")
 
 
 def measure_bandwidths(taken: Picture, triads: Triads, most: int):
-    say(f"bandwidth, MB/s of a triad: as many threads as CPUs, {most} at most")
-    for near in taken.with_cpus():
-        for far in taken.with_memory():
-            (value,) = triads.measure([(near, far, min(most, len(near.cpus)))])
+    """Measures and prints the bandwidth of each pair of nodes, in MB/s; most: of threads."""
+    print_line(f"bandwidth, MB/s of a triad: as many threads as CPUs, {most} at most")
+    for near in taken.list_nodes_with_cpus():
+        for far in taken.list_nodes_with_memory():
+            (value,) = triads.measure_groups([(near, far, min(most, len(near.cpus)))])
             taken.bandwidth[near.id, far.id] = value
-            say(f"  node {near.id}, memory {far.id}   {value}")
+            print_line(f"  node {near.id}, memory {far.id}   {value}")
 
 
-def cell_text(local: int, remote: int, mine: Value | None, others: Value | None) -> str:
+def format_cell(local: int, remote: int, mine: Value | None, others: Value | None) -> str:
     return f"  {local}L{remote}R   {str(mine or '-'):>18}  {str(others or '-'):>18}"
 
 
 def measure_contention(taken: Picture, triads: Triads, most: int):
-    """Of the first node with CPUs and memory, and the one farthest from it."""
+    """Measures the contention table of the first node with CPUs and memory, and the one farthest from it."""
     node, *others = (n for n in taken.nodes if n.cpus and n.mib)
     index = taken.nodes.index
     other = max(others, key=lambda n: node.distances[index(n)])
-    say(f"contention, MB/s: memory of node {node.id}; threads of node {node.id} (local) and of node {other.id} (remote)")
+    print_line(f"contention, MB/s: memory of node {node.id}; threads of node {node.id} (local) and of node {other.id} (remote)")
     for local in range(min(most, len(node.cpus)) + 1):
         for remote in range(min(most, len(other.cpus)) + 1):
             if not local + remote:
                 continue
             groups = [(node, node, local)] * bool(local) + [(other, node, remote)] * bool(remote)
-            values = triads.measure(groups)
+            values = triads.measure_groups(groups)
             mine = values[0] if local else None
             far = values[-1] if remote else None
             taken.contention.append(Cell(node.id, other.id, local, remote, mine, far))
-            say(cell_text(local, remote, mine, far))
+            print_line(format_cell(local, remote, mine, far))
 
 
-def start_of(taken: Picture, known: pattern_search.Known) -> pattern_search.Numbers:
-    """What the numbers mean by themselves."""
+def estimate_numbers(taken: Picture, known: pattern_search.Known) -> pattern_search.Numbers:
+    """Returns what the measurements say of each number by themselves, to start the search from."""
     alone = next(cell for cell in taken.contention if (cell.local, cell.remote) == (1, 0))
     local = max(cell.local_mb_s.mean for cell in taken.contention if cell.local_mb_s and not cell.remote)
     total = max((cell.local_mb_s.mean if cell.local_mb_s else 0) + (cell.remote_mb_s.mean if cell.remote_mb_s else 0)
@@ -119,35 +123,36 @@ def start_of(taken: Picture, known: pattern_search.Known) -> pattern_search.Numb
 
 
 def fit_numbers(taken: Picture):
+    """Fits the contention model's numbers to the contention table."""
     first = taken.contention[0]
-    known = pattern_search.Known(2, taken.caches[-1].line if taken.caches else 64, HEADER_BYTES, taken.local_ns(),
-                      taken.link_ns(first.node, first.other))
+    known = pattern_search.Known(2, taken.caches[-1].line if taken.caches else 64, HEADER_BYTES, taken.compute_local_ns(),
+                      taken.compute_link_ns(first.node, first.other))
     cells = []
     for cell in taken.contention:
         flows = [(0, 0, cell.local)] * bool(cell.local) + [(1, 0, cell.remote)] * bool(cell.remote)
         cells.append(pattern_search.Cell(flows, [value.mean for value in (cell.local_mb_s, cell.remote_mb_s) if value]))
-    taken.numbers, taken.residual = pattern_search.search(known, start_of(taken, known), cells)
-    say(f"the model comes within {taken.residual:.1%} of the largest total, on average over {len(cells)} cells")
+    taken.numbers, taken.residual = pattern_search.search_numbers(known, estimate_numbers(taken, known), cells)
+    print_line(f"the model comes within {taken.residual:.1%} of the largest total, on average over {len(cells)} cells")
 
 
 def main():
-    args = arguments()
-    taken, effort = find_out(args)
+    args = parse_arguments()
+    taken, effort = describe_machine(args)
     triads = Triads(effort)
     try:
         measure_latencies(taken, effort)
         measure_bandwidths(taken, triads, args.threads)
         measure_contention(taken, triads, args.threads)
     except (Failed, AssertionError) as error:
-        stop(FAILED, str(error))
+        exit_with(FAILED, str(error))
     finally:
-        triads.leave()
+        triads.stop_team()
     fit_numbers(taken)
     try:
-        Path(args.file).write_text(picture.toml(taken), encoding="utf-8")
+        Path(args.file).write_text(picture.build_toml(taken), encoding="utf-8")
     except OSError as error:
-        stop(FAILED, f"cannot write {args.file}: {error.strerror}")
-    say(f"{args.file}: written; numaplace lab run --machine {args.file} -- CMD runs on it")
+        exit_with(FAILED, f"cannot write {args.file}: {error.strerror}")
+    print_line(f"{args.file}: written; numaplace lab run --machine {args.file} -- CMD runs on it")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class Node:
     id: int
     cpus: list[int]
     mib: int
-    distances: list[int]  # in the order of nodes()
+    distances: list[int]  # in the order of read_nodes()
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Cache:
     shared_by: int
 
 
-def text(path: Path) -> str:
+def read_text(path: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def cpu_list(words: str) -> list[int]:
+def parse_cpu_list(words: str) -> list[int]:
     cpus = []
     for part in words.split(",") if words else []:
         first, _, last = part.partition("-")
@@ -41,45 +41,48 @@ def cpu_list(words: str) -> list[int]:
     return cpus
 
 
-def nodes() -> list[Node]:
+def read_nodes() -> list[Node]:
     found = []
-    for number in cpu_list(text(NODES / "online")):
+    for number in parse_cpu_list(read_text(NODES / "online")):
         folder = NODES / f"node{number}"
-        kib = re.search(r"MemTotal:\s+(\d+) kB", text(folder / "meminfo"))
-        found.append(Node(number, cpu_list(text(folder / "cpulist")), int(kib[1]) // 1024,
-                          [int(word) for word in text(folder / "distance").split()]))
+        kib = re.search(r"MemTotal:\s+(\d+) kB", read_text(folder / "meminfo"))
+        found.append(Node(number, parse_cpu_list(read_text(folder / "cpulist")), int(kib[1]) // 1024,
+                          [int(word) for word in read_text(folder / "distance").split()]))
     return found
 
 
-def bytes_of(size: str) -> int:
+def parse_size(size: str) -> int:
+    """Returns the bytes of a size such as 32K."""
     return int(size[:-1]) << {"K": 10, "M": 20, "G": 30}[size[-1]]
 
 
-def caches(cpu: int) -> list[Cache]:
-    """Data and unified caches of a CPU, by level."""
+def read_caches(cpu: int) -> list[Cache]:
+    """Reads the data and unified caches of a CPU, by level."""
     found = []
     for index in sorted((CPU / f"cpu{cpu}" / "cache").glob("index*")):
-        if text(index / "type") == "Instruction":
+        if read_text(index / "type") == "Instruction":
             continue
-        found.append(Cache(int(text(index / "level")), bytes_of(text(index / "size")),
-                           int(text(index / "ways_of_associativity")), int(text(index / "coherency_line_size")),
-                           len(cpu_list(text(index / "shared_cpu_list")))))
+        found.append(Cache(int(read_text(index / "level")), parse_size(read_text(index / "size")),
+                           int(read_text(index / "ways_of_associativity")), int(read_text(index / "coherency_line_size")),
+                           len(parse_cpu_list(read_text(index / "shared_cpu_list")))))
     return sorted(found, key=lambda cache: cache.level)
 
 
-def largest_cache(cpu: int) -> int:
-    return max([LEAST_CACHE, *(cache.bytes for cache in caches(cpu))])
+def find_largest_cache(cpu: int) -> int:
+    """Returns the bytes of the largest cache of a CPU, LEAST_CACHE at least."""
+    return max([LEAST_CACHE, *(cache.bytes for cache in read_caches(cpu))])
 
 
-def megahertz() -> float:
+def read_megahertz() -> float:
+    """Reads the first CPU's clock; 1000 where the kernel says none."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("cpu MHz"):
             return float(line.split(":")[1])
     return 1000
 
 
-def named_platform() -> tuple[str, str]:
-    """The machine's name, with what `lab run --set` changed, and real, lab-timed or lab-functional."""
+def read_platform() -> tuple[str, str]:
+    """Reads the machine's name, with what `lab run --set` changed, and real, lab-timed or lab-functional."""
     options = Path("/proc/cmdline").read_text(encoding="utf-8")
     lab = re.search(r"\bnumaplace_lab=([^, ]+),(\w+)", options)
     changes = re.search(r"\bnumaplace_lab_set=(\S+)", options)

@@ -44,7 +44,8 @@ class Failed(Exception):
     pass
 
 
-def chase_ns(cpu: int, node: int, effort: Effort) -> Value:
+def measure_chase_ns(cpu: int, node: int, effort: Effort) -> Value:
+    """Measures a pointer chase, in ns a load, after one run that warms up; Failed where it ends with an error."""
     argv = [str(PROGRAM), "chase", "--size", str(effort.size), "--cpus", str(cpu), "--mem", str(node)]
     orders = f"run {effort.seconds}\n" * (effort.repeats + 1) + "quit\n"  # the first one warms up
     done = subprocess.run(argv, input=orders, capture_output=True, text=True, check=False)
@@ -54,15 +55,16 @@ def chase_ns(cpu: int, node: int, effort: Effort) -> Value:
     return Value.from_samples([result["ns_per_operation"] for result in results])
 
 
-def latencies(nodes: list[Node], effort: Effort) -> Iterator[tuple[Node, Node, Value]]:
+def measure_node_latencies(nodes: list[Node], effort: Effort) -> Iterator[tuple[Node, Node, Value]]:
+    """Measures the latency of each node with CPUs to each with memory, in ns."""
     for near in nodes:
         for far in nodes:
             if near.cpus and far.mib:
-                yield near, far, chase_ns(near.cpus[0], far.id, effort)
+                yield near, far, measure_chase_ns(near.cpus[0], far.id, effort)
 
 
 class Triads:
-    """Teams of threads; each of a cell's groups is (node of the CPUs, node of the memory, threads)."""
+    """Runs teams of threads; each of a cell's groups is (node of the CPUs, node of the memory, threads)."""
 
     def __init__(self, effort: Effort):
         self.effort = effort
@@ -70,8 +72,8 @@ class Triads:
         self.size = str(array)
         self.team = Team({"program": TRIAD, "seconds": effort.seconds})
 
-    def measure(self, groups: list[tuple[Node, Node, int]]) -> list[Value]:
-        """Of each group, MB/s of all its threads together."""
+    def measure_groups(self, groups: list[tuple[Node, Node, int]]) -> list[Value]:
+        """Measures, of each group, MB/s of all its threads together."""
         used: dict[int, int] = {}
         threads, ends = [], []
         for node, memory, count in groups:
@@ -81,9 +83,9 @@ class Triads:
             ends.append(len(threads))
         samples = []
         for _ in range(self.effort.repeats):
-            each = self.team.measure({"size": self.size, "threads": threads, "warm": self.effort.seconds})
+            each = self.team.measure_cell({"size": self.size, "threads": threads, "warm": self.effort.seconds})
             samples.append([sum(each[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)])
         return [Value.from_samples(list(group)) for group in zip(*samples, strict=True)]
 
-    def leave(self):
-        self.team.leave()
+    def stop_team(self):
+        self.team.stop_members()

@@ -37,46 +37,49 @@ class Known:
     link_ns: float
 
 
-def model_of(known: Known, n: Numbers) -> Model:
-    """Two nodes and a link: those of the contention table."""
-    node = (f"core_outstanding={n.outstanding:.6g} port_bytes_per_s={n.port_mb_s * 1e6:.6g} port_remote_weight=1 "
-            f"port_variability=0.1 dram_bytes_per_s={n.dram_mb_s * 1e6:.6g} "
-            f"dram_latency_ns={known.local_ns:.6g} dram_variability={n.dram_variability:.6g}")
-    link = (f"link 0 1 bytes_per_s={n.link_mb_s * 1e6:.6g} latency_ns={known.link_ns:.6g} "
-            f"header_bytes={known.header} variability={n.link_variability:.6g}")
+def build_model(known: Known, numbers: Numbers) -> Model:
+    """Builds a model of two nodes and a link: those of the contention table."""
+    node = (f"core_outstanding={numbers.outstanding:.6g} port_bytes_per_s={numbers.port_mb_s * 1e6:.6g} port_remote_weight=1 "
+            f"port_variability=0.1 dram_bytes_per_s={numbers.dram_mb_s * 1e6:.6g} "
+            f"dram_latency_ns={known.local_ns:.6g} dram_variability={numbers.dram_variability:.6g}")
+    link = (f"link 0 1 bytes_per_s={numbers.link_mb_s * 1e6:.6g} latency_ns={known.link_ns:.6g} "
+            f"header_bytes={known.header} variability={numbers.link_variability:.6g}")
     return Model(f"machine name=fit line_bytes={known.line}\nnode 0 {node}\nnode 1 {node}\n{link}\n")
 
 
-def residuals(known: Known, n: Numbers, cells: list[Cell], scale: float) -> list[float]:
-    model = model_of(known, n)
+def compute_residuals(known: Known, numbers: Numbers, cells: list[Cell], scale: float) -> list[float]:
+    """Returns the residual of each flow of each cell, in parts of `scale` (MB/s)."""
+    model = build_model(known, numbers)
     return [(granted / 1e6 - wanted) / scale for cell in cells
             for granted, wanted in zip(model.bandwidths(cell.flows, TRIAD), cell.measured, strict=True)]
 
 
-def error(known: Known, n: Numbers, cells: list[Cell], scale: float) -> float:
-    return sum(value * value for value in residuals(known, n, cells, scale))
+def compute_error(known: Known, numbers: Numbers, cells: list[Cell], scale: float) -> float:
+    """Returns the sum of the squared residuals."""
+    return sum(value * value for value in compute_residuals(known, numbers, cells, scale))
 
 
-def improved(known: Known, n: Numbers, cells: list[Cell], scale: float, step: float) -> Numbers:
-    best, least = n, error(known, n, cells, scale)
-    for name in vars(n):
+def improve_numbers(known: Known, numbers: Numbers, cells: list[Cell], scale: float, step: float) -> Numbers:
+    """Tries a step up and down in each number; returns the numbers with the least error."""
+    best, least = numbers, compute_error(known, numbers, cells, scale)
+    for name in vars(numbers):
         for factor in (1 + step, 1 / (1 + step)):
             tried = Numbers(**vars(best))
             setattr(tried, name, getattr(best, name) * factor)
-            found = error(known, tried, cells, scale)
+            found = compute_error(known, tried, cells, scale)
             if found < least * (1 - 1e-6):
                 best, least = tried, found
     return best
 
 
-def search(known: Known, start: Numbers, cells: list[Cell]) -> tuple[Numbers, float]:
-    """The numbers, and the mean absolute residual in parts of the largest total."""
+def search_numbers(known: Known, start: Numbers, cells: list[Cell]) -> tuple[Numbers, float]:
+    """Returns the numbers, and the mean absolute residual in parts of the largest total."""
     scale = max(sum(cell.measured) for cell in cells)
     for step in STEPS:
         for _ in range(ROUNDS):
-            better = improved(known, start, cells, scale, step)
+            better = improve_numbers(known, start, cells, scale, step)
             if better == start:
                 break
             start = better
-    left = residuals(known, start, cells, scale)
+    left = compute_residuals(known, start, cells, scale)
     return start, sum(map(abs, left)) / len(left)

@@ -33,27 +33,28 @@ class Picture:
     numbers: Numbers | None = None
     residual: float = 0
 
-    def with_cpus(self) -> list[Node]:
+    def list_nodes_with_cpus(self) -> list[Node]:
         return [node for node in self.nodes if node.cpus]
 
-    def with_memory(self) -> list[Node]:
+    def list_nodes_with_memory(self) -> list[Node]:
         return [node for node in self.nodes if node.mib]
 
-    def local_ns(self) -> float:
+    def compute_local_ns(self) -> float:
         values = [value.mean for (near, far), value in self.latency.items() if near == far]
         return sum(values) / len(values)
 
-    def link_ns(self, a: int, b: int) -> float:
-        """That the way between two nodes adds, the mean of both ways."""
+    def compute_link_ns(self, a: int, b: int) -> float:
+        """Returns what the way between two nodes adds, the mean of both ways."""
         ways = [value.mean for pair, value in self.latency.items() if set(pair) == {a, b}]
-        return max(0.0, sum(ways) / len(ways) - self.local_ns())
+        return max(0.0, sum(ways) / len(ways) - self.compute_local_ns())
 
 
-def entry(name: str, value: float, source: str) -> str:
+def format_entry(name: str, value: float, source: str) -> str:
     return f'{name} = {{ value = {value:.6g}, source = "{source}" }}'
 
 
-def ranges(cpus: list[int]) -> str:
+def format_ranges(cpus: list[int]) -> str:
+    """Formats sorted CPUs as a list of ranges, such as 0-3,8."""
     parts: list[list[int]] = []
     for cpu in cpus:
         if parts and cpu == parts[-1][1] + 1:
@@ -63,73 +64,76 @@ def ranges(cpus: list[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
-def head(p: Picture) -> list[str]:
-    cpus = sorted(cpu for node in p.nodes for cpu in node.cpus)
+def build_head(picture: Picture) -> list[str]:
+    cpus = sorted(cpu for node in picture.nodes for cpu in node.cpus)
     return ["# Written by numaplace calibrate-machine. Nodes and CPUs are numbered from 0 in their order.",
-            f'name = "{p.name}"', f'summary = "as measured: {len(p.nodes)} nodes, {len(cpus)} CPUs"',
-            f'source = "{p.source}"', f"cpus = {len(cpus)}",
-            f'memory = "{sum(node.mib for node in p.nodes)} MiB"', "distances = [",
-            *(f"    {node.distances}," for node in p.nodes), "]", ""]
+            f'name = "{picture.name}"', f'summary = "as measured: {len(picture.nodes)} nodes, {len(cpus)} CPUs"',
+            f'source = "{picture.source}"', f"cpus = {len(cpus)}",
+            f'memory = "{sum(node.mib for node in picture.nodes)} MiB"', "distances = [",
+            *(f"    {node.distances}," for node in picture.nodes), "]", ""]
 
 
-def node_tables(p: Picture) -> list[str]:
-    number = {cpu: n for n, cpu in enumerate(sorted(cpu for node in p.nodes for cpu in node.cpus))}
+def build_node_tables(picture: Picture) -> list[str]:
+    number = {cpu: n for n, cpu in enumerate(sorted(cpu for node in picture.nodes for cpu in node.cpus))}
     lines = []
-    for node in p.nodes:
-        lines += ["[[node]]", f'cpus = "{ranges([number[cpu] for cpu in node.cpus])}"',
+    for node in picture.nodes:
+        lines += ["[[node]]", f'cpus = "{format_ranges([number[cpu] for cpu in node.cpus])}"',
                   f'memory = "{node.mib} MiB"' if node.mib else 'memory = "0"', ""]
     return lines
 
 
-def cache_tables(p: Picture) -> list[str]:
+def build_cache_tables(picture: Picture) -> list[str]:
     lines = []
-    for cache in p.caches:
+    for cache in picture.caches:
         lines += ["[[cache]]", f"level = {cache.level}", f'size = "{cache.bytes >> 10} KiB"', f"ways = {cache.ways}",
                   f"line_bytes = {cache.line}", f"shared_by_cpus = {cache.shared_by}",
                   'source = "the kernel: /sys/devices/system/cpu"', ""]
     return lines
 
 
-def model_tables(p: Picture) -> list[str]:
-    n = p.numbers
-    fitted = f"calibrated: contention table below, mean residual {p.residual:.1%}"
+def build_model_tables(picture: Picture) -> list[str]:
+    numbers = picture.numbers
+    fitted = f"calibrated: contention table below, mean residual {picture.residual:.1%}"
     chase = "calibrated: pointer chase"
-    line = p.caches[-1].line if p.caches else 64
-    lines = ["[model.line]", entry("bytes", line, "data sheet: as the kernel reports it"), "",
-             "[model.core]", entry("mhz", p.mhz, "data sheet: as the kernel reports it"),
-             entry("instructions_per_cycle", 2, "assumed: compiled loops whose data is in the cache"),
-             entry("outstanding", n.outstanding, fitted), "",
-             "[model.port]", entry("bandwidth_mb_s", n.port_mb_s, fitted),
-             entry("remote_weight", 1, "assumed: no difference"), entry("variability", 0.1, "assumed: little"), "",
-             "[model.dram]", entry("bandwidth_mb_s", n.dram_mb_s, fitted), entry("latency_ns", p.local_ns(), chase),
-             entry("variability", n.dram_variability, fitted), ""]
-    for i, a in enumerate(p.nodes):
-        for j, b in enumerate(p.nodes[:i]):
-            if any(set(pair) == {a.id, b.id} for pair in p.latency):
-                lines += ["[[model.link]]", f"between = [[{j}, {i}]]", entry("bandwidth_mb_s", n.link_mb_s, fitted),
-                          entry("latency_ns", p.link_ns(a.id, b.id), chase),
-                          entry("header_bytes", HEADER_BYTES, "assumed: a packet's head"),
-                          entry("variability", n.link_variability, fitted), ""]
+    line = picture.caches[-1].line if picture.caches else 64
+    lines = ["[model.line]", format_entry("bytes", line, "data sheet: as the kernel reports it"), "",
+             "[model.core]", format_entry("mhz", picture.mhz, "data sheet: as the kernel reports it"),
+             format_entry("instructions_per_cycle", 2, "assumed: compiled loops whose data is in the cache"),
+             format_entry("outstanding", numbers.outstanding, fitted), "",
+             "[model.port]", format_entry("bandwidth_mb_s", numbers.port_mb_s, fitted),
+             format_entry("remote_weight", 1, "assumed: no difference"), format_entry("variability", 0.1, "assumed: little"), "",
+             "[model.dram]", format_entry("bandwidth_mb_s", numbers.dram_mb_s, fitted),
+             format_entry("latency_ns", picture.compute_local_ns(), chase),
+             format_entry("variability", numbers.dram_variability, fitted), ""]
+    for i, a in enumerate(picture.nodes):
+        for j, b in enumerate(picture.nodes[:i]):
+            if any(set(pair) == {a.id, b.id} for pair in picture.latency):
+                lines += ["[[model.link]]", f"between = [[{j}, {i}]]", format_entry("bandwidth_mb_s", numbers.link_mb_s, fitted),
+                          format_entry("latency_ns", picture.compute_link_ns(a.id, b.id), chase),
+                          format_entry("header_bytes", HEADER_BYTES, "assumed: a packet's head"),
+                          format_entry("variability", numbers.link_variability, fitted), ""]
     return lines
 
 
-def value_words(prefix: str, value: Value | None) -> str:
+def format_value(prefix: str, value: Value | None) -> str:
     return f"{prefix} = {value.mean:.1f}, {prefix}_half = {value.half:.1f}" if value else ""
 
 
-def measured_tables(p: Picture) -> list[str]:
-    """The measurements that the numbers above were found from; _half is half of the 95 % interval."""
+def build_measured_tables(picture: Picture) -> list[str]:
+    """Builds the tables of the measurements that the numbers above were found from; _half is half of the 95 % interval."""
     lines = ["[measured]", "latency = ["]
-    lines += [f"    {{ from = {a}, to = {b}, {value_words('ns', value)} }}," for (a, b), value in p.latency.items()]
+    lines += [f"    {{ from = {a}, to = {b}, {format_value('ns', value)} }}," for (a, b), value in picture.latency.items()]
     lines += ["]", "bandwidth = ["]
-    lines += [f"    {{ from = {a}, to = {b}, {value_words('mb_s', v)} }}," for (a, b), v in p.bandwidth.items()]
+    lines += [f"    {{ from = {a}, to = {b}, {format_value('mb_s', v)} }}," for (a, b), v in picture.bandwidth.items()]
     lines += ["]", "contention = ["]
-    for cell in p.contention:
+    for cell in picture.contention:
         words = [f"node = {cell.node}, other = {cell.other}, local = {cell.local}, remote = {cell.remote}",
-                 value_words("local_mb_s", cell.local_mb_s), value_words("remote_mb_s", cell.remote_mb_s)]
+                 format_value("local_mb_s", cell.local_mb_s), format_value("remote_mb_s", cell.remote_mb_s)]
         lines.append(f"    {{ {', '.join(word for word in words if word)} }},")
     return [*lines, "]"]
 
 
-def toml(p: Picture) -> str:
-    return "\n".join([*head(p), *node_tables(p), *cache_tables(p), *model_tables(p), *measured_tables(p)]) + "\n"
+def build_toml(picture: Picture) -> str:
+    """Builds the machine file."""
+    parts = (build_head, build_node_tables, build_cache_tables, build_model_tables, build_measured_tables)
+    return "\n".join(line for build in parts for line in build(picture)) + "\n"

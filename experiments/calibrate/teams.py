@@ -26,21 +26,21 @@ class Member:
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.ready = False
 
-    def answer(self) -> dict:
+    def read_answer(self) -> dict:
         line = self.process.stdout.readline()
         assert line, f"{self.process.args} ended"
         return json.loads(line)
 
     def wait_until_ready(self):
         if not self.ready:
-            self.answer()
+            self.read_answer()
             self.ready = True
 
-    def tell(self, command: str):
+    def send_command(self, command: str):
         self.process.stdin.write(command + "\n")
 
-    def leave(self):
-        self.tell("quit")
+    def stop_program(self):
+        self.send_command("quit")
         self.process.wait()
 
 
@@ -50,7 +50,7 @@ class Team:
         self.members: dict[tuple, Member] = {}
 
     def list_members(self, cell: dict) -> list[Member]:
-        """Of threads that are twins each has a member of its own."""
+        """Returns a member for each thread of a cell; threads that are twins have one each."""
         found = []
         for index, (cpu, memory) in enumerate(cell["threads"]):
             key = (cell["size"], cpu, memory, cell["threads"][:index].count([cpu, memory]))
@@ -59,21 +59,22 @@ class Team:
             found.append(self.members[key])
         return found
 
-    def measure(self, cell: dict) -> list[float]:
+    def measure_cell(self, cell: dict) -> list[float]:
+        """Returns MB/s of each thread of a cell; all are measured at once."""
         members = self.list_members(cell)
         for member in members:
             member.wait_until_ready()
         start = time.monotonic() + LEAD
         for member in members:
-            member.tell(f"run {self.plan['seconds']} {start} {cell.get('warm', 0)}")
-        results = [member.answer() for member in members]
+            member.send_command(f"run {self.plan['seconds']} {start} {cell.get('warm', 0)}")
+        results = [member.read_answer() for member in members]
         assert all(result["verified"] for result in results), results
         assert max(result["started"] for result in results) < min(result["finished"] for result in results), results
         return [result["mb_per_s"] for result in results]
 
-    def leave(self):
+    def stop_members(self):
         for member in self.members.values():
-            member.leave()
+            member.stop_program()
         self.members.clear()
 
 
@@ -83,10 +84,10 @@ def main():
     for cell in plan["cells"] if plan["keep"] else []:
         team.list_members(cell)  # side by side, all fill their arrays
     for cell in plan["cells"]:
-        print(json.dumps({"threads": cell["threads"], "mb_per_s": team.measure(cell)}), flush=True)
+        print(json.dumps({"threads": cell["threads"], "mb_per_s": team.measure_cell(cell)}), flush=True)
         if not plan["keep"]:
-            team.leave()
-    team.leave()
+            team.stop_members()
+    team.stop_members()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ THREADS = range(5)
 
 
 def cells() -> list[pattern_search.Cell]:
-    model, found = pattern_search.model_of(KNOWN, TRUE), []
+    model, found = pattern_search.build_model(KNOWN, TRUE), []
     for local in THREADS:
         for remote in THREADS:
             flows = [(0, 0, local)] * bool(local) + [(1, 0, remote)] * bool(remote)
@@ -30,11 +30,11 @@ def cells() -> list[pattern_search.Cell]:
 
 def test_the_search_comes_back_to_the_numbers_that_made_a_table():
     start = pattern_search.Numbers(7, 10000, 0.3, 5000, 0.3, 20000)
-    found, residual = pattern_search.search(KNOWN, start, cells())
+    found, residual = pattern_search.search_numbers(KNOWN, start, cells())
     assert residual < 0.005
     for name in ("outstanding", "dram_mb_s", "link_mb_s"):
         assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.06), name
-    worse = sum(map(abs, pattern_search.residuals(KNOWN, start, cells(), 10000))) / len(cells())
+    worse = sum(map(abs, pattern_search.compute_residuals(KNOWN, start, cells(), 10000))) / len(cells())
     assert worse > 0.02
 
 
@@ -56,7 +56,7 @@ def taken() -> picture.Picture:
 
 def test_the_lab_takes_the_file(tmp_path):
     file = tmp_path / "box.toml"
-    file.write_text(picture.toml(taken()), encoding="utf-8")
+    file.write_text(picture.build_toml(taken()), encoding="utf-8")
     box = machine.find(str(file))
     assert [node.cpus for node in box.nodes] == [[0, 1, 4, 5], [2, 3]] and box.memory == 768 << 20
     assert box.model["dram"]["latency_ns"]["value"] == 80
@@ -67,7 +67,7 @@ def test_the_lab_takes_the_file(tmp_path):
 
 
 def test_a_machine_of_one_node_cannot_be_measured(tmp_path):
-    if sum(bool(node.cpus and node.mib) for node in hardware.nodes()) > 1:
+    if sum(bool(node.cpus and node.mib) for node in hardware.read_nodes()) > 1:
         pytest.skip("this machine has several nodes")
     argv = [sys.executable, "-m", "experiments.calibrate", str(tmp_path / "x.toml")]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -48,7 +48,7 @@ def machine_file() -> str:
     taken.contention = [picture.Cell(0, 1, 1, 0, Value(5000, 20, 3), None), picture.Cell(0, 1, 0, 1, None, Value(3000, 20, 3)),
                         picture.Cell(0, 1, 1, 1, Value(4800, 20, 3), Value(2500, 20, 3))]
     taken.numbers = NUMBERS
-    return picture.toml(taken)
+    return picture.build_toml(taken)
 
 
 def write(folder: Path) -> list[Path]:
