@@ -63,7 +63,7 @@ def compare_record(name: str, record: Record) -> list[Comparison]:
 
 
 def derived(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Model:
-    return Model.derived(distances, [node["cpus"] for node in nodes], [float(node["memory_mib"]) for node in nodes])
+    return Model.derive(distances, [node["cpus"] for node in nodes], [float(node["memory_mib"]) for node in nodes])
 
 
 LUO = {table.file: table for table in (luo.E5620, luo.LS3A)}
@@ -83,16 +83,16 @@ def _published(record: Record) -> Iterator[Comparison]:
 
 def _luo(described: machine.Machine, source: str, table: luo.Table) -> Iterator[Comparison]:
     nodes = [{"cpus": len(node.cpus), "memory_mib": node.memory >> 20} for node in described.nodes]
-    kept = table.fitted()
+    kept = table.select_fitted()
     kept[luo.CORES, 0] = False  # the table's unit
-    measured = table.cells()
+    measured = table.read_cells()
     others = np.full(measured.shape, np.nan)
-    for part in held_out.rows(table.machine):
+    for part in held_out.predict_rows(table.machine):
         for cell, (_, ours) in part.cells.items():
             others[cell] = ours
-    predictions = ((DERIVED, NOTHING, luo.relative(derived(nodes, described.distances))),
+    predictions = ((DERIVED, NOTHING, luo.predict_relative(derived(nodes, described.distances))),
                    ("machine file fitted without the row that is predicted", OTHERS, others),
-                   ("machine file", THESE, luo.relative(Model(described.model_text))))
+                   ("machine file", THESE, luo.predict_relative(Model(described.model_text))))
     for model, fitted, predicted in predictions:
         yield Comparison(
             described.name, source, "bandwidth of one memory, by local and remote threads", "of 4 local threads", model, fitted,
@@ -184,7 +184,7 @@ def _stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[str, Any
     places = [k for k, node in enumerate(nodes) if node["cpus"] and node["memory_mib"]]
 
     def predicted(threads: int) -> float:
-        flows = [(k, k, n) for k, n in zip(places, bergstrom.spread(len(places), threads), strict=True) if n]
+        flows = [(k, k, n) for k, n in zip(places, bergstrom.spread_threads(len(places), threads), strict=True) if n]
         return sum(found.bandwidths(flows, COPY)) / 1e6
 
     return Comparison(name, source, "bandwidth of all nodes' local memory, copy, by threads", "MB/s", model,

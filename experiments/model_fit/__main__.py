@@ -10,13 +10,14 @@ from experiments.model_fit import bergstrom, held_out, luo
 from experiments.model_fit.native import READ, TRIAD, Model
 
 
-def load(name: str) -> tuple[machine.Machine, Model]:
+def load_model(name: str) -> tuple[machine.Machine, Model]:
+    """Returns a machine of the lab and its model."""
     described = machine.find(name)
     return described, Model(described.model_text)
 
 
 def print_cells(table: luo.Table, model: Model):
-    cells, ours = table.cells(), luo.relative(model)
+    cells, ours = table.read_cells(), luo.predict_relative(model)
     print("cell   paper  model  residual")
     for x in luo.THREADS:
         for y in luo.THREADS:
@@ -24,11 +25,11 @@ def print_cells(table: luo.Table, model: Model):
                 note = "  outlier of the paper, not fitted" if (x, y) in table.outliers else ""
                 print(f"{x}L{y}R  {cells[x, y]:6.3f} {ours[x, y]:6.3f}  "
                       f"{ours[x, y] - cells[x, y]:+7.3f}{note}")
-    error = luo.errors(table, model)
+    error = luo.compute_errors(table, model)
     print(f"mean absolute error {error.mean:.3f} of 4L0R over 24 cells, worst {error.worst:.3f}; "
           f"bound of the mean {table.bound:.2f}")
     if table.outliers:
-        print(f"without the outliers {error.mean_fitted:.3f} over {table.fitted().sum()} cells, "
+        print(f"without the outliers {error.mean_fitted:.3f} over {table.select_fitted().sum()} cells, "
               f"worst {error.worst_fitted:.3f}")
 
 
@@ -41,46 +42,46 @@ def print_rows(title: str, rows: np.ndarray, unit: str = "%"):
 def print_packets(described: machine.Machine):
     line, header = (table["value"] for table in (described.model["line"]["bytes"],
                                                  described.model["link"][0]["header_bytes"]))
-    triad, read = (luo.cross_of_packets(line, header, traffic) for traffic in (TRIAD, READ))
+    triad, read = (luo.compute_packet_cross(line, header, traffic) for traffic in (TRIAD, READ))
     print(f"cross where either side alone fills the link, by the packets' sizes and no calibrated number: "
           f"triad {100 * triad:+.1f} %, reads alone {100 * read:+.1f} %")
 
 
 def print_held_out(table: luo.Table):
-    """Fits of parts of the table, and what they say of the rest."""
+    """Prints what fits of parts of the table say of the rest."""
     what, cells = held_out.HALVES[table.machine]
-    part = held_out.predict(table.machine, cells())
+    part = held_out.predict_cells(table.machine, cells())
     print(f"the {len(part.cells)} cells {what}, predicted from the {part.fitted} others: "
           f"mean absolute error {part.mean:.3f} of 4L0R, worst {part.worst:.3f}")
-    for x, row in enumerate(held_out.rows(table.machine)):
+    for x, row in enumerate(held_out.predict_rows(table.machine)):
         print(f"row {x}L, predicted from the other rows: mean absolute error {row.mean:.3f} of 4L0R, worst {row.worst:.3f}")
 
 
 def print_luo(table: luo.Table):
-    described, model = load(table.machine)
+    described, model = load_model(table.machine)
     values = described.calibrated
     print(f"== {table.machine}: Luo et al., {table.title}, relative to 4L0R")
     print(f"{len(values)} numbers calibrated: {', '.join(values)}")
     print_cells(table, model)
     print_held_out(table)
     print_rows("local threads' part of the total, 1-4 local (rows), 1-4 remote (columns)",
-               luo.local_share(model))
+               luo.predict_local_share(model))
     print_rows("cross: change of 1-4 threads (rows) by 1-4 opposite ones (columns)",
-               luo.cross(model))
+               luo.predict_cross(model))
     if table is luo.E5620:  # the LS 3A's threads do not fill its link
         print_packets(described)
     print_rows("split: change of 1-4 local threads (rows) by 1-4 beside them that use node 1",
-               luo.split(model))
+               luo.predict_split(model))
     print()
 
 
 def print_bergstrom(of: bergstrom.Machine):
-    described, model = load(of.name)
+    described, model = load_model(of.name)
     values = described.calibrated
     print(f"== {of.name}: Bergstrom, COPY; the text says about {of.peak_gb_s} GB/s, NUMA-aware")
     print(f"{len(values)} numbers calibrated against the text: {', '.join(values)}")
     print("threads  aware GB/s  unaware GB/s     gap  aware ns  unaware ns")
-    for point in bergstrom.curve(of, model):
+    for point in bergstrom.predict_curve(of, model):
         gap = 100 * (point.unaware_gb_s / point.aware_gb_s - 1)
         print(f"{point.threads:7}  {point.aware_gb_s:10.1f}  {point.unaware_gb_s:12.1f}  {gap:+5.1f} %  "
               f"{point.aware_ns:8.0f}  {point.unaware_ns:10.0f}")
@@ -91,8 +92,8 @@ def print_fits():
     from experiments.model_fit import fit
 
     for name, task in fit.FITS.items():
-        values, model = fit.fit(name)
-        error = luo.errors(task.table, model).mean_fitted
+        values, model = fit.fit_machine(name)
+        error = luo.compute_errors(task.table, model).mean_fitted
         print(f"== {name}: fitted anew, mean absolute error {error:.4f}")
         for field, value in values.items():
             print(f"{field} = {value:.6g}")

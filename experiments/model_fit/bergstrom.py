@@ -29,13 +29,13 @@ class Point:
     unaware_ns: float
 
 
-def spread(nodes: int, threads: int) -> list[int]:
-    """Threads of each node: the paper fills nodes sparsely, not one after the other."""
+def spread_threads(nodes: int, threads: int) -> list[int]:
+    """Returns the threads of each node: the paper fills nodes sparsely, not one after the other."""
     return [threads // nodes + (node < threads % nodes) for node in range(nodes)]
 
 
-def copy(machine: Machine, model: Model, threads: int) -> Point:
-    cores = spread(machine.nodes, threads)
+def predict_copy(machine: Machine, model: Model, threads: int) -> Point:
+    cores = spread_threads(machine.nodes, threads)
     nodes = range(machine.nodes)
     aware, unaware = (
         model.results([(node, (node + step) % machine.nodes, cores[node]) for node in nodes], COPY)
@@ -44,7 +44,7 @@ def copy(machine: Machine, model: Model, threads: int) -> Point:
                  max(ns for _, ns in aware), max(ns for _, ns in unaware))
 
 
-def curve(machine: Machine, model: Model) -> list[Point]:
+def predict_curve(machine: Machine, model: Model) -> list[Point]:
     whole = machine.nodes * machine.cores
-    return [copy(machine, model, threads)
+    return [predict_copy(machine, model, threads)
             for threads in sorted({1, *range(machine.nodes, whole + 1, machine.nodes)})]

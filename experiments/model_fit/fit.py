@@ -21,7 +21,7 @@ BOUND_WEIGHT = 10  # of a breach of a bound in the text against a cell of the ta
 
 @dataclass(frozen=True)
 class Free:
-    """A number that is calibrated, and the range in which it is physically sensible."""
+    """Names a number that is calibrated, and the range in which it is physically sensible."""
     section: str
     field: str
     low: float
@@ -48,9 +48,9 @@ LS3A = [Free("port", "bandwidth_mb_s", 200, 800),
         Free("link", "latency_ns", 20, 500)]
 
 
-def ls3a_patterns(model: Model) -> np.ndarray:
-    """Cross: at most -10 %, a bound, so a breach of it weighs more than a cell that is off."""
-    return BOUND_WEIGHT * np.minimum(0, luo.cross(model) + 0.10).ravel()
+def compute_ls3a_patterns(model: Model) -> np.ndarray:
+    """Returns the breaches of the text's bound on the cross pattern, -10 %, weighted: one counts for more than a cell that is off."""
+    return BOUND_WEIGHT * np.minimum(0, luo.predict_cross(model) + 0.10).ravel()
 
 
 @dataclass(frozen=True)
@@ -62,23 +62,23 @@ class Fit:
 
 
 FITS = {luo.E5620.machine: Fit(luo.E5620, E5620, None, 12e9),
-        luo.LS3A.machine: Fit(luo.LS3A, LS3A, ls3a_patterns, None)}
+        luo.LS3A.machine: Fit(luo.LS3A, LS3A, compute_ls3a_patterns, None)}
 
 
-def with_values(described: machine.Machine, free: list[Free], values) -> Model:
+def build_model(described: machine.Machine, free: list[Free], values) -> Model:
     return Model(described.model_text, {(one.section, one.field): value for one, value in zip(free, values, strict=True)})
 
 
-def fit(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, float], Model]:
-    """The calibrated numbers by name, and the machine with them; of these cells, or of all but the outliers."""
+def fit_machine(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, float], Model]:
+    """Returns the calibrated numbers by name, and the machine's model with them; fitted to these cells, or to all but the outliers."""
     task, described = FITS[name], machine.find(name)
-    cells = task.table.cells()
+    cells = task.table.read_cells()
     if fitted is None:
-        fitted = task.table.fitted()
+        fitted = task.table.select_fitted()
 
-    def residuals(values: np.ndarray) -> np.ndarray:
-        model = with_values(described, task.free, values)
-        total = luo.contention(model)
+    def compute_residuals(values: np.ndarray) -> np.ndarray:
+        model = build_model(described, task.free, values)
+        total = luo.predict_contention(model)
         relative = total / total[luo.CORES, 0]
         scale = [total[luo.CORES, 0] / task.bytes_per_s - 1] if task.bytes_per_s else []
         patterns = task.patterns(model) if task.patterns else []
@@ -86,8 +86,8 @@ def fit(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, float], 
 
     start = [(one.low + one.high) / 2 for one in task.free]
     low, high = ([getattr(one, end) for one in task.free] for end in ("low", "high"))
-    solution = least_squares(residuals, start, bounds=(low, high), diff_step=STEP,
+    solution = least_squares(compute_residuals, start, bounds=(low, high), diff_step=STEP,
                              x_scale=np.subtract(high, low))
-    model = with_values(described, task.free, solution.x)
+    model = build_model(described, task.free, solution.x)
     names = [one.name for one in task.free]
     return dict(zip(names, map(float, solution.x), strict=True)), model

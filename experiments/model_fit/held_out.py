@@ -13,14 +13,14 @@ Cell = tuple[int, int]  # local, remote
 
 @dataclass(frozen=True)
 class Prediction:
-    """4L0R is the unit of the table: it is fitted always and never predicted."""
+    """Holds what a fit says of cells that it left out. 4L0R is the unit of the table: it is fitted always and never predicted."""
     model: Model
     fitted: int                                # cells
     cells: dict[Cell, tuple[float, float]]     # held out: the paper's, the model's
 
     @property
     def mean(self) -> float:
-        """Absolute error, relative to 4L0R."""
+        """Returns the mean absolute error, relative to 4L0R."""
         return float(np.mean([abs(ours - paper) for paper, ours in self.cells.values()]))
 
     @property
@@ -28,33 +28,33 @@ class Prediction:
         return max(abs(ours - paper) for paper, ours in self.cells.values())
 
 
-def predict(name: str, held: set[Cell]) -> Prediction:
+def predict_cells(name: str, held: set[Cell]) -> Prediction:
     """Fits the other cells and predicts these."""
     table = fit.FITS[name].table
-    fitted = table.fitted()
+    fitted = table.select_fitted()
     held = {cell for cell in held if fitted[cell] and cell != (luo.CORES, 0)}
     for cell in held:
         fitted[cell] = False
-    _, model = fit.fit(name, fitted)
-    paper, ours = table.cells(), luo.relative(model)
+    _, model = fit.fit_machine(name, fitted)
+    paper, ours = table.read_cells(), luo.predict_relative(model)
     return Prediction(model, int(fitted.sum()), {cell: (paper[cell], ours[cell]) for cell in sorted(held)})
 
 
-def both_sides() -> set[Cell]:
-    """The cells where local and remote threads run: predicted from those where one side is alone."""
+def list_both_sides() -> set[Cell]:
+    """Returns the cells where local and remote threads run: predicted from those where one side is alone."""
     return {(x, y) for x in luo.SOME for y in luo.SOME}
 
 
-def odd_cells() -> set[Cell]:
-    """Half of the table, as the fields of one colour of a chessboard."""
+def list_odd_cells() -> set[Cell]:
+    """Returns half of the table, as the fields of one colour of a chessboard."""
     return {(x, y) for x in luo.THREADS for y in luo.THREADS if (x + y) % 2}
 
 
-def rows(name: str) -> list[Prediction]:
-    """Each row predicted from the four others."""
-    return [predict(name, {(x, y) for y in luo.THREADS}) for x in luo.THREADS]
+def predict_rows(name: str) -> list[Prediction]:
+    """Predicts each row from the four others."""
+    return [predict_cells(name, {(x, y) for y in luo.THREADS}) for x in luo.THREADS]
 
 
 # Half of each table, in words and as cells.
-HALVES = {luo.E5620.machine: ("where local and remote threads run", both_sides),
-          luo.LS3A.machine: ("with an odd number of threads", odd_cells)}
+HALVES = {luo.E5620.machine: ("where local and remote threads run", list_both_sides),
+          luo.LS3A.machine: ("with an odd number of threads", list_odd_cells)}

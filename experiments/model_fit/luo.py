@@ -22,13 +22,14 @@ class Table:
     outliers: frozenset[tuple[int, int]]  # (local, remote): reported, not fitted
     bound: float  # of the mean absolute error, relative to 4L0R
 
-    def cells(self) -> np.ndarray:
-        """Total bandwidth with x local and y remote threads, relative to 4L0R."""
+    def read_cells(self) -> np.ndarray:
+        """Reads the total bandwidth with x local and y remote threads, relative to 4L0R; shape [x][y]."""
         text = (REFERENCE / self.file).read_text(encoding="utf-8")
         rows = [row for row in csv.reader(text.splitlines()) if row and row[0].isdigit()]
         return np.array([[float(cell) for cell in row[1:]] for row in rows])
 
-    def fitted(self) -> np.ndarray:
+    def select_fitted(self) -> np.ndarray:
+        """Returns, by cell, whether the model is fitted to it."""
         left_out = self.outliers | {(0, 0)}
         return np.array([[(x, y) not in left_out for y in THREADS] for x in THREADS])
 
@@ -41,25 +42,26 @@ LS3A = Table("ls3a-2s", "luo-table1-ls3a.csv", "Table 1(a), LS 3A", frozenset({(
 SOME = THREADS[1:]
 
 
-def contention(model: Model) -> np.ndarray:
-    """x local threads on node 0, y remote ones on node 1, all data on node 0; bytes a second."""
+def predict_contention(model: Model) -> np.ndarray:
+    """Predicts x local threads on node 0, y remote ones on node 1, all data on node 0; bytes a second, shape [x][y]."""
     return np.array([[sum(model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD)) for y in THREADS]
                      for x in THREADS])
 
 
-def relative(model: Model) -> np.ndarray:
-    totals = contention(model)
+def predict_relative(model: Model) -> np.ndarray:
+    """Predicts the table, relative to 4L0R."""
+    totals = predict_contention(model)
     return totals / totals[CORES, 0]
 
 
-def local_share(model: Model) -> np.ndarray:
-    """The part of the total that the local threads get."""
+def predict_local_share(model: Model) -> np.ndarray:
+    """Returns the part of the total that the local threads get, from one thread on either side."""
     both = [[model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD) for y in SOME] for x in SOME]
     return np.array([[local / (local + remote) for local, remote in row] for row in both])
 
 
-def change(model: Model, first: tuple[int, int], second: tuple[int, int], traffic: Traffic = TRIAD) -> np.ndarray:
-    """Of x threads that use memory as `first` (from, to), when y more use it as `second`."""
+def predict_change(model: Model, first: tuple[int, int], second: tuple[int, int], traffic: Traffic = TRIAD) -> np.ndarray:
+    """Predicts the relative change of x threads that use memory as `first` (from, to), when y more use it as `second`."""
     rows = []
     for x in SOME:
         alone = model.bandwidths([(*first, x)], traffic)[0]
@@ -68,13 +70,13 @@ def change(model: Model, first: tuple[int, int], second: tuple[int, int], traffi
     return np.array(rows)
 
 
-def cross(model: Model, traffic: Traffic = TRIAD) -> np.ndarray:
-    """Threads on node 0 use node 1, and the opposite ones on node 1 use node 0."""
-    return change(model, (0, 1), (1, 0), traffic)
+def predict_cross(model: Model, traffic: Traffic = TRIAD) -> np.ndarray:
+    """Predicts the change where threads on node 0 use node 1, and the opposite ones on node 1 use node 0."""
+    return predict_change(model, (0, 1), (1, 0), traffic)
 
 
-def cross_of_packets(line: float, header: float, traffic: Traffic) -> float:
-    """The change where either side alone fills the link: a matter of the packets' sizes only.
+def compute_packet_cross(line: float, header: float, traffic: Traffic) -> float:
+    """Returns the change where either side alone fills the link: a matter of the packets' sizes only.
 
     A read sends a header out and a header with a line back, a write the reverse; opposite threads fill each
     direction with what both send through it.
@@ -84,9 +86,9 @@ def cross_of_packets(line: float, header: float, traffic: Traffic) -> float:
     return max(back, out) / (back + out) - 1
 
 
-def split(model: Model) -> np.ndarray:
-    """Threads on node 0 use node 0, and the others there use node 1."""
-    return change(model, (0, 0), (0, 1))
+def predict_split(model: Model) -> np.ndarray:
+    """Predicts the change where threads on node 0 use node 0, and the others there use node 1."""
+    return predict_change(model, (0, 0), (0, 1))
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Errors:
     worst_fitted: float
 
 
-def errors(table: Table, model: Model) -> Errors:
-    residual = np.abs(relative(model) - table.cells())
-    fitted = residual[table.fitted()]
+def compute_errors(table: Table, model: Model) -> Errors:
+    residual = np.abs(predict_relative(model) - table.read_cells())
+    fitted = residual[table.select_fitted()]
     return Errors(residual.sum() / (residual.size - 1), fitted.mean(), residual.max(), fitted.max())

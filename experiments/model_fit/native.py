@@ -15,7 +15,7 @@ ERROR_BYTES = 256
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes moved by a kernel's loop for each byte that the kernel reports."""
+    """Says what a kernel's loop moves for each byte that the kernel reports."""
     write_fraction: float
     moved: float
     streams: float
@@ -28,7 +28,8 @@ COPY = Traffic(write_fraction=1 / 3, moved=3 / 2, streams=2)
 
 
 @cache
-def library() -> ctypes.CDLL:
+def load_library() -> ctypes.CDLL:
+    """Loads libmodel.so, which is built first in a tree."""
     if not HERE.installed:
         subprocess.run(["make", "-s", "build/libmodel.so"], cwd=HERE.sources, check=True)
     code = ctypes.CDLL(str(HERE.model))
@@ -43,49 +44,52 @@ def library() -> ctypes.CDLL:
 
 
 class Model:
-    """A machine from its text form, with other values for some fields of its machine file."""
+    """Holds a machine from its text form, with other values for some fields of its machine file."""
 
     def __init__(self, text: str, values: dict[tuple[str, str], float] | None = None):
         error = ctypes.create_string_buffer(ERROR_BYTES)
-        self._own(library().native_model(text.encode(), error, ERROR_BYTES), error)
+        self._keep_machine(load_library().native_model(text.encode(), error, ERROR_BYTES), error)
         for (table, key), value in (values or {}).items():
-            self._change(table, key, 0.0, value)
+            self._change_number(table, key, 0.0, value)
 
     @classmethod
-    def derived(cls, distances: list[list[int]], cpus: list[int], memory: list[float]) -> "Model":
-        """What plans go by where nothing but the nodes and their distances is known: no number of it is fitted."""
+    def derive(cls, distances: list[list[int]], cpus: list[int], memory: list[float]) -> "Model":
+        """Derives the model that plans go by where nothing but the nodes and their distances is known: no number of it is
+        fitted. memory: by node, above 0 where it has some."""
         n, error, model = len(cpus), ctypes.create_string_buffer(ERROR_BYTES), cls.__new__(cls)
         rows = (ctypes.c_int * (n * n))(*chain.from_iterable(distances))
-        found = library().native_derived(n, rows, (ctypes.c_int * n)(*cpus), (ctypes.c_double * n)(*memory), error, ERROR_BYTES)
-        model._own(found, error)
+        found = load_library().native_derived(n, rows, (ctypes.c_int * n)(*cpus), (ctypes.c_double * n)(*memory), error, ERROR_BYTES)
+        model._keep_machine(found, error)
         return model
 
-    def _own(self, machine: int | None, error: ctypes.Array) -> None:
+    def _keep_machine(self, machine: int | None, error: ctypes.Array) -> None:
         self.machine = machine
         if not self.machine:
             raise ValueError(error.value.decode())
-        weakref.finalize(self, library().native_free, self.machine)
+        weakref.finalize(self, load_library().native_free, self.machine)
 
-    def _change(self, table: str, key: str, factor: float, value: float) -> None:
+    def _change_number(self, table: str, key: str, factor: float, value: float) -> None:
         error = ctypes.create_string_buffer(ERROR_BYTES)
-        if library().native_change(self.machine, table.encode(), key.encode(), factor, value, error, ERROR_BYTES):
+        if load_library().native_change(self.machine, table.encode(), key.encode(), factor, value, error, ERROR_BYTES):
             raise ValueError(error.value.decode())
 
-    def scaled(self, table: str, key: str, factor: float) -> "Model":
-        """This model after [model.TABLE] KEY of every node and link was multiplied."""
-        self._change(table, key, factor, 0.0)
+    def scale_number(self, table: str, key: str, factor: float) -> "Model":
+        """Multiplies [model.TABLE] KEY of every node and link; returns this model."""
+        self._change_number(table, key, factor, 0.0)
         return self
 
     def results(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
-        """Of each (from, to, cores): bytes a second that it reports, and nanoseconds a line."""
+        """Returns, of each (from, to, cores): bytes a second that it reports, and nanoseconds a line. ValueError where the
+        model refuses the flows."""
         numbers = (ctypes.c_double * (3 * len(flows)))(*chain.from_iterable(flows))
         results = (ctypes.c_double * (2 * len(flows)))()
-        if library().native_solve(self.machine, len(flows), numbers, traffic.write_fraction, traffic.streams, results):
+        if load_library().native_solve(self.machine, len(flows), numbers, traffic.write_fraction, traffic.streams, results):
             raise ValueError(f"the model refuses the flows {flows}")
         return [(bandwidth / traffic.moved, ns) for bandwidth, ns in zip(results[::2], results[1::2], strict=True)]
 
     def bandwidths(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[float]:
         return [bandwidth for bandwidth, _ in self.results(flows, traffic)]
 
-    def unloaded_ns(self, a: int, b: int) -> float:
-        return library().np_model_unloaded_ns(self.machine, a, b)
+    def compute_unloaded_ns(self, a: int, b: int) -> float:
+        """Returns the latency from node a to memory of node b while nothing else runs, in ns."""
+        return load_library().np_model_unloaded_ns(self.machine, a, b)

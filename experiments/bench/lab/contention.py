@@ -78,7 +78,7 @@ class Measured:
 
 
 def show_table(out: Outcome, setup: Setup, total: np.ndarray):
-    paper, ours = setup.table.cells(), total / total[luo.CORES, 0]
+    paper, ours = setup.table.read_cells(), total / total[luo.CORES, 0]
     out.say("cell   paper    lab  residual")
     for x in luo.THREADS:
         for y in luo.THREADS:
@@ -90,7 +90,7 @@ def show_table(out: Outcome, setup: Setup, total: np.ndarray):
     out.say(f"mean absolute error {mean:.3f} of 4L0R over 24 cells, worst {residual.max():.3f}; "
             f"4L0R is {total[luo.CORES, 0]:.0f} MB/s")
     if setup.table.outliers:
-        fitted = setup.table.fitted()
+        fitted = setup.table.select_fitted()
         out.say(f"without the outliers {residual[fitted].mean():.3f} over {fitted.sum()} cells, "
                 f"worst {residual[fitted].max():.3f}")
     name = setup.table.machine
@@ -114,7 +114,7 @@ def measure_setup(setup: Setup) -> tuple[Outcome, Measured]:
     show_table(out, setup, total)
     show_pattern(out, measured, "cross", "cross: change of 1-4 threads (rows) by so many opposite ones")
     show_pattern(out, measured, "split", "split: change of 1-3 local threads (rows) by so many beside them")
-    out.data = {"table": (total / total[luo.CORES, 0]).tolist(), "paper": setup.table.cells().tolist(),
+    out.data = {"table": (total / total[luo.CORES, 0]).tolist(), "paper": setup.table.read_cells().tolist(),
                 "mb_per_s": {" ".join(map(str, key)): value for key, value in measured.of.items()}}
     return out, measured
 

@@ -5,7 +5,7 @@ from experiments.bench.lab import inside
 from experiments.bounds import Outcome
 from experiments.lab import machine
 from experiments.model_fit import bergstrom
-from experiments.model_fit.__main__ import load
+from experiments.model_fit.__main__ import load_model
 
 COPY = ["build/np-mem", "copy", "--kernel", "plain"]
 SECONDS = 0.01
@@ -22,7 +22,7 @@ def read_last_level_bytes(name: str) -> int:
 
 def build_cell(of: bergstrom.Machine, threads: int, step: int) -> dict:
     """Builds a cell with threads on every node in turn, each with memory `step` nodes further."""
-    counts = bergstrom.spread(of.nodes, threads)
+    counts = bergstrom.spread_threads(of.nodes, threads)
     placed = [[node * of.cores + index, (node + step) % of.nodes] for node, count in enumerate(counts)
               for index in range(count)]
     part = read_last_level_bytes(of.name) / max(counts)  # of a thread
@@ -37,10 +37,10 @@ def measure_curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, fl
     results = inside.measure_cells(of.name, COPY, cells, SECONDS, keep=False, timeout=3000)
     totals = [sum(result) / 1000 for result in results]
     aware, unaware = totals[::2], totals[1::2]
-    _, model = load(of.name)
+    _, model = load_model(of.name)
     out.say("COPY, GB/s  NUMA-aware: lab  model.c    unaware: lab  model.c      gap")
     for threads, a, u in zip(counts, aware, unaware, strict=True):
-        on_paper = bergstrom.copy(of, model, threads)
+        on_paper = bergstrom.predict_copy(of, model, threads)
         out.say(f"{threads:3} threads {a:15.1f} {on_paper.aware_gb_s:8.1f} {u:15.1f} {on_paper.unaware_gb_s:8.1f}"
                 f" {u / a - 1:+8.1%}")
     out.between(f"{of.name}: COPY peak, GB/s", max(aware), 0.9 * of.peak_gb_s, 1.1 * of.peak_gb_s, "{:.1f}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.analysis.pages import report_all
 from experiments.model_fit import luo
-from experiments.model_fit.__main__ import load, print_held_out
+from experiments.model_fit.__main__ import load_model, print_held_out
 
 from .piece import Piece
 
@@ -38,7 +38,7 @@ def _held_out() -> Iterator[str]:
     for table in (luo.E5620, luo.LS3A):
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
-            load(table.machine)
+            load_model(table.machine)
             print_held_out(table)
         yield f"  {table.machine}"
         yield from (f"    {line}" for line in text.getvalue().splitlines())

@@ -56,11 +56,11 @@ def compare_machine(name: str, fitted: str, what: str = "") -> Comparison:
 def test_a_papers_table_stands_beside_what_three_models_say(table: luo.Table) -> None:
     nothing, others, these = (compare_machine(table.machine, fitted) for fitted in (NOTHING, OTHERS, THESE))
     assert nothing.mean > others.mean > these.mean > 0
-    assert nothing.measured == others.measured == these.measured and nothing.measured[1][3] == table.cells()[1, 3]
+    assert nothing.measured == others.measured == these.measured and nothing.measured[1][3] == table.read_cells()[1, 3]
     assert nothing.measured[4][0] is None, "the table's unit is never predicted"
     assert all(nothing.measured[x][y] is None for x, y in table.outliers)
-    assert others.predicted[2][1] == held_out.rows(table.machine)[2].cells[2, 1][1]
-    assert these.predicted[3][1] == luo.relative(Model(machine.find(table.machine).model_text))[3, 1]
+    assert others.predicted[2][1] == held_out.predict_rows(table.machine)[2].cells[2, 1][1]
+    assert these.predicted[3][1] == luo.predict_relative(Model(machine.find(table.machine).model_text))[3, 1]
     assert len(nothing.errors) == 23 - len(table.outliers)
 
 
@@ -71,7 +71,7 @@ def test_of_theoretical_figures_there_is_no_error() -> None:
 
 def test_the_derived_model_knows_distances_alone() -> None:
     model = compare.derived([{"cpus": 4, "memory_mib": 1024}, {"cpus": 4, "memory_mib": 1024}], [[10, 21], [21, 10]])
-    assert model.unloaded_ns(0, 1) == pytest.approx(2.1 * model.unloaded_ns(0, 0))
+    assert model.compute_unloaded_ns(0, 1) == pytest.approx(2.1 * model.compute_unloaded_ns(0, 0))
     with pytest.raises(ValueError, match="at most"):
         compare.derived([{"cpus": 1, "memory_mib": 1}] * 300, [[10] * 300] * 300)
 

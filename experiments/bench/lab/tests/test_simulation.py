@@ -8,7 +8,7 @@ import pytest
 
 from experiments.bench.lab import lab_run, present
 from experiments.lab import machine, simulated
-from experiments.model_fit.__main__ import load
+from experiments.model_fit.__main__ import load_model
 from experiments.model_fit.native import TRIAD
 
 MACHINE = "demo-2s"
@@ -40,7 +40,7 @@ def test_a_pointer_chase_reads_the_machine_files_latency(measured):
 
 
 def test_running_triads_get_what_the_model_grants(measured):
-    _, model = load(MACHINE)
+    _, model = load_model(MACHINE)
     rounds: dict[tuple, list[list[float]]] = {}
     for line in select_rows(measured, "contention"):
         rounds.setdefault(tuple(map(tuple, line["threads"])), []).append(line["mb_per_s"])
