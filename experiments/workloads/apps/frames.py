@@ -8,8 +8,8 @@ WIDTH, HEIGHT = 352, 288
 CHROMA = bytes([128]) * (WIDTH * HEIGHT // 2)
 
 
-def frame(at: int, noise: bytes) -> bytes:
-    """Each line is another part of the noise, later ones farther right by the number of the frame."""
+def build_frame(at: int, noise: bytes) -> bytes:
+    """Builds the frame of a number: each line is another part of the noise, later ones farther right by the number."""
     starts = ((line * 7 + at * 3) % (len(noise) - WIDTH) for line in range(HEIGHT))
     return b"".join(noise[start:start + WIDTH] for start in starts) + CHROMA
 
@@ -23,7 +23,7 @@ def main() -> None:
     noise = random.Random(args.seed).randbytes(8 * WIDTH)
     with open(args.file, "wb") as out:
         for at in range((args.mib << 20) // (WIDTH * HEIGHT * 3 // 2)):
-            out.write(frame(at, noise))
+            out.write(build_frame(at, noise))
 
 
 if __name__ == "__main__":

@@ -27,21 +27,21 @@ class Request(NamedTuple):
 
 class Memcached:
     @staticmethod
-    def get(key: bytes, value: bytes) -> Request:
+    def build_get(key: bytes, value: bytes) -> Request:
         return Request(b"get %s\r\n" % key, b"VALUE %s 0 %d\r\n%s\r\nEND\r\n" % (key, len(value), value))
 
     @staticmethod
-    def set(key: bytes, value: bytes) -> Request:
+    def build_set(key: bytes, value: bytes) -> Request:
         return Request(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value), b"STORED\r\n")
 
 
 class Redis:
     @staticmethod
-    def get(key: bytes, value: bytes) -> Request:
+    def build_get(key: bytes, value: bytes) -> Request:
         return Request(b"*2\r\n$3\r\nGET\r\n$%d\r\n%s\r\n" % (len(key), key), b"$%d\r\n%s\r\n" % (len(value), value))
 
     @staticmethod
-    def set(key: bytes, value: bytes) -> Request:
+    def build_set(key: bytes, value: bytes) -> Request:
         return Request(b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" % (len(key), key, len(value), value), b"+OK\r\n")
 
 
@@ -49,7 +49,7 @@ PROTOCOLS = {"memcached": Memcached, "redis": Redis}
 
 
 class Connection:
-    """Answers come in the order of their requests, and every answer is known."""
+    """Sends requests to a server and reads its answers, which come in the order of their requests and are all known."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -58,20 +58,21 @@ class Connection:
         self.to_send, self.received = bytearray(), bytearray()
         self.due: deque[tuple[float, bytes]] = deque()
 
-    def ask(self, due: float, request: Request) -> None:
+    def queue_request(self, due: float, request: Request) -> None:
+        """Sends a request, or as much of it as the socket takes; due: when its latency begins, in seconds."""
         self.due.append((due, request.answer))
         self.to_send += request.text
-        self.send()
+        self.send_queued()
 
-    def send(self) -> None:
+    def send_queued(self) -> None:
         try:
             del self.to_send[:self.socket.send(self.to_send)]
         except BlockingIOError:
             pass
 
-    def take(self, now: float, latencies: list[float]) -> None:
-        """Raises where the server's answer is not the right one: what follows it could not be told apart."""
-        self.received += self.read()
+    def take_answers(self, now: float, latencies: list[float]) -> None:
+        """Adds the latency of each answer that has come; SystemExit where one is not right: what follows it could not be told apart."""
+        self.received += self.read_data()
         while self.due and len(self.received) >= len(self.due[0][1]):
             due, answer = self.due.popleft()
             if self.received[:len(answer)] != answer:
@@ -79,7 +80,8 @@ class Connection:
             del self.received[:len(answer)]
             latencies.append(now - due)
 
-    def read(self) -> bytes:
+    def read_data(self) -> bytes:
+        """Reads what has come; SystemExit where the server has closed the connection."""
         try:
             data = self.socket.recv(1 << 20)
         except BlockingIOError:
@@ -99,50 +101,52 @@ class Client:
         for connection in self.connections:
             self.selector.register(connection.socket, selectors.EVENT_READ, connection)
 
-    def request(self, kind: str, key: int) -> Request:
+    def build_request(self, kind: str, key: int) -> Request:
         name = b"key:%012d" % key
         value = name * (self.args.value_bytes // len(name) + 1)
-        return getattr(self.protocol, kind)(name, value[:self.args.value_bytes])
+        return getattr(self.protocol, f"build_{kind}")(name, value[:self.args.value_bytes])
 
-    def load(self) -> dict[str, float]:
+    def load_keys(self) -> dict[str, float]:
+        """Sets all keys, BATCH at a time; returns how many and the seconds that took."""
         begin = time.monotonic()
         for first in range(0, self.keys, BATCH):
             for key in range(first, min(first + BATCH, self.keys)):
-                self.connections[key % len(self.connections)].ask(begin, self.request("set", key))
-            self.answered(begin + math.inf)
+                self.connections[key % len(self.connections)].queue_request(begin, self.build_request("set", key))
+            self.wait_for_answers(begin + math.inf)
         return {"keys": self.keys, "seconds": time.monotonic() - begin}
 
-    def answered(self, deadline: float) -> None:
+    def wait_for_answers(self, deadline: float) -> None:
+        """Waits until all requests are answered; SystemExit after the deadline."""
         while any(connection.due for connection in self.connections):
             if time.monotonic() > deadline:
                 raise SystemExit(f"open_loop: not all answered {LATE_LIMIT} s after the last request: give a lower --rate")
-            self.turn(0.1)
+            self.serve_connections(0.1)
 
-    def turn(self, seconds: float) -> None:
+    def serve_connections(self, seconds: float) -> None:
         """Waits that long at most, takes what has come, and sends what could not be sent before."""
         for key, _ in self.selector.select(seconds):
-            key.data.take(time.monotonic(), self.latencies)
+            key.data.take_answers(time.monotonic(), self.latencies)
         for connection in self.connections:
             if connection.to_send:
-                connection.send()
+                connection.send_queued()
 
-    def run(self) -> dict[str, float]:
-        """Gaps are exponential, as those of many users are."""
+    def run_schedule(self) -> dict[str, float]:
+        """Sends requests by the schedule; returns their latencies. Gaps are exponential, as those of many users are."""
         begin, due = time.monotonic() + 0.1, 0.0
         requests = 0
         while (due := due + self.random.expovariate(self.args.rate)) < self.args.warm_up + self.args.seconds:
             kind = "set" if self.random.random() < self.args.sets else "get"
-            request = self.request(kind, self.random.randrange(self.keys))
+            request = self.build_request(kind, self.random.randrange(self.keys))
             while (left := begin + due - time.monotonic()) > 0:
-                self.turn(left)
-            self.connections[requests % len(self.connections)].ask(begin + due, request)
+                self.serve_connections(left)
+            self.connections[requests % len(self.connections)].queue_request(begin + due, request)
             requests += 1
-            self.turn(0)
-        self.answered(begin + due + LATE_LIMIT)
-        return self.told(requests)
+            self.serve_connections(0)
+        self.wait_for_answers(begin + due + LATE_LIMIT)
+        return self.summarise_latencies(requests)
 
-    def told(self, requests: int) -> dict[str, float]:
-        """Of the requests after the warm-up, which are about the last ones that were answered."""
+    def summarise_latencies(self, requests: int) -> dict[str, float]:
+        """Returns the latencies of the requests after the warm-up, which are about the last ones that were answered."""
         share = self.args.seconds / (self.args.warm_up + self.args.seconds)
         found = sorted(self.latencies[-max(1, round(share * len(self.latencies))):])
         return {"requests": requests, "answered": len(self.latencies), "mean_us": 1e6 * sum(found) / len(found)} | {
@@ -165,7 +169,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     args = options.parse_args()
     client = Client(args)
-    print(json.dumps(client.load() if args.what == "load" else client.run()))
+    print(json.dumps(client.load_keys() if args.what == "load" else client.run_schedule()))
 
 
 if __name__ == "__main__":
