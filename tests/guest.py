@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.lab.command import build_words
-from experiments.lab.console import reports
+from experiments.lab.console import find_reports
 from experiments.lab.kernels import is_debug
 
 TOP = Path(__file__).resolve().parents[1]
@@ -140,4 +140,4 @@ class Run:
         return f"the machine ended before this test (status {self.status}):\n{self.output}"
 
     def kernel_faults(self) -> list[str]:
-        return ["\n".join(report) for report in reports(self.console.splitlines())]
+        return ["\n".join(report) for report in find_reports(self.console.splitlines())]

@@ -22,7 +22,7 @@ def test_guest_runs_the_tests_that_are_listed(tmp_path):
 
 def test_guest_reports_a_fault_with_what_follows():
     lines = ["quiet"] * 5 + ["WARNING: CPU: 1"] + [f"line {n}" for n in range(100)] + ["BUG: KASAN"]
-    first, second = console.reports(lines)
+    first, second = console.find_reports(lines)
     assert first == lines[5:5 + console.REPORT_LINES]
     assert second == ["BUG: KASAN"]
 
@@ -35,7 +35,7 @@ def test_guest_reports_a_fault_with_what_follows():
     "INFO: task kworker/u8:1:40 blocked for more than 120 seconds.",
 ])
 def test_guest_takes_a_cpu_that_does_not_go_on_for_a_fault(line):
-    assert console.reports(["quiet", f"[   91.512] {line}", "quiet"]) == [[f"[   91.512] {line}", "quiet"]]
+    assert console.find_reports(["quiet", f"[   91.512] {line}", "quiet"]) == [[f"[   91.512] {line}", "quiet"]]
 
 
 def test_what_needs_another_kernel_is_counted_as_not_run(tmp_path):

@@ -38,7 +38,7 @@ def processor() -> str:
 def head(command: str, inputs: list[str], load: float, seconds: float) -> str:
     changed = ", changed" if pieces.git(TOP, "status", "--porcelain", "--", *inputs) else ""
     commit = pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()
-    version = qemu_program.full_version(qemu_program.find())
+    version = qemu_program.read_full_version(qemu_program.find())
     return (f"# {command}\n# commit {commit}{changed}, inputs {pieces.digest(TOP, inputs)}\n"
             f"# {processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {version}; "
             f"load {load:.1f} before; {seconds:.0f} s\n\n")

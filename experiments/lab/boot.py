@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.lab import qemu, simulated, snapshot, timeline
-from experiments.lab.console import failure, last_line, lost_timer, plugin_refusal
-from experiments.lab.errors import BOOT_FAILED, TIME_LIMIT, UNABLE, LabError, say
+from experiments.lab.console import build_failure, find_last_line, find_lost_timer, find_plugin_refusal
+from experiments.lab.errors import BOOT_FAILED, TIME_LIMIT, UNABLE, LabError, print_message
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
-from experiments.lab.qmp import Qmp, QmpError, running
-from experiments.lab.run_folder import run_folder
+from experiments.lab.qmp import Qmp, QmpError, run_qemu
+from experiments.lab.run_folder import make_run_folder
 from experiments.lab.stdin import Feed
 from experiments.lab.terminal import Terminal
 from experiments.paths import HERE
@@ -32,7 +32,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(BaseException):
-    """A signal asked the lab to end."""
+    """Ends the lab because a signal asks for it; status: 128 and the signal's number."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -40,7 +40,7 @@ class Ended(BaseException):
 
 
 class FlawedStart(LabError):
-    """QEMU ended by a signal, or lost an interrupt, before the command began: worth another start."""
+    """Says that QEMU ended by a signal, or lost an interrupt, before the command began: worth another start."""
 
     def __init__(self, failure: LabError):
         super().__init__(failure.status, str(failure))
@@ -83,28 +83,31 @@ class Pump(threading.Thread):
                 return
 
 
-def prepare(job: Job, files: qemu.Files):
+def write_job_files(job: Job, files: qemu.Files):
+    """Writes the settings and the command that the guest reads."""
     settings = {name: value for name, value in os.environ.items()
                 if name in PASSED_ON or name.startswith("NUMAPLACE_")}
     settings["NUMAPLACE_KO"] = str(job.module or "")
-    settings["NUMAPLACE_LAB_KO"] = str(simulated.guest_module(job.kernel)) if job.timed else ""
+    settings["NUMAPLACE_LAB_KO"] = str(simulated.get_guest_module(job.kernel)) if job.timed else ""
     settings["NUMAPLACE_LAB_TASKS"] = str(int(bool(job.profile)))
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()]
     lines += ["lab_input=1\n"] * (job.input is not None)
     (files.run / "settings").write_text("".join(lines), encoding="utf-8")
-    (files.run / "command").write_text(f"exec {shlex.join(watched(job))}\n", encoding="utf-8")
+    (files.run / "command").write_text(f"exec {shlex.join(add_watch(job))}\n", encoding="utf-8")
 
 
-def watched(job: Job) -> list[str]:
+def add_watch(job: Job) -> list[str]:
+    """Returns the job's command, under the program that tells the plugin of its processes where a profile is asked for."""
     return [str(WATCH), *job.command] if job.profile else job.command
 
 
 @contextmanager
-def ending_signals():
-    def end(number, _frame):
+def catch_signals():
+    """Raises Ended at a signal that asks the lab to end, while the block runs."""
+    def raise_ended(number, _frame):
         raise Ended(number)
 
-    before = {number: signal.signal(number, end) for number in ENDING}
+    before = {number: signal.signal(number, raise_ended) for number in ENDING}
     try:
         yield
     finally:
@@ -112,59 +115,61 @@ def ending_signals():
             signal.signal(number, handler)
 
 
-def run(job: Job) -> int:
-    """The exit status of the command."""
-    with ending_signals():
+def run_job(job: Job) -> int:
+    """Runs the job, with up to STARTS starts; returns the exit status of the command."""
+    with catch_signals():
         try:
             qemu.check_host(job.machine, Path.cwd())
             qemu.check_writable(Path.cwd())
             if job.timed:
-                simulated.check(job.machine, job.kernel)
+                simulated.check_simulation(job.machine, job.kernel)
             for snapshots in (job.snapshot, *[False] * (STARTS - 2)):
                 try:
                     return run_once(replace(job, snapshot=snapshots))
                 except FlawedStart as flawed:
-                    say(f"{str(flawed).partition(';')[0]}: it is started anew")
+                    print_message(f"{str(flawed).partition(';')[0]}: it is started anew")
             return run_once(replace(job, snapshot=False))
         except Ended as ended:
             return ended.status
 
 
 def run_once(job: Job) -> int:
-    with run_folder() as folder:
+    """Starts the machine once; returns the exit status of the command. LabError where there is none."""
+    with make_run_folder() as folder:
         files = qemu.Files(folder)
-        prepare(job, files)
-        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), GUEST, job.timed,
-                            job.kernel_options, counts=job.counts)
+        write_job_files(job, files)
+        argv = qemu.build_command(job.machine, job.kernel, files, Path.cwd(), GUEST, job.timed,
+                                  job.kernel_options, counts=job.counts)
         if job.timed:
             argv += simulated.qemu_options(job.machine, files.run, counts=job.counts, profiles=bool(job.profile))
-        limit = time_limit(job.timeout)
+        limit = start_time_limit(job.timeout)
         try:
-            ended = start(job, argv, files, limit)
+            ended = start_machine(job, argv, files, limit)
         except subprocess.TimeoutExpired:
             ended = None
         finally:
             keep_console(job, files)
             keep_profile(job, files)
         if ended is None:
-            where = f"the step '{step(files)}'" if step(files) != "boot" else f"its boot after '{last_line(files.run)}'"
-            raise out_of_time(job, where)
-        status = read(files.run / "status")
+            where = f"the step '{read_step(files)}'" if read_step(files) != "boot" else f"its boot after '{find_last_line(files.run)}'"
+            raise build_time_limit_error(job, where)
+        status = read_text(files.run / "status")
         if status:
             return int(status)
-        refuse_plugin(job, files)
-        if step(files) != "command" and (ended < 0 or lost_timer(files.run)):
-            raise FlawedStart(failure(files.run, step(files), job))
-        raise failure(files.run, step(files), job)
+        check_plugin(job, files)
+        if read_step(files) != "command" and (ended < 0 or find_lost_timer(files.run)):
+            raise FlawedStart(build_failure(files.run, read_step(files), job))
+        raise build_failure(files.run, read_step(files), job)
 
 
-def out_of_time(job: Job, where: str) -> LabError:
+def build_time_limit_error(job: Job, where: str) -> LabError:
     return LabError(TIME_LIMIT, f"machine '{job.machine.name}' was stopped at its time limit of {job.timeout:g} s, in {where}: "
                     "give more with --timeout")
 
 
-def refuse_plugin(job: Job, files: qemu.Files):
-    refusal = plugin_refusal(files.run) if job.timed and step(files) == "boot" else None
+def check_plugin(job: Job, files: qemu.Files):
+    """Raises LabError where the plugin kept QEMU from starting."""
+    refusal = find_plugin_refusal(files.run) if job.timed and read_step(files) == "boot" else None
     if refusal:
         raise LabError(UNABLE, f"machine '{job.machine.name}' cannot be simulated here: {refusal}")
 
@@ -175,91 +180,94 @@ def keep_console(job: Job, files: qemu.Files):
 
 
 def keep_profile(job: Job, files: qemu.Files):
-    written = simulated.profile(files.run)
+    written = simulated.get_profile_path(files.run)
     if job.profile and written.exists():
         shutil.copyfile(written, job.profile)
 
 
-def read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Returns the file's text without blanks around it, "" where there is no file."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except FileNotFoundError:
         return ""
 
 
-def step(files: qemu.Files) -> str:
-    return read(files.run / "step") or "boot"
+def read_step(files: qemu.Files) -> str:
+    return read_text(files.run / "step") or "boot"
 
 
-def time_limit(timeout: float | None) -> snapshot.Limit:
+def start_time_limit(timeout: float | None) -> snapshot.Limit:
+    """Returns a function that says how many seconds are left from now on; None where there is no limit."""
     end = timeout and time.monotonic() + timeout
     return lambda: max(0.0, end - time.monotonic()) if end else None
 
 
-def start(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit) -> int:
+def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit) -> int:
+    """Restores the machine from its snapshot where that can be, else boots it; returns QEMU's status."""
     if not job.snapshot:
-        return boot(job, argv, files, limit)
-    waiting = snapshot.waiting(argv)
-    kept = snapshot.find(waiting, files, Path.cwd(), limit)
+        return boot_machine(job, argv, files, limit)
+    waiting = snapshot.add_wait(argv)
+    kept = snapshot.find_snapshot(waiting, files, Path.cwd(), limit)
     if not kept:
         files.console.unlink(missing_ok=True)
-        return boot(job, argv, files, limit)
+        return boot_machine(job, argv, files, limit)
     try:
-        return boot(job, kept.restored(waiting), files, limit, kept)
+        return boot_machine(job, kept.add_incoming(waiting), files, limit, kept)
     except QmpError as error:
-        kept.remove()
+        kept.remove_files()
         raise FlawedStart(LabError(BOOT_FAILED, f"machine '{job.machine.name}' could not be restored from its snapshot "
                                    f"({error})")) from error
 
 
-def restore(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
-    kept.load(qmp)
+def restore_machine(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
+    kept.load_state(qmp)
     (files.run / "now").write_text(f"{time.time():.0f}\n", encoding="ascii")
     qmp("cont")
     os.write(go, b"\n")
 
 
 @contextmanager
-def fed(job: Job, files: qemu.Files) -> Iterator[tuple[dict[str, int], Callable[[], None]]]:
-    """What QEMU reads for the command, by stream, and what to call once it has been started."""
+def feed_input(job: Job, files: qemu.Files) -> Iterator[tuple[dict[str, int], Callable[[], None]]]:
+    """Yields what QEMU reads for the command, by stream, and what to call once it has been started."""
     if job.input is None:
         yield {}, lambda: None
         return
     terminal = Terminal(job.input) if job.terminal else None
-    feed = Feed(job.input, lambda: step(files) == "command", terminal.make_raw if terminal else lambda: None)
+    feed = Feed(job.input, lambda: read_step(files) == "command", terminal.make_raw if terminal else lambda: None)
     try:
         yield {"input": feed.outlet} | ({"size": terminal.sizes} if terminal else {}), feed.start
     finally:
-        feed.stop()
+        feed.stop_feed()
         if terminal:
-            terminal.restore()
+            terminal.restore_settings()
 
 
-def boot(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
-    """Runs QEMU until it ends by itself; its status, below 0 when a signal ended it."""
-    with fed(job, files) as (sources, feed):
-        return boot_fed(job, argv, files, limit, kept, sources, feed)
+def boot_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
+    """Runs QEMU until it ends by itself; returns its status, below 0 when a signal ended it."""
+    with feed_input(job, files) as (sources, feed):
+        return boot_with_input(job, argv, files, limit, kept, sources, feed)
 
 
-def boot_fed(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None,
-             sources: dict[str, int], feed: Callable[[], None]) -> int:
+def boot_with_input(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None,
+                    sources: dict[str, int], feed: Callable[[], None]) -> int:
     pumps = [Pump(1), Pump(2)]
     told, go = os.pipe()
     passed = sources | {"out": pumps[0].sink, "err": pumps[1].sink, "go": told}
-    argv = qemu.adapt(argv, files, qemu.Streams(**{name: f"/proc/self/fd/{fd}" for name, fd in passed.items()}))
+    argv = qemu.adapt_command(argv, files, qemu.Streams(**{name: f"/proc/self/fd/{fd}" for name, fd in passed.items()}))
     if kept:
-        kept.begin(files)
+        kept.begin_run(files)
     broken = threading.Event()
     try:
-        with running(argv, files.run / "qemu", tuple(passed.values())) as (process, qmp):
+        with run_qemu(argv, files.run / "qemu", tuple(passed.values())) as (process, qmp):
             feed()
             for pump in pumps:
                 os.close(pump.sink)
                 pump.on_broken = lambda: (broken.set(), process.kill())
                 pump.start()
             if kept:
-                restore(kept, files, qmp, go)
-            with timeline.kept(simulated.shared(files.run), job.timeline):
+                restore_machine(kept, files, qmp, go)
+            with timeline.keep_timeline(simulated.get_shared_path(files.run), job.timeline):
                 status = process.wait(limit())
     finally:
         for pump in pumps:

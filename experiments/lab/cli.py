@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.lab import boot, count_run, exact, kernels, machine, stdin, terminal
-from experiments.lab.errors import READER_GONE, USAGE, LabError, say
-from experiments.lab.own_kernel import find_own
+from experiments.lab.errors import READER_GONE, USAGE, LabError, print_message
+from experiments.lab.own_kernel import find_own_kernel
 from experiments.paths import HERE
 from experiments.units import seconds
 
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         raise LabError(USAGE, f"{message}: see numaplace lab --help")
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     top = Parser(prog="numaplace lab", description="NUMA machines on any Linux computer.")
     actions = top.add_subparsers(dest="action", required=True, parser_class=Parser)
     listing = actions.add_parser("list", help="the machines there are")
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
                      help="of --exact: what the machine has in its memory beside the command and the files that it names")
     run.add_argument("--timeline", type=Path, metavar="FILE",
                      help="write what each CPU has counted there, as JSON, a line for each millisecond of the machine's time")
-    count_run.add(run)
+    count_run.add_options(run)
     run.add_argument("command", nargs="+", metavar="CMD", help="after --")
     shell = actions.add_parser("shell", help="an interactive shell in a machine", epilog=SHELL_EPILOG,
                                formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], timeout: float) -> Any:
-    """What run and shell share. The group of the modes is returned."""
+    """Adds what run and shell share; returns the group of the modes."""
     to.add_argument("--machine", metavar="NAME|SHAPE|FILE.toml", **machine,
                     help="a machine of numaplace lab list, or of a shape such as 2x2, 4x2:512M or 2x2+1:1G"
                     + "; default %(default)s" * ("default" in machine))
@@ -88,17 +88,17 @@ def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], ti
 
 def list_machines(as_json: bool) -> int:
     if as_json:
-        print(json.dumps({"machines": [machine.described(name) for name in machine.names()]}, indent=1), flush=True)
+        print(json.dumps({"machines": [machine.describe_machine(name) for name in machine.names()]}, indent=1), flush=True)
     else:
-        for m in machine.known():
+        for m in machine.list_machines():
             print(f"{m.name:18} {m.purpose:19} {len(m.nodes)} nodes, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
         print(SHAPES)
     return 0
 
 
-def set_up(args: argparse.Namespace) -> int:
+def set_up_lab(args: argparse.Namespace) -> int:
     series = kernels.known_series() if args.kernel == "all" else [args.kernel]
-    tree = ["make", "-C", HERE.sources, kernels.set_up_of(args.kernel), "tools", "modules"]
+    tree = ["make", "-C", HERE.sources, kernels.choose_target(args.kernel), "tools", "modules"]
     done = subprocess.run([HERE.sources / "setup/lab", HERE.modules, *series] if HERE.installed else tree, check=False)
     return done.returncode
 
@@ -111,14 +111,14 @@ def choose_module(args: argparse.Namespace, kernel: kernels.Kernel) -> Path | No
             raise LabError(USAGE, f"there is no module file '{args.module}'")
         return Path(args.module).resolve()
     if not kernel.module.exists():
-        say(f"runs without the module, as {kernel.module} is not built: {kernel.build_remedy('modules')}")
+        print_message(f"runs without the module, as {kernel.module} is not built: {kernel.build_remedy('modules')}")
         return None
     return kernel.module
 
 
 def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
     if args.kernel_image:
-        return find_own(args.kernel_image, args.modules)
+        return find_own_kernel(args.kernel_image, args.modules)
     if args.modules:
         raise LabError(USAGE, "--modules belongs to a kernel of your own: give --kernel-image too")
     return kernels.find(args.kernel)
@@ -143,30 +143,30 @@ def run_command(args: argparse.Namespace) -> int:
         except OSError as error:
             raise LabError(USAGE, f"the timeline cannot be written to '{args.timeline}': {error.strerror}: give another "
                            "file") from error
-    job.timeline, job.input = args.timeline, stdin.given()
-    start = (lambda job: exact.run(job, args.file)) if args.exact else boot.run
-    return count_run.run(job, args, start) if count_run.asked(args) else start(job)
+    job.timeline, job.input = args.timeline, stdin.find_input()
+    start = (lambda job: exact.run_exact(job, args.file)) if args.exact else boot.run_job
+    return count_run.run_counted(job, args, start) if count_run.is_asked(args) else start(job)
 
 
 def run_shell(args: argparse.Namespace) -> int:
     if not os.isatty(0) or not os.isatty(1):
         raise LabError(USAGE, "the shell needs a terminal as its input and output: use numaplace lab run for a command")
-    job = make_job(args, terminal.shell())
+    job = make_job(args, terminal.build_shell_command())
     job.input, job.terminal = 0, True
-    return boot.run(job)
+    return boot.run_job(job)
 
 
 def main(argv: list[str] | None = None) -> int:
     if sys.stdin is None:  # closed: no other file may take its number
         os.open(os.devnull, os.O_RDONLY)
     try:
-        args = parser().parse_args(argv)
+        args = build_parser().parse_args(argv)
         if args.action == "list":
             return list_machines(args.json)
-        return {"setup": set_up, "run": run_command, "shell": run_shell}[args.action](args)
+        return {"setup": set_up_lab, "run": run_command, "shell": run_shell}[args.action](args)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the last flush complains
         return READER_GONE
     except LabError as error:
-        say(str(error))
+        print_message(str(error))
         return error.status

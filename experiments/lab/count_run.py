@@ -12,7 +12,7 @@ from experiments.lab.counts import metrics, profile
 from experiments.lab.errors import FAILED_IF, USAGE, LabError
 
 
-def add(run: argparse.ArgumentParser):
+def add_options(run: argparse.ArgumentParser):
     counts = run.add_argument_group("counts of accesses, in every mode but --functional")
     counts.add_argument("--count", action="store_true", help="count only: accesses take no time, and times mean nothing")
     counts.add_argument("--fail-if", action="append", default=[], metavar="EXPR",
@@ -25,12 +25,13 @@ def add(run: argparse.ArgumentParser):
     counts.add_argument("--annotate", action="store_true", help="print ::error lines for hosted runners")
 
 
-def asked(args: argparse.Namespace) -> bool:
+def is_asked(args: argparse.Namespace) -> bool:
+    """Checks whether any option asks for counts."""
     return bool(args.count or args.fail_if or args.region is not None or args.cgroup is not None or args.json or args.junit
                 or args.annotate)
 
 
-def check(args: argparse.Namespace):
+def check_options(args: argparse.Namespace):
     if args.functional:
         raise LabError(USAGE, "--functional counts no accesses: leave it out, or give --count instead")
     for option, path in (("--json", args.json), ("--junit", args.junit)):
@@ -41,16 +42,16 @@ def check(args: argparse.Namespace):
             raise LabError(USAGE, f"{option} cannot be written to '{path}': {error.strerror}: give another file") from error
 
 
-def run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
-    """Starts the machine; the command's exit status, or 4 where an expression is true."""
-    check(args)
+def run_counted(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
+    """Starts the machine; returns the command's exit status, or 4 where an expression is true."""
+    check_options(args)
     try:
-        return judged(job, args, start)
+        return judge_run(job, args, start)
     except profile.Refused as refused:
         raise LabError(USAGE, str(refused)) from None
 
 
-def judged(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
+def judge_run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
     from experiments.lab.counts import output, where  # they need a package that other runs do not
     expressions = [metrics.Expression(text, len(job.machine.nodes)) for text in args.fail_if]
     selection = profile.Selection(args.region, args.cgroup)
@@ -59,12 +60,12 @@ def judged(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], 
         status = start(replace(job, counts=args.count, profile=written))
         if not written.exists():  # a signal has ended the run
             return status
-        found = profile.read(written)
+        found = profile.read_profile(written)
     if status and args.region is not None and args.region not in found.regions:
         return status  # which says more than that its region was not entered
-    measured = metrics.measure(found, selection)
+    measured = metrics.compute_metrics(found, selection)
     mode = "lab-counted" if args.count else "lab-timed"
     counted = output.Counted(job.machine.name, mode, job.command, status, selection, found, measured,
-                             where.find(found, selection), [e.judge(measured) for e in expressions])
-    output.write(counted, args.json, args.junit, args.annotate)
+                             where.find_remote(found, selection), [e.judge_metrics(measured) for e in expressions])
+    output.write_output(counted, args.json, args.junit, args.annotate)
     return status or (FAILED_IF if counted.failures else 0)

@@ -17,5 +17,5 @@ class LabError(Exception):
         self.status = status
 
 
-def say(text: str):
+def print_message(text: str):
     print(f"numaplace lab: {text}", file=sys.stderr, flush=True)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab import boot, console, initramfs, qemu, simulated
-from experiments.lab.errors import USAGE, LabError, say
-from experiments.lab.qmp import running
-from experiments.lab.run_folder import run_folder
+from experiments.lab.errors import USAGE, LabError, print_message
+from experiments.lab.qmp import run_qemu
+from experiments.lab.run_folder import make_run_folder
 
 INIT = Path(__file__).with_name("exact.sh")
 BEGINS, ENDS = "numaplace lab: begins", "numaplace lab: ends"
@@ -39,8 +39,8 @@ class Result:
     digest: str  # SHA-256 of all that, and of the console until the command's end
 
 
-def libraries(program: Path) -> list[Path]:
-    """The loader and the libraries of a dynamic program, by the names under which they are looked for."""
+def find_libraries(program: Path) -> list[Path]:
+    """Returns the loader and the libraries of a dynamic program, by the names under which they are looked for."""
     with program.open("rb") as file:
         begin = file.read(256)
     if begin.startswith(b"#!"):
@@ -51,15 +51,15 @@ def libraries(program: Path) -> list[Path]:
     return [Path(word) for line in said.splitlines() for word in line.split() if word.startswith("/")]
 
 
-def tree(path: Path) -> list[Path]:
-    """The files of a folder, or the file itself."""
+def list_files(path: Path) -> list[Path]:
+    """Lists the files of a folder, or the file itself."""
     if not path.is_dir():
         return [path]
     return sorted(Path(folder) / name for folder, _, names in os.walk(path) for name in names)
 
 
-def needed(command: list[str], more: list[Path]) -> list[Path]:
-    """Files, by absolute paths: the command's program, what its words name, and what these need."""
+def find_needed(command: list[str], more: list[Path]) -> list[Path]:
+    """Returns files, by absolute paths: the command's program, what its words name, and what these need."""
     program = shutil.which(command[0])
     if not program:
         raise LabError(USAGE, f"there is no program '{command[0]}' to take into the machine: give its path")
@@ -67,42 +67,43 @@ def needed(command: list[str], more: list[Path]) -> list[Path]:
     if missing:
         raise LabError(USAGE, f"there is no '{missing}' to take into the machine: correct --file")
     named = [Path(program), *(Path(word) for word in command[1:] if Path(word).is_file()), *more]
-    unread, found = [one.absolute() for path in named for one in tree(path)], {}
+    unread, found = [one.absolute() for path in named for one in list_files(path)], {}
     while unread:
         path = unread.pop()
         if path in found or not path.is_file():
             continue
         found[path] = None
-        unread += libraries(path)
+        unread += find_libraries(path)
     return sorted(found)
 
 
-def folders(paths: list[Path]) -> list[Path]:
+def list_parents(paths: list[Path]) -> list[Path]:
     return sorted({parent for path in paths for parent in path.parents} - {Path("/")})
 
 
-def archive(job: boot.Job, more: list[Path], cwd: Path) -> bytes:
-    """What the machine has in its memory beside the kernel: its first program, the modules, the command's files."""
-    own = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, initramfs.environment({"lab_cwd": str(cwd), "lab_tasks": str(int(bool(job.profile)))}).encode()),
-           "command": (0o644, f"exec {shlex.join(boot.watched(job))}\n".encode()),
-           "numaplace_lab.ko": (0o644, simulated.guest_module(job.kernel).read_bytes())}
+def build_archive(job: boot.Job, more: list[Path], cwd: Path) -> bytes:
+    """Builds what the machine has in its memory beside the kernel: its first program, the modules, the command's files."""
+    settings = initramfs.format_environment({"lab_cwd": str(cwd), "lab_tasks": str(int(bool(job.profile)))})
+    own = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, settings.encode()),
+           "command": (0o644, f"exec {shlex.join(boot.add_watch(job))}\n".encode()),
+           "numaplace_lab.ko": (0o644, simulated.get_guest_module(job.kernel).read_bytes())}
     if job.module:
         own["numaplace.ko"] = (0o644, job.module.read_bytes())
-    files = needed(job.command, [*more, *[boot.WATCH] * bool(job.profile)])
+    files = find_needed(job.command, [*more, *[boot.WATCH] * bool(job.profile)])
     of_files = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
-    made = dict.fromkeys([*FOLDERS, *folders([*files, cwd / "any"])])
-    return b"".join([*(initramfs.entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in made),
-                     *(initramfs.entry(name.lstrip("/"), stat.S_IFREG | mode, content)
+    made = dict.fromkeys([*FOLDERS, *list_parents([*files, cwd / "any"])])
+    return b"".join([*(initramfs.build_entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in made),
+                     *(initramfs.build_entry(name.lstrip("/"), stat.S_IFREG | mode, content)
                        for name, (mode, content) in (own | of_files).items()),
-                     initramfs.entry("TRAILER!!!", 0, b"")])
+                     initramfs.build_entry("TRAILER!!!", 0, b"")])
 
 
-def adapt(argv: list[str], files: qemu.Files, memory: bytes) -> list[str]:
-    """A machine of virtme-ng's without the host's files, with `memory` as what it starts from."""
+def adapt_command(argv: list[str], files: qemu.Files, memory: bytes) -> list[str]:
+    """Makes QEMU's command for a machine of virtme-ng's one without the host's files, with `memory` as what it starts from."""
     with files.initramfs.open("ab") as file:
         file.write(b"\0" * (-file.tell() % 4) + memory)
     kept: list[str] = []
-    for option, value in qemu.pairs(argv):
+    for option, value in qemu.pair_options(argv):
         if option not in OF_THE_HOST and not (value or "").startswith("virtio-9p"):
             kept += [option] if value is None else [option, value]
     at = kept.index("-append") + 1
@@ -112,8 +113,8 @@ def adapt(argv: list[str], files: qemu.Files, memory: bytes) -> list[str]:
     return [*kept, *OPTIONS, "-chardev", f"file,id=result,path={files.run / 'result'}", "-serial", "chardev:result"]
 
 
-def result(files: qemu.Files) -> Result | None:
-    """None where the machine ended before the command."""
+def read_result(files: qemu.Files) -> Result | None:
+    """Reads the run's result; None where the machine ended before the command."""
     path = files.run / "result"
     rest, streams = path.read_bytes() if path.exists() else b"", {}
     whole = rest
@@ -129,38 +130,39 @@ def result(files: qemu.Files) -> Result | None:
     return Result(**streams, status=int(rest.split()[1]), digest=hashlib.sha256(said + whole).hexdigest())
 
 
-def run(job: boot.Job, more: list[Path]) -> int:
-    """The exit status of the command, whose output and whose run's digest are printed."""
-    with boot.ending_signals():
+def run_exact(job: boot.Job, more: list[Path]) -> int:
+    """Prints the output of the command and the run's digest; returns the exit status of the command."""
+    with boot.catch_signals():
         try:
             qemu.check_host(job.machine, Path.cwd())
-            simulated.check(job.machine, job.kernel)
+            simulated.check_simulation(job.machine, job.kernel)
             found = run_in_memory(job, more)
         except boot.Ended as ended:
             return ended.status
     for stream, data in ((sys.stdout, found.out), (sys.stderr, found.err)):
         stream.buffer.write(data)
         stream.flush()
-    say(f"exact run {found.digest}")
+    print_message(f"exact run {found.digest}")
     return found.status
 
 
 def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
-    with run_folder() as folder:
+    """Runs the job in a machine that has everything in its memory. LabError where the command does not come to its end."""
+    with make_run_folder() as folder:
         files = qemu.Files(folder)
-        argv = qemu.command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options, counts=job.counts)
+        argv = qemu.build_command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options, counts=job.counts)
         argv += simulated.qemu_options(job.machine, files.run, exact=True, counts=job.counts, profiles=bool(job.profile))
-        argv = adapt(argv, files, archive(job, more, Path.cwd()))
+        argv = adapt_command(argv, files, build_archive(job, more, Path.cwd()))
         try:
-            with running(argv, files.run / "qemu") as (process, _):
+            with run_qemu(argv, files.run / "qemu") as (process, _):
                 process.wait(job.timeout)
         except subprocess.TimeoutExpired:
-            raise boot.out_of_time(job, f"its run after '{console.last_line(files.run)}'") from None
+            raise boot.build_time_limit_error(job, f"its run after '{console.find_last_line(files.run)}'") from None
         finally:
             boot.keep_console(job, files)
             boot.keep_profile(job, files)
-        found = result(files)
+        found = read_result(files)
         if not found:
-            boot.refuse_plugin(job, files)
-            raise console.failure(files.run, "command" if BEGINS in console.text(files.console) else "boot", job)
+            boot.check_plugin(job, files)
+            raise console.build_failure(files.run, "command" if BEGINS in console.read_text(files.console) else "boot", job)
         return found

@@ -8,24 +8,25 @@ tiers, and such a machine has no table, as most servers of that kind.
 from experiments.lab.machine import Machine
 
 
-def described(machine: Machine) -> bool:
+def is_described(machine: Machine) -> bool:
+    """Checks whether the machine has latencies, and a node that has memory without CPUs."""
     return bool(machine.access) and any(node.memory and not node.cpus for node in machine.nodes)
 
 
-def nearest(machine: Machine, memory: int) -> int:
-    """The node of the CPUs that reach it first."""
+def find_nearest(machine: Machine, memory: int) -> int:
+    """Returns the node of the CPUs that reach this memory first."""
     latencies = [(row[memory], node) for node, row in enumerate(machine.access["latency_ns"]) if row[memory] is not None]
     return min(latencies)[1]
 
 
-def initiator(machine: Machine, node: int) -> str:
-    """For QEMU's option of a node; one with CPUs is its own."""
-    return "" if not described(machine) or machine.nodes[node].cpus else f",initiator={nearest(machine, node)}"
+def format_initiator(machine: Machine, node: int) -> str:
+    """Formats the initiator for QEMU's option of a node; "" for one with CPUs, which is its own."""
+    return "" if not is_described(machine) or machine.nodes[node].cpus else f",initiator={find_nearest(machine, node)}"
 
 
-def options(machine: Machine) -> list[str]:
-    """QEMU's, after those of the nodes."""
-    if not described(machine):
+def build_options(machine: Machine) -> list[str]:
+    """Builds QEMU's options, which come after those of the nodes."""
+    if not is_described(machine):
         return []
     words = ["-machine", "hmat=on"]
     for data_type, name, table, unit in (("access-latency", "latency", "latency_ns", ""),

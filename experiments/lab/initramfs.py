@@ -10,35 +10,36 @@ INIT = Path(__file__).with_name("init.sh")
 OF_ONE_RUN = re.compile(r"(virtme_initmount\d+\w*|virtme_chdir|init|PATH)=")
 
 
-def padded(data: bytes) -> bytes:
+def pad_data(data: bytes) -> bytes:
+    """Pads data with zeros to a multiple of 4 bytes."""
     return data + b"\0" * (-len(data) % 4)
 
 
-def entry(name: str, mode: int, content: bytes) -> bytes:
-    """A file of a "newc" archive (the kernel's Documentation/driver-api/early-userspace/buffer-format.rst)."""
+def build_entry(name: str, mode: int, content: bytes) -> bytes:
+    """Builds a file of a "newc" archive (the kernel's Documentation/driver-api/early-userspace/buffer-format.rst)."""
     fields = (0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0)
-    return (padded(b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0")
-            + padded(content))
+    return (pad_data(b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0")
+            + pad_data(content))
 
 
-def complete(initramfs: Path, drivers: list[Path]):
+def complete_initramfs(initramfs: Path, drivers: list[Path]):
     """Adds an archive with drivers, and a first program that takes the place of virtme-ng's."""
     with initramfs.open("ab") as file:
         file.write(b"\0" * (-file.tell() % 4))
-        file.write(entry("init", 0o100755, INIT.read_bytes()) + entry("drivers", 0o40755, b""))
+        file.write(build_entry("init", 0o100755, INIT.read_bytes()) + build_entry("drivers", 0o40755, b""))
         for driver in drivers:
-            file.write(entry(f"drivers/{driver.name}", 0o100644, driver.read_bytes()))
-        file.write(entry("TRAILER!!!", 0, b""))
+            file.write(build_entry(f"drivers/{driver.name}", 0o100644, driver.read_bytes()))
+        file.write(build_entry("TRAILER!!!", 0, b""))
 
 
-def divide(kernel_options: str) -> tuple[str, dict[str, str]]:
-    """Those of every run of a machine, and the environment that stands for the rest."""
+def divide_options(kernel_options: str) -> tuple[str, dict[str, str]]:
+    """Returns the options of every run of a machine, and the environment that stands for the rest."""
     words = shlex.split(kernel_options)
     own = dict(word.split("=", 1) for word in words if OF_ONE_RUN.match(word))
     kept = " ".join(f'"{word}"' if " " in word else word for word in words if not OF_ONE_RUN.match(word))
     return kept, {"lab_init": own.pop("init"), **own}
 
 
-def environment(values: dict[str, str]) -> str:
-    """The file that the first program reads."""
+def format_environment(values: dict[str, str]) -> str:
+    """Formats the file that the first program reads."""
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())

@@ -23,13 +23,13 @@ class Kernel:
         return is_debug(self.series)
 
     def build_remedy(self, make: str) -> str:
-        """What builds the modules for it: `make` in a tree."""
+        """Returns the words that say what builds the modules for it: `make` in a tree."""
         if self.series.startswith(OWN_PREFIX):
             return "give --modules a folder whose link 'build' leads to the kernel's sources or headers"
         return HERE.remedy(f"run make {make}", f"run numaplace lab setup --kernel {self.series}")
 
-    def drivers(self, *names: str) -> list[Path]:
-        """Module files of this kernel; of those that are built in, none."""
+    def find_drivers(self, *names: str) -> list[Path]:
+        """Finds module files of this kernel; of those that are built in, none."""
         folder = self.image.parents[1] / "lib/modules" / self.release
         return [path for name in names for path in sorted(folder.glob(f"kernel/drivers/*/{name}.ko*"))]
 
@@ -38,7 +38,7 @@ class Kernel:
         return HERE.modules / self.series / "numaplace.ko"
 
 
-def folder() -> Path:
+def get_folder() -> Path:
     return cache() / "kernels"
 
 
@@ -51,23 +51,24 @@ def is_debug(series: str) -> bool:
     return series.startswith(DEBUG_PREFIX)
 
 
-def set_up_of(series: str) -> str:
-    """The target of make that fetches this kernel, or "all"."""
+def choose_target(series: str) -> str:
+    """Returns the target of make that fetches this kernel, or "all"."""
     return "setup" if series == DEFAULT_SERIES else "setup-check"
 
 
 def find(series: str) -> Kernel:
+    """Finds the kernel in the cache; LabError where the series is not known or not there."""
     if series.removeprefix(DEBUG_PREFIX) not in known_series() and not series.startswith(OWN_PREFIX):
         raise LabError(USAGE, f"there is no kernel series '{series}': known are "
                        f"{', '.join(known_series())} (file KERNELS), each also as {DEBUG_PREFIX}SERIES")
-    kernel = folder() / series
+    kernel = get_folder() / series
     try:
         release = (kernel / "release").read_text(encoding="utf-8").strip()
     except OSError as error:
-        make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else set_up_of(series)
+        make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else choose_target(series)
         remedy = HERE.remedy(f"run make {make}", f"run numaplace lab setup --kernel {series}")
         raise LabError(UNABLE, f"kernel {series} is not in {kernel}: {remedy}") from error
     image = kernel / "boot" / f"vmlinuz-{release}"
     if not image.exists():
-        raise LabError(UNABLE, f"{image} is missing: remove {kernel} and {HERE.remedy(f'run make {set_up_of(series)}')}")
+        raise LabError(UNABLE, f"{image} is missing: remove {kernel} and {HERE.remedy(f'run make {choose_target(series)}')}")
     return Kernel(series, release, image)

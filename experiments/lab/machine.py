@@ -50,13 +50,13 @@ class Machine:
 
     @property
     def core_speed(self) -> tuple[float, float]:
-        """Megahertz, and instructions a cycle while nothing misses."""
+        """Returns megahertz, and instructions a cycle while nothing misses."""
         core = self.model["core"]
         return core["mhz"]["value"], core["instructions_per_cycle"]["value"]
 
     @property
     def calibrated(self) -> dict[str, str]:
-        """What the calibrated numbers were calibrated against, by table and field; of one node: node.dram.FIELD."""
+        """Returns what the calibrated numbers were calibrated against, by table and field; of one node: node.dram.FIELD."""
         tables = [(name, table) for name, table in self.model.items() if isinstance(table, dict)]
         tables += [("link", link) for link in self.model.get("link", [])]
         tables += [(f"node.{name}", table) for one in self.model.get("node", []) for name, table in one.items()
@@ -65,8 +65,9 @@ class Machine:
                 for key, entry in table.items() if isinstance(entry, dict) and entry["source"].startswith(CALIBRATED)}
 
 
-def described(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
-    """The tool's description of a machine of the lab by its name or its shape, or of any machine file by its path, with other numbers."""
+def describe_machine(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns the tool's description of a machine of the lab by its name or its shape, or of any machine file by its path,
+    with other numbers. LabError where the tool refuses it."""
     options = [f"--set={change}" for change in changes]
     try:
         answer = subprocess.run([TOOL, "machine", "--json", *options, "--", name], capture_output=True, text=True, check=False)
@@ -80,7 +81,8 @@ def described(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def find(name: str, changes: Sequence[str] = ()) -> Machine:
-    said = described(name, changes)
+    """Returns a machine by its name, shape or file, with other numbers."""
+    said = describe_machine(name, changes)
     nodes = [Node(**node) for node in said["nodes"]]
     optional = {key: said[key] for key in ("cache", "model", "model_text", "plugin", "access") if key in said}
     return Machine(said["name"], said["summary"], said["source"], nodes, said["distances"], **optional, purpose=said.get("for", ""),
@@ -96,16 +98,16 @@ def is_known(name: str) -> bool:
 
 
 def is_shape(name: str) -> bool:
-    """A machine without a file, such as 2x2."""
+    """Checks whether this is a machine without a file, such as 2x2."""
     return bool(SHAPE.fullmatch(name))
 
 
 def in_results(title: str) -> tuple[str, list[str]]:
-    """The machine of a title of results, such as demo-2s+dram.latency_ns=90, and what was changed of it."""
+    """Returns the machine of a title of results, such as demo-2s+dram.latency_ns=90, and what was changed of it."""
     words = title.split("+")  # of which a shape may have two
     changes = [word for word in words if "=" in word]
     return "+".join(words[:len(words) - len(changes)]), [change for word in changes for change in word.split(",")]
 
 
-def known() -> list[Machine]:
+def list_machines() -> list[Machine]:
     return [find(name) for name in names()]

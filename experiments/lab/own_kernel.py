@@ -10,8 +10,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from experiments.lab.errors import UNABLE, USAGE, LabError, say
-from experiments.lab.kernels import OWN_PREFIX, Kernel, find, folder
+from experiments.lab.errors import UNABLE, USAGE, LabError, print_message
+from experiments.lab.kernels import OWN_PREFIX, Kernel, find, get_folder
 from experiments.paths import HERE
 
 # The kernel's Documentation/arch/x86/boot.rst: of a bzImage's setup header
@@ -19,8 +19,8 @@ MAGIC_AT, MAGIC = 0x202, b"HdrS"
 VERSION_AT, SETUP_AT = 0x20E, 0x200
 
 
-def release_of(image: Path) -> str:
-    """The release that a bzImage says it is."""
+def read_release(image: Path) -> str:
+    """Reads the release that a bzImage says it is."""
     try:
         start = image.read_bytes()[:1 << 16]
     except OSError as error:
@@ -41,7 +41,7 @@ def check_modules(modules: Path, image: Path, release: str):
                        f"lib/modules/{release} that make modules_install has made")
 
 
-def links(place: Path, image: Path, modules: Path | None, release: str):
+def make_links(place: Path, image: Path, modules: Path | None, release: str):
     wanted = {place / "boot" / f"vmlinuz-{release}": image}
     if modules:
         wanted[place / "lib/modules" / release] = modules
@@ -56,8 +56,8 @@ def links(place: Path, image: Path, modules: Path | None, release: str):
     (place / "release").write_text(f"{release}\n", encoding="utf-8")
 
 
-def build(kernel: Kernel, headers: Path):
-    """numaplace.ko and numaplace_lab.ko, by one process at a time."""
+def build_modules(kernel: Kernel, headers: Path):
+    """Builds numaplace.ko and numaplace_lab.ko, by one process at a time."""
     wanted = [HERE.modules / kernel.series / name for name in ("numaplace.ko", "numaplace_lab.ko")]
     if not headers.exists():
         return
@@ -66,7 +66,7 @@ def build(kernel: Kernel, headers: Path):
     with log.open("a+", encoding="utf-8") as output:
         fcntl.flock(output, fcntl.LOCK_EX)
         if not all(path.exists() for path in wanted):
-            say(f"building the modules for {kernel.release}")
+            print_message(f"building the modules for {kernel.release}")
         done = subprocess.run(["make", "-C", HERE.sources, "-f", "setup/modules.mk", f"MODULES={HERE.modules}",
                                f"OWN_KERNEL={kernel.series}", *wanted], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                               check=False)
@@ -74,17 +74,17 @@ def build(kernel: Kernel, headers: Path):
         raise LabError(UNABLE, f"the modules cannot be built for kernel {kernel.release} with {headers.resolve()}: see {log}")
 
 
-def find_own(image: Path, modules: Path | None) -> Kernel:
+def find_own_kernel(image: Path, modules: Path | None) -> Kernel:
     image, modules = image.absolute(), modules and modules.resolve()
-    release = release_of(image)
+    release = read_release(image)
     if modules:
         check_modules(modules, image, release)
     digest = hashlib.sha256(image.read_bytes() + os.fsencode(f"{image}\0{modules}")).hexdigest()[:12]
-    place = folder() / f"{OWN_PREFIX}{digest}"
+    place = get_folder() / f"{OWN_PREFIX}{digest}"
     try:
-        links(place, image, modules, release)
+        make_links(place, image, modules, release)
     except OSError as error:
         raise LabError(UNABLE, f"{place} cannot be written, and a kernel of your own is linked there: {error.strerror}") from error
     kernel = find(place.name)
-    build(kernel, place / "usr/src" / f"linux-headers-{release}")
+    build_modules(kernel, place / "usr/src" / f"linux-headers-{release}")
     return kernel

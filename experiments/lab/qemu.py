@@ -15,7 +15,7 @@ from experiments.lab.errors import BOOT_FAILED, UNABLE, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.qmp import TIED
-from experiments.lab.simulated import kernel_options as simulated_kernel_options
+from experiments.lab.simulated import build_kernel_options as build_simulated_kernel_options
 from experiments.paths import HERE, cache
 
 OVERLAYS = ("/etc", "/home", "/opt", "/srv", "/usr", "/var", "/tmp")
@@ -48,7 +48,7 @@ DEBUG_KERNEL_OPTIONS = ("panic_on_warn=1", "page_poison=1")
 
 @dataclass
 class Files:
-    """Where the host's side of a run is kept."""
+    """Says where the host's side of a run is kept."""
     run: Path
 
     @property
@@ -65,8 +65,9 @@ class Files:
 
 
 def check_host(machine: Machine, cwd: Path):
+    """Raises LabError where this computer cannot run the machine from the folder `cwd`."""
     qemu_program.find()
-    virtme_run()
+    find_virtme_run()
     if not NAMEABLE.fullmatch(str(cwd)) or cwd == Path("/"):
         raise LabError(UNABLE, f"the lab cannot make the current folder '{cwd}' writable: run it from "
                        "a folder whose path has only letters, digits, blanks and _+.-")
@@ -80,14 +81,15 @@ def check_host(machine: Machine, cwd: Path):
 
 
 def check_writable(cwd: Path):
-    """What a command cannot write would be known only after the boot, and by the command's own message at best."""
+    """Raises LabError where the folder cannot be written: else it would be known only after the boot, and by the command's own
+    message at best."""
     if not os.access(cwd, os.W_OK, effective_ids=True):
         raise LabError(UNABLE, f"the current folder '{cwd}' cannot be written by user {os.geteuid()}, and a command in the "
                        "machine may write there: make it writable, or run the lab from another folder")
 
 
-def virtme_run() -> str:
-    """virtme-ng's program: of the environment that this runs in, or of `numaplace lab setup`. Debian 13's package has no
+def find_virtme_run() -> str:
+    """Finds virtme-ng's program: of the environment that this runs in, or of `numaplace lab setup`. Debian 13's package has no
     init that runs a script without udev."""
     folders = [Path(sys.executable).parent, cache() / "venv/bin"]
     found = shutil.which("virtme-run", path=os.pathsep.join(map(str, folders)))
@@ -96,8 +98,8 @@ def virtme_run() -> str:
     return found
 
 
-def machine_options(machine: Machine) -> list[str]:
-    options = ["--memory", f"{machine.memory >> 20}M", "--cpus", topology(machine)]
+def build_machine_options(machine: Machine) -> list[str]:
+    options = ["--memory", f"{machine.memory >> 20}M", "--cpus", format_topology(machine)]
     for node in machine.nodes:
         memory = f"{node.memory >> 20}M" if node.memory else "0"
         cpus = "".join(f",cpus={cpu}" for cpu in node.cpus)
@@ -109,24 +111,24 @@ def machine_options(machine: Machine) -> list[str]:
     return options
 
 
-def topology(machine: Machine) -> str:
-    """One socket a node where the nodes are alike; a socket, and so a last-level cache, never spans two nodes."""
+def format_topology(machine: Machine) -> str:
+    """Formats the CPUs with one socket a node where the nodes are alike; a socket, and so a last-level cache, never spans two nodes."""
     sizes = {len(node.cpus) for node in machine.nodes if node.cpus}
     in_order = [cpu for node in machine.nodes for cpu in node.cpus] == list(range(machine.cpus))
     cores = sizes.pop() if len(sizes) == 1 and in_order else 1
     return f"{machine.cpus},sockets={machine.cpus // cores},cores={cores},threads=1"
 
 
-def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Path,
-            timed: bool = False, more_kernel_options: tuple[str, ...] = (), *, counts: bool = False) -> list[str]:
-    """QEMU and its arguments; the guest runs the script `guest`, with `cwd` and the run's files writable."""
+def build_command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Path,
+                  timed: bool = False, more_kernel_options: tuple[str, ...] = (), *, counts: bool = False) -> list[str]:
+    """Returns QEMU and its arguments; the guest runs the script `guest`, with `cwd` and the run's files writable."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.checks_itself else ()),
-                      *(simulated_kernel_options(machine) if timed else ()),
+                      *(build_simulated_kernel_options(machine) if timed else ()),
                       f"numaplace_lab={machine.name},{'timed' if timed and not counts else 'functional'}",
                       *[f"numaplace_lab_set={','.join(machine.changes)}"] * bool(machine.changes), *more_kernel_options)
-    argv = [*TIED, virtme_run(), "--qemu-bin", qemu_program.find(), "--kimg", str(kernel.image), "--mods", "auto",
+    argv = [*TIED, find_virtme_run(), "--qemu-bin", qemu_program.find(), "--kimg", str(kernel.image), "--mods", "auto",
             "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,
-            *machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
+            *build_machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
             *(word for folder in OVERLAYS for word in ("--overlay-rwdir", folder)),
             *(word for option in kernel_options for word in ("--kopt", option)),
             "--force-initramfs", "--save-initramfs", str(files.initramfs),
@@ -136,28 +138,28 @@ def command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Pa
     if made.returncode != 0 or not lines:
         why = (made.stderr.strip() or made.stdout.strip() or f"status {made.returncode}").splitlines()[-1]
         raise LabError(BOOT_FAILED, f"virtme-ng cannot prepare machine '{machine.name}': {why}")
-    argv = [*with_initiators(machine, without_script_ports(shlex.split(lines[-1]))), *hmat.options(machine)]
+    argv = [*add_initiators(machine, remove_script_ports(shlex.split(lines[-1]))), *hmat.build_options(machine)]
     at = argv.index("-append") + 1
-    argv[at], own = initramfs.divide(argv[at])
+    argv[at], own = initramfs.divide_options(argv[at])
     if len(argv[at].encode()) > MAX_KERNEL_OPTIONS:
         raise LabError(UNABLE, f"the path {kernel.image} or the --kernel-options are too long for a kernel's command "
                        "line: use shorter ones")
-    initramfs.complete(files.initramfs, kernel.drivers("virtio_console"))
+    initramfs.complete_initramfs(files.initramfs, kernel.find_drivers("virtio_console"))
     own |= {"PATH": f"{SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", "lab_guest": str(guest), "lab_run": str(files.run)}
-    files.environment.write_text(initramfs.environment(own), encoding="utf-8")
+    files.environment.write_text(initramfs.format_environment(own), encoding="utf-8")
     return argv
 
 
-def with_initiators(machine: Machine, argv: list[str]) -> list[str]:
-    """The nodes' own options, which virtme-ng writes in their order, with what only a described memory has."""
+def add_initiators(machine: Machine, argv: list[str]) -> list[str]:
+    """Adds to the nodes' own options, which virtme-ng writes in their order, what only a described memory has."""
     nodes = iter(range(len(machine.nodes)))
-    return [word + hmat.initiator(machine, next(nodes)) if word.startswith("node,") else word for word in argv]
+    return [word + hmat.format_initiator(machine, next(nodes)) if word.startswith("node,") else word for word in argv]
 
 
-def without_script_ports(argv: list[str]) -> list[str]:
-    """Without virtme-ng's channels for a script: its init finds them only where udev runs."""
+def remove_script_ports(argv: list[str]) -> list[str]:
+    """Removes virtme-ng's channels for a script: its init finds them only where udev runs."""
     kept = []
-    for option, value in pairs(argv):
+    for option, value in pair_options(argv):
         script_port = (option == "-device" and value.startswith(("virtio-serial", "virtserialport"))
                        or option == "-chardev" and ",id=console," not in value)
         if not script_port:
@@ -165,8 +167,8 @@ def without_script_ports(argv: list[str]) -> list[str]:
     return kept
 
 
-def pairs(words: list[str]) -> list[tuple[str, str | None]]:
-    """Options with their values; no option of QEMU's has two."""
+def pair_options(words: list[str]) -> list[tuple[str, str | None]]:
+    """Returns options with their values; no option of QEMU's has two."""
     result: list[tuple[str, str | None]] = []
     for word in words:
         if word.startswith("-") or not result or result[-1][1] is not None:
@@ -178,7 +180,7 @@ def pairs(words: list[str]) -> list[tuple[str, str | None]]:
 
 @dataclass
 class Streams:
-    """Files that QEMU opens: the command's output, its input, the sizes of its terminal, what a machine that waits is told."""
+    """Names the files that QEMU opens: the command's output, its input, the sizes of its terminal, what a machine that waits is told."""
     out: str = os.devnull
     err: str = os.devnull
     input: str = os.devnull
@@ -189,8 +191,8 @@ class Streams:
 NOWHERE = Streams()
 
 
-def adapt(argv: list[str], files: Files, streams: Streams = NOWHERE) -> list[str]:
-    """The command's streams and the kernel's console go different ways. Every machine has the same devices."""
+def adapt_command(argv: list[str], files: Files, streams: Streams = NOWHERE) -> list[str]:
+    """Returns QEMU's command where the command's streams and the kernel's console go different ways. Every machine has the same devices."""
     argv = list(argv)
     for index, word in enumerate(argv):
         if word.startswith("file,id=console,"):

@@ -16,8 +16,8 @@ OLDEST = (10, 0)
 
 
 @functools.cache
-def full_version(program: str) -> str:
-    """As the program prints it, such as 10.0.2; 0.0 where it prints none."""
+def read_full_version(program: str) -> str:
+    """Returns the version as the program prints it, such as 10.0.2; 0.0 where it prints none."""
     try:
         said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError:
@@ -26,22 +26,23 @@ def full_version(program: str) -> str:
     return match[1] if match else "0.0"
 
 
-def version(program: str) -> tuple[int, int]:
-    major, minor, *_ = full_version(program).split(".")
+def read_version(program: str) -> tuple[int, int]:
+    major, minor, *_ = read_full_version(program).split(".")
     return int(major), int(minor)
 
 
-def unpacked() -> Path:
+def get_unpacked_path() -> Path:
     return cache() / "qemu/bin" / NAME
 
 
 def find() -> str:
+    """Returns the QEMU to run; LabError where none is new enough."""
     own = shutil.which(NAME)
-    if own and version(own) >= OLDEST:
+    if own and read_version(own) >= OLDEST:
         return own
-    if os.access(unpacked(), os.X_OK):
-        return str(unpacked())
-    fault = f"is version {full_version(own)}" if own else "is not installed"
+    if os.access(get_unpacked_path(), os.X_OK):
+        return str(get_unpacked_path())
+    fault = f"is version {read_full_version(own)}" if own else "is not installed"
     needed = ".".join(map(str, OLDEST))
     raise LabError(UNABLE, f"{NAME} {fault}, and the lab's machine runs in version {needed} or newer: "
                    f"{HERE.remedy('run make setup')}")

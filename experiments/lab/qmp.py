@@ -14,7 +14,7 @@ TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 class QmpError(Exception):
-    """QEMU ended, or did not do what it was told: its own words."""
+    """Says that QEMU ended, or did not do what it was told, in its own words."""
 
 
 class Qmp:
@@ -22,14 +22,14 @@ class Qmp:
         self.connection = connection
         self.file = connection.makefile("rw", encoding="utf-8")
 
-    def read(self) -> dict:
+    def read_answer(self) -> dict:
         try:
             return json.loads(self.file.readline())
         except (ConnectionError, json.JSONDecodeError) as error:  # an end within a line, or before one
             raise QmpError("QEMU has ended") from error
 
-    def begin(self):
-        self.read()  # its greeting
+    def begin_session(self):
+        self.read_answer()  # its greeting
         self("qmp_capabilities")
 
     def __call__(self, command: str, **arguments: object) -> dict:
@@ -38,21 +38,21 @@ class Qmp:
             self.file.flush()
         except ConnectionError as error:
             raise QmpError("QEMU has ended") from error
-        while "return" not in (answer := self.read()):
+        while "return" not in (answer := self.read_answer()):
             if "error" in answer:
                 raise QmpError(f"{command}: {answer['error'].get('desc', answer['error'])}")
         return answer["return"]
 
     def wait_while(self, command: str, statuses: set[str]) -> str:
-        """Until the command's status is another one, which is returned."""
+        """Waits until the command's status is another one, and returns it."""
         while (status := self(command).get("status", "")) in statuses:
             time.sleep(0.002)
         return status
 
 
 @contextmanager
-def running(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> Iterator[tuple[subprocess.Popen, Qmp]]:
-    """QEMU, which ends with this block and with this process; what it says goes to the log."""
+def run_qemu(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> Iterator[tuple[subprocess.Popen, Qmp]]:
+    """Runs QEMU, which ends with this block and with this process; what it says goes to the log."""
     ours, its = socket.socketpair()
     with ours, log.open("ab") as said:
         with its:

@@ -16,8 +16,8 @@ YOUNG = 60  # seconds; may have been made and not yet been locked
 NEEDED = 32 << 20  # bytes: the initramfs, the console, what QEMU and its plugin share
 
 
-def locked(folder: Path) -> int | None:
-    """A lock that ends with this process; None where another holds it."""
+def lock_folder(folder: Path) -> int | None:
+    """Returns a lock that ends with this process; None where another holds it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -27,14 +27,14 @@ def locked(folder: Path) -> int | None:
         return None
 
 
-def remove_left_behind(parent: Path):
-    """Folders of runs that were killed."""
+def remove_left_folders(parent: Path):
+    """Removes folders of runs that were killed."""
     for folder in parent.glob(f"{PREFIX}*"):
         try:
             status = folder.stat()
             if status.st_uid != os.geteuid() or time.time() - status.st_mtime < YOUNG:
                 continue
-            descriptor = locked(folder)
+            descriptor = lock_folder(folder)
         except OSError:
             continue
         if descriptor is not None:
@@ -42,8 +42,8 @@ def remove_left_behind(parent: Path):
             os.close(descriptor)
 
 
-def parent() -> Path:
-    """The folder for temporary files. QEMU would end by a signal where its shared memory finds no space on the disk."""
+def find_parent() -> Path:
+    """Returns the folder for temporary files. QEMU would end by a signal where its shared memory finds no space on the disk."""
     named = os.environ.get("TMPDIR")
     if named and not os.access(named, os.W_OK | os.X_OK, effective_ids=True):  # Python would take another one
         raise LabError(UNABLE, f"TMPDIR is '{named}', which is no folder that can be written, and the files of a run would be "
@@ -61,10 +61,11 @@ def parent() -> Path:
 
 
 @contextmanager
-def run_folder():
-    remove_left_behind(parent())
+def make_run_folder():
+    """Makes the folder of a run, and removes it when the block ends."""
+    remove_left_folders(find_parent())
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
-        descriptor = locked(Path(name))
+        descriptor = lock_folder(Path(name))
         try:
             yield Path(name)
         finally:

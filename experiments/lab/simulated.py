@@ -16,27 +16,28 @@ JIFFIES_PER_S = 250  # CONFIG_HZ of Debian's kernels
 LOW_MEMORY_LIMIT, LOW_MEMORY, HIGH_MEMORY = 0xB0000000, 0x80000000, 1 << 32
 
 
-def guest_module(kernel: Kernel) -> Path:
+def get_guest_module(kernel: Kernel) -> Path:
     return kernel.module.with_name("numaplace_lab.ko")
 
 
-def kernel_options(machine: Machine) -> list[str]:
-    """The TSC's frequency and the delay loop's are known; nothing is measured, and no CPU waits for hardware to come up."""
+def build_kernel_options(machine: Machine) -> list[str]:
+    """Builds options by which the TSC's frequency and the delay loop's are known; nothing is measured, and no CPU waits for
+    hardware to come up."""
     mhz, _ = machine.core_speed
     return [f"tsc_early_khz={mhz * 1000:.0f}", f"lpj={mhz * 1e6 / JIFFIES_PER_S:.0f}", "cpu_init_udelay=0"]
 
 
-def check(machine: Machine, kernel: Kernel):
+def check_simulation(machine: Machine, kernel: Kernel):
     if not machine.plugin:
         raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
                        "be simulated: run it with --functional")
-    for path in (HERE.plugin, guest_module(kernel)):
+    for path in (HERE.plugin, get_guest_module(kernel)):
         if not path.exists():
             raise LabError(UNABLE, f"{path} is not built: {kernel.build_remedy('lab-simulation')}")
 
 
 def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
-    """Node, start and end of its memory in the guest, around the hole below 4 GiB."""
+    """Lists each node, start and end of its memory in the guest, around the hole below 4 GiB."""
     low = LOW_MEMORY if machine.memory >= LOW_MEMORY_LIMIT else machine.memory
     ranges, offset = [], 0
     for index, node in enumerate(machine.nodes):
@@ -51,47 +52,47 @@ def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
 
 
 def configuration(machine: Machine, memory: Path) -> str:
-    """The plugin's file: `numaplace machine --plugin`, and what QEMU makes of the machine. plugin/config.h has its lines."""
+    """Builds the plugin's file: `numaplace machine --plugin`, and what QEMU makes of the machine. plugin/config.h has its lines."""
     ranges = [f"ram={node} {start:#x} {end:#x}\n" for node, start, end in guest_ranges(machine)]
     return f"shared={memory}\n{''.join(ranges)}{machine.plugin}"
 
 
-def of_every_run(folder: Path) -> str:
-    """The plugin's file without what differs from run to run, or means nothing until the untimed start ends."""
+def read_common_lines(folder: Path) -> str:
+    """Reads the plugin's file without what differs from run to run, or means nothing until the untimed start ends."""
     lines = (folder / "simulation.conf").read_text(encoding="utf-8").replace(str(folder), "").splitlines()
     return "\n".join(line for line in lines if not line.startswith(("counts=", "profile=")))
 
 
-def shared(folder: Path) -> Path:
+def get_shared_path(folder: Path) -> Path:
     return folder / "simulation.shared"
 
 
-def clock(folder: Path) -> int:
-    """A time, in ns, that the guest's clock has not come to yet when its machine was stopped; 0 without simulated time."""
-    if not shared(folder).exists():
+def read_clock(folder: Path) -> int:
+    """Reads a time, in ns, that the guest's clock has not come to yet when its machine was stopped; 0 without simulated time."""
+    if not get_shared_path(folder).exists():
         return 0
-    with shared(folder).open("rb") as file:
+    with get_shared_path(folder).open("rb") as file:
         file.seek(NOW_OFFSET)
         return int.from_bytes(file.read(8), "little") + AHEAD_NS
 
 
-def begin_at(folder: Path, ns: int):
+def set_begin(folder: Path, ns: int):
     config = folder / "simulation.conf"
     if config.exists():
         with config.open("a", encoding="utf-8") as file:
             file.write(f"start={ns}\n")
 
 
-def profile(folder: Path) -> Path:
+def get_profile_path(folder: Path) -> Path:
     return folder / "profile"
 
 
 def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False) -> list[str]:
-    """Options for QEMU; the files that they name are written into `folder`."""
-    memory, config = shared(folder), folder / "simulation.conf"
+    """Builds options for QEMU; writes the files that they name into `folder`."""
+    memory, config = get_shared_path(folder), folder / "simulation.conf"
     with memory.open("wb") as file:
         file.truncate(SHARED_BYTES)
-    more = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={profile(folder)}"] * profiles
+    more = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={get_profile_path(folder)}"] * profiles
     config.write_text(configuration(machine, memory) + "".join(f"{line}\n" for line in more), encoding="utf-8")
     return ["-rtc", "clock=vm", "-plugin", f"{HERE.plugin},config={config}",
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={memory}",

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab import console, qemu, qemu_program, simulated
-from experiments.lab.errors import say
-from experiments.lab.qmp import Qmp, QmpError, running
+from experiments.lab.errors import print_message
+from experiments.lab.qmp import Qmp, QmpError, run_qemu
 from experiments.paths import cache
 
 LIMIT = 4 << 30  # bytes on the disk, of those that were used last
@@ -29,28 +29,28 @@ RUN = "@run@"
 Limit = Callable[[], float | None]  # seconds that are left, or None
 
 
-def folder() -> Path:
+def get_folder() -> Path:
     return cache() / "snapshots"
 
 
-def digest(argv: list[str], files: qemu.Files) -> str:
-    """Of everything that the state depends on. argv names the run's files by RUN."""
+def compute_digest(argv: list[str], files: qemu.Files) -> str:
+    """Returns a digest of everything that the state depends on. argv names the run's files by RUN."""
     program = Path(argv[0]).resolve()
-    parts = [json.dumps(argv).encode(), qemu_program.full_version(argv[0]).encode(), str(program.stat().st_mtime_ns).encode()]
+    parts = [json.dumps(argv).encode(), qemu_program.read_full_version(argv[0]).encode(), str(program.stat().st_mtime_ns).encode()]
     contents = [Path(argv[argv.index("-kernel") + 1]), files.initramfs]
     if "-plugin" in argv:
         contents.append(Path(argv[argv.index("-plugin") + 1].partition(",")[0]))
-        parts.append(simulated.of_every_run(files.run).encode())
+        parts.append(simulated.read_common_lines(files.run).encode())
     return hashlib.sha256(b"\0".join(parts + [path.read_bytes() for path in contents])).hexdigest()[:32]
 
 
-def general(argv: list[str], files: qemu.Files, cwd: Path) -> list[str]:
-    """Without what differs from run to run."""
+def generalise_command(argv: list[str], files: qemu.Files, cwd: Path) -> list[str]:
+    """Returns QEMU's command without what differs from run to run."""
     return [word.replace(f"path={cwd},security", f"path={RUN},security").replace(str(files.run), RUN) for word in argv]
 
 
-def waiting(argv: list[str]) -> list[str]:
-    """The machine waits for a line on its console before it takes the host's files."""
+def add_wait(argv: list[str]) -> list[str]:
+    """Adds the option by which the machine waits for a line on its console before it takes the host's files."""
     at = argv.index("-append") + 1
     return [*argv[:at], f"{argv[at]} numaplace_lab_waits=1", *argv[at + 1:]]
 
@@ -59,33 +59,33 @@ def waiting(argv: list[str]) -> list[str]:
 class Snapshot:
     path: Path
 
-    def restored(self, argv: list[str]) -> list[str]:
+    def add_incoming(self, argv: list[str]) -> list[str]:
         return [*argv, "-incoming", "defer"]
 
-    def load(self, qmp: Qmp):
-        """The machine is as it was, and stands still."""
-        qmp.begin()
-        as_file(qmp)
+    def load_state(self, qmp: Qmp):
+        """Loads the state: the machine is as it was, and stands still."""
+        qmp.begin_session()
+        map_memory(qmp)
         qmp("migrate-incoming", uri=f"file:{self.path}/state")
         qmp.wait_while("query-status", {"inmigrate"})
 
-    def remove(self):
+    def remove_files(self):
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def begin(self, files: qemu.Files):
-        """What of the first start a restored machine goes on with, beside its state."""
+    def begin_run(self, files: qemu.Files):
+        """Writes what of the first start a restored machine goes on with, beside its state."""
         shutil.copyfile(self.path / "console", files.console)
-        simulated.begin_at(files.run, int((self.path / "clock").read_text(encoding="ascii")))
+        simulated.set_begin(files.run, int((self.path / "clock").read_text(encoding="ascii")))
 
 
-def as_file(qmp: Qmp):
-    """Each page of memory has its place in the state's file, which has holes for those that were never written."""
+def map_memory(qmp: Qmp):
+    """Has each page of memory get its place in the state's file, which has holes for those that were never written."""
     qmp("migrate-set-capabilities", capabilities=[{"capability": "mapped-ram", "state": True}])
 
 
-def waits(process: subprocess.Popen, files: qemu.Files, limit: Limit) -> bool:
-    """Whether the machine comes to where it waits: where its start fails, the next one says why."""
-    while WAITS not in console.text(files.console):
+def wait_for_machine(process: subprocess.Popen, files: qemu.Files, limit: Limit) -> bool:
+    """Checks whether the machine comes to where it waits: where its start fails, the next one says why."""
+    while WAITS not in console.read_text(files.console):
         with suppress(subprocess.TimeoutExpired):
             process.wait(0.02)
             return False
@@ -94,26 +94,27 @@ def waits(process: subprocess.Popen, files: qemu.Files, limit: Limit) -> bool:
     return True
 
 
-def take(argv: list[str], files: qemu.Files, where: Path, limit: Limit) -> bool:
+def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit) -> bool:
     """Starts the machine, and keeps its state there as soon as it waits. False: it did not come so far."""
-    with running(qemu.adapt(argv, files), files.run / "qemu") as (process, qmp):
-        if not waits(process, files, limit):
+    with run_qemu(qemu.adapt_command(argv, files), files.run / "qemu") as (process, qmp):
+        if not wait_for_machine(process, files, limit):
             return False
-        qmp.begin()
+        qmp.begin_session()
         qmp("stop")
-        as_file(qmp)
+        map_memory(qmp)
         qmp("migrate", uri=f"file:{where}/state")
         if qmp.wait_while("query-migrate", {"setup", "active", "device", "wait-unplug", "none"}) != "completed":
             raise QmpError(f"its state was not written: {qmp('query-migrate').get('error-desc', 'QEMU does not say why')}")
-        (where / "clock").write_text(str(simulated.clock(files.run)), encoding="ascii")
+        (where / "clock").write_text(str(simulated.read_clock(files.run)), encoding="ascii")
         shutil.copyfile(files.console, where / "console")
         return True
 
 
-def drop_oldest(limit: int):
-    """A machine that is being restored keeps what it has opened; one that was about to is started without."""
+def drop_oldest_snapshots(limit: int):
+    """Removes the snapshots that were not used for longest, until the others take at most `limit` bytes. A machine that is
+    being restored keeps what it has opened; one that was about to is started without."""
     kept = 0
-    by_use = sorted(((state.stat(), state.parent) for state in folder().glob("*/state")),
+    by_use = sorted(((state.stat(), state.parent) for state in get_folder().glob("*/state")),
                     key=lambda found: found[0].st_mtime, reverse=True)
     for status, path in by_use:
         kept += status.st_blocks * 512
@@ -122,10 +123,10 @@ def drop_oldest(limit: int):
 
 
 @contextmanager
-def making() -> Iterator[bool]:
-    """Whether this process is the only one that makes a snapshot."""
-    folder().mkdir(parents=True, exist_ok=True)
-    with (folder() / "lock").open("w") as lock:
+def lock_making() -> Iterator[bool]:
+    """Yields whether this process is the only one that makes a snapshot."""
+    get_folder().mkdir(parents=True, exist_ok=True)
+    with (get_folder() / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield True
@@ -133,34 +134,35 @@ def making() -> Iterator[bool]:
             yield False
 
 
-def make(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapshot | None:
-    for left_behind in folder().glob("*.making"):  # by one that was killed
+def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapshot | None:
+    for left_behind in get_folder().glob("*.making"):  # by one that was killed
         shutil.rmtree(left_behind, ignore_errors=True)
     made = path.with_suffix(".making")
     made.mkdir()
     try:
-        if take(argv, files, made, limit):
+        if take_snapshot(argv, files, made, limit):
             made.rename(path)
-            drop_oldest(LIMIT)
+            drop_oldest_snapshots(LIMIT)
             return Snapshot(path)
-        if last := console.lost_timer(files.run) or console.last_line(files.run):  # where the kernel did not start at all, the next start says why
-            say(f"the machine ended before its state could be kept, and is started anew: '{last}'")
+        # Where the kernel did not start at all, the next start says why.
+        if last := console.find_lost_timer(files.run) or console.find_last_line(files.run):
+            print_message(f"the machine ended before its state could be kept, and is started anew: '{last}'")
     except (QmpError, OSError) as error:
-        say(f"the machine's state could not be kept for its next start in {folder()}: {error}")
+        print_message(f"the machine's state could not be kept for its next start in {get_folder()}: {error}")
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return None
 
 
-def find(argv: list[str], files: qemu.Files, cwd: Path, limit: Limit) -> Snapshot | None:
-    """That of this machine, made where there is none; None where it cannot be, or another process makes one."""
-    path = folder() / digest(general(qemu.adapt(argv, files), files, cwd), files)
+def find_snapshot(argv: list[str], files: qemu.Files, cwd: Path, limit: Limit) -> Snapshot | None:
+    """Finds the snapshot of this machine, made where there is none; None where it cannot be, or another process makes one."""
+    path = get_folder() / compute_digest(generalise_command(qemu.adapt_command(argv, files), files, cwd), files)
     if (path / "state").exists():
         with suppress(OSError):  # another user's
             os.utime(path / "state")  # its last use
         return Snapshot(path)
     try:
-        with making() as alone:
-            return make(argv, files, path, limit) if alone else None
+        with lock_making() as alone:
+            return make_snapshot(argv, files, path, limit) if alone else None
     except OSError:  # the cache cannot be written
         return None

@@ -11,8 +11,8 @@ NULL = os.makedev(1, 3)
 PERIOD = 0.02  # seconds between two looks whether the command has begun
 
 
-def given() -> int | None:
-    """The descriptor of an input to forward; None of a terminal, which is for `lab shell`, and of /dev/null."""
+def find_input() -> int | None:
+    """Returns the descriptor of an input to forward; None of a terminal, which is for `lab shell`, and of /dev/null."""
     status = os.fstat(0)
     null = stat.S_ISCHR(status.st_mode) and status.st_rdev == NULL
     return None if null or os.isatty(0) else 0
@@ -29,7 +29,7 @@ class Feed(threading.Thread):
         self.over, self.end = os.pipe()
 
     def start(self):
-        """Once QEMU has the pipe."""
+        """Starts to copy once QEMU has the pipe."""
         os.close(self.outlet)
         super().start()
 
@@ -41,7 +41,7 @@ class Feed(threading.Thread):
                 if self.is_over(PERIOD):
                     return
             self.begins()
-            self.copy()
+            self.copy_input()
         except OSError:  # QEMU has ended, or a terminal is gone
             pass
         finally:
@@ -50,7 +50,7 @@ class Feed(threading.Thread):
     def is_over(self, seconds: float) -> bool:
         return bool(select.select([self.over], [], [], seconds)[0])
 
-    def copy(self):
+    def copy_input(self):
         while self.over not in select.select([self.source, self.over], [], [])[0]:
             data = os.read(self.source, 65536)
             if not data:
@@ -58,8 +58,8 @@ class Feed(threading.Thread):
             while data:
                 data = data[os.write(self.sink, data):]
 
-    def stop(self):
-        """Once QEMU has ended."""
+    def stop_feed(self):
+        """Stops once QEMU has ended."""
         os.close(self.end)
         if self.ident:
             self.join()

@@ -14,8 +14,8 @@ from experiments.lab.errors import UNABLE, LabError
 SHELL = Path(__file__).with_name("shell.sh")
 
 
-def shell() -> list[str]:
-    """The command that runs the user's shell on a terminal of the guest's; the guest has the host's programs."""
+def build_shell_command() -> list[str]:
+    """Returns the command that runs the user's shell on a terminal of the guest's; the guest has the host's programs."""
     if not shutil.which("script"):
         raise LabError(UNABLE, "script is not installed, and it makes the shell's terminal: install util-linux's (bsdutils)")
     run = f"exec sh {shlex.quote(str(SHELL))} {shlex.quote(os.environ.get('SHELL') or '/bin/sh')}"
@@ -23,7 +23,7 @@ def shell() -> list[str]:
 
 
 class Terminal:
-    """fd: the terminal. sizes: where QEMU reads a line "ROWS COLUMNS" for each size that it has."""
+    """Holds a terminal and its settings. fd: the terminal. sizes: where QEMU reads a line "ROWS COLUMNS" for each size that it has."""
 
     def __init__(self, fd: int):
         self.fd = fd
@@ -43,7 +43,7 @@ class Terminal:
     def make_raw(self):
         tty.setraw(self.fd, termios.TCSADRAIN)  # what was typed ahead is kept
 
-    def restore(self):
+    def restore_settings(self):
         signal.signal(signal.SIGWINCH, self.handler)
         os.close(self.sink)
         os.close(self.sizes)

@@ -27,11 +27,11 @@ class Reader:
         _, _, self.cpus, self.nodes, _, _, names = HEAD.unpack_from(shared)
         self.names = names.rstrip(b"\0").decode("ascii").split()
 
-    def now_ns(self) -> int:
+    def read_now_ns(self) -> int:
         return HEAD.unpack_from(self.shared)[5]
 
-    def cpu(self, index: int) -> tuple[int, ...]:
-        """Its totals, of one moment: the named ones, then lines of DRAM by node. Torn: QEMU ended while it wrote them."""
+    def read_cpu(self, index: int) -> tuple[int, ...]:
+        """Reads the totals of a CPU, of one moment: the named ones, then lines of DRAM by node. Torn: QEMU ended while it wrote them."""
         start = HEAD.size + index * CPU_BYTES
         after = start + (len(self.names) + MAX_NODES) * WORD
         for _ in range(TRIES):
@@ -41,37 +41,37 @@ class Reader:
                 return words
         raise Torn
 
-    def sample(self, now_ns: int) -> dict:
-        cpus = [self.cpu(index) for index in range(self.cpus)]
+    def read_sample(self, now_ns: int) -> dict:
+        cpus = [self.read_cpu(index) for index in range(self.cpus)]
         named = {name: [cpu[number] for cpu in cpus] for number, name in enumerate(self.names)}
         return {"now_ns": now_ns, **named, "dram": [list(cpu[len(self.names):]) for cpu in cpus]}
 
 
-def follow(shared: Path, file, ended: threading.Event):
-    """A line for each step of the machine's time, as far as the host comes to look so often, and one at the end."""
+def follow_counts(shared: Path, file, ended: threading.Event):
+    """Writes a line for each step of the machine's time, as far as the host comes to look so often, and one at the end."""
     with shared.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as memory:
         due = 0
         while True:
             last = ended.wait(LOOK_S)
             reader = Reader(memory)
-            now = reader.now_ns()
+            now = reader.read_now_ns()
             if reader.cpus and (now >= due or last):
                 with suppress(Torn):
-                    file.write(json.dumps(reader.sample(now)) + "\n")
+                    file.write(json.dumps(reader.read_sample(now)) + "\n")
                 due = now - now % STEP_NS + STEP_NS
             if last:
                 return
 
 
 @contextmanager
-def kept(shared: Path, path: Path | None) -> Iterator[None]:
-    """In the file `path`, while this block runs; of a machine without simulated time nothing."""
+def keep_timeline(shared: Path, path: Path | None) -> Iterator[None]:
+    """Keeps the timeline in the file `path`, while this block runs; of a machine without simulated time nothing."""
     if path is None:
         yield
         return
     ended = threading.Event()
     with path.open("w", encoding="ascii") as file:
-        thread = threading.Thread(target=follow, args=(shared, file, ended))
+        thread = threading.Thread(target=follow_counts, args=(shared, file, ended))
         thread.start()
         try:
             yield

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import CannotError, ExperimentError, UsageError
 from ...lab import kernels
 from ...lab.errors import LabError
-from ...lab.own_kernel import find_own
+from ...lab.own_kernel import find_own_kernel
 from ...runner.records import manifest, results
 from ...runner.run_in_lab import Guest
 
@@ -66,7 +66,7 @@ def find(letter: str, spec: str, setup: str, out: Path) -> Side:
     """Finds a kernel of a series, or an image of one's own, for which the modules are built then."""
     try:
         if "/" in spec or "," in spec or Path(spec).is_file():
-            return Side(letter, spec, setup, out, find_own(*split(spec)))
+            return Side(letter, spec, setup, out, find_own_kernel(*split(spec)))
         return Side(letter, spec, setup, out, kernels.find(spec))
     except LabError as error:
         raise STATUS.get(error.status, ExperimentError)(f"--kernel {spec}: {error}") from None

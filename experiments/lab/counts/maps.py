@@ -29,7 +29,8 @@ class Mapping:
 
 
 class Maps:
-    """Of one process, as they were when it ended. What is mapped over something else replaces it; nothing tells of munmap()."""
+    """Holds the mappings of one process, as they were when it ended. What is mapped over something else replaces it; nothing
+    tells of munmap()."""
 
     def __init__(self, found: list[Mapping] | None = None):
         self.found = found or []  # by address
@@ -37,12 +38,12 @@ class Maps:
         self.program = ""  # its file
         self.end = 0  # of its data, where the heap begins
 
-    def copy(self) -> Maps:
+    def copy_maps(self) -> Maps:
         copied = Maps(list(self.found))
         copied.loaded, copied.program, copied.end = self.loaded, self.program, self.end
         return copied
 
-    def kind(self, start: int, prot: int, name: str) -> str:
+    def find_kind(self, start: int, prot: int, name: str) -> str:
         if name.startswith("[stack"):
             return "stack"
         if name == "[heap]":
@@ -54,9 +55,9 @@ class Maps:
             return "bss" if before == "data" else "anonymous"
         return "file" if name.startswith("[") else "code" if prot & EXECUTE else "data" if prot & WRITE else "file"
 
-    def add(self, start: int, size: int, offset: int, prot: int, name: str):
+    def add_mapping(self, start: int, size: int, offset: int, prot: int, name: str):
         end, kept = start + size, []
-        new = Mapping(start, end, offset, name, self.kind(start, prot, name), size)
+        new = Mapping(start, end, offset, name, self.find_kind(start, prot, name), size)
         for old in self.found:
             if old.start < start:
                 kept.append(replace(old, end=min(old.end, start)))
@@ -68,19 +69,20 @@ class Maps:
             self.end = max(self.end, end)
         self.loaded = self.loaded or name == "[vdso]"  # the last that execve() maps
 
-    def at(self, address: int) -> Mapping | None:
+    def find_mapping(self, address: int) -> Mapping | None:
         index = bisect_right(self.found, address, key=lambda m: m.start) - 1
         return self.found[index] if index >= 0 and address < self.found[index].end else None
 
 
-def of_processes(profile: Profile) -> dict[int, Maps]:
+def build_maps(profile: Profile) -> dict[int, Maps]:
+    """Builds the mappings of each process, by its number."""
     found: dict[int, Maps] = {}
     for note in profile.notes:
         if note.kind == "exec":
             found[int(note.words[0])] = Maps()
         elif note.kind == "fork":
-            found[int(note.words[0])] = found.get(int(note.words[1]), Maps()).copy()
+            found[int(note.words[0])] = found.get(int(note.words[1]), Maps()).copy_maps()
         elif note.kind == "mmap":
             tgid, start, size, offset, prot, name = note.words
-            found.setdefault(int(tgid), Maps()).add(int(start, 16), int(size), int(offset), int(prot), name)
+            found.setdefault(int(tgid), Maps()).add_mapping(int(start, 16), int(size), int(offset), int(prot), name)
     return found

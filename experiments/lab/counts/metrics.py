@@ -22,7 +22,7 @@ COMPARED: dict[type, tuple[str, Callable]] = {
 
 @dataclass(frozen=True)
 class Metrics:
-    """Of user code. A line is one of the last-level cache's, a page 4 KiB."""
+    """Holds the counts of user code. A line is one of the last-level cache's, a page 4 KiB."""
     loads: int
     stores: int
     dram: tuple[int, ...]   # lines read, by the node whose DRAM had them
@@ -35,8 +35,8 @@ class Metrics:
         return self.remote_dram / sum(self.dram) if sum(self.dram) else 0.0
 
 
-def measure(profile: Profile, selection: Selection) -> Metrics:
-    tasks = list(selection.tasks(profile))
+def compute_metrics(profile: Profile, selection: Selection) -> Metrics:
+    tasks = list(selection.select_tasks(profile))
     nodes = range(len(profile.tasks[0].dram))
     wanted = set(tasks)
     used = {(use.task.tgid, use.page, use.node) for use in profile.uses if use.task in wanted}
@@ -77,25 +77,25 @@ class Expression:
         try:
             self.tree = ast.parse(PERCENT.sub(r"(\1/100)", text.strip()), mode="eval").body
         except SyntaxError as error:
-            raise self._wrong(f"{error.msg} at character {error.offset}") from None
-        self._check(self.tree, logic=True)
+            raise self._build_error(f"{error.msg} at character {error.offset}") from None
+        self._check_tree(self.tree, logic=True)
 
-    def _wrong(self, why: str) -> Refused:
+    def _build_error(self, why: str) -> Refused:
         return Refused(f"--fail-if '{self.text}': {why}: write METRIC > NUMBER with {', '.join(SINGLE)}, "
                         f"{' or '.join(f'{name}[NODE]' for name in PER_NODE)}")
 
-    def _check(self, tree: ast.AST, *, logic: bool):
-        """Comparisons joined by and, or, not above; numbers and metrics below."""
+    def _check_tree(self, tree: ast.AST, *, logic: bool):
+        """Refuses what is not comparisons joined by and, or, not above, and numbers and metrics below."""
         if logic and isinstance(tree, ast.BoolOp):
             for part in tree.values:
-                self._check(part, logic=True)
+                self._check_tree(part, logic=True)
         elif logic and isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-            self._check(tree.operand, logic=True)
+            self._check_tree(tree.operand, logic=True)
         elif logic and isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED:
-            self._check(tree.left, logic=False)
-            self._check(tree.comparators[0], logic=False)
+            self._check_tree(tree.left, logic=False)
+            self._check_tree(tree.comparators[0], logic=False)
         elif logic:
-            raise self._wrong(f"'{ast.unparse(tree)}' is no comparison")
+            raise self._build_error(f"'{ast.unparse(tree)}' is no comparison")
         else:
             self._check_number(tree)
 
@@ -106,38 +106,39 @@ class Expression:
         elif isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name) and tree.value.id in PER_NODE:
             node = tree.slice.value if isinstance(tree.slice, ast.Constant) else None
             if type(node) is not int or not 0 <= node < self.nodes:
-                raise self._wrong(f"the machine has the nodes 0 to {self.nodes - 1}, and not '{ast.unparse(tree.slice)}'")
+                raise self._build_error(f"the machine has the nodes 0 to {self.nodes - 1}, and not '{ast.unparse(tree.slice)}'")
         elif isinstance(tree, ast.Name):
             if tree.id in PER_NODE:
-                raise self._wrong(f"'{tree.id}' needs a node, {tree.id}[0]")
+                raise self._build_error(f"'{tree.id}' needs a node, {tree.id}[0]")
             if tree.id not in SINGLE:
-                raise self._wrong(f"there is no metric '{tree.id}'")
+                raise self._build_error(f"there is no metric '{tree.id}'")
         elif not (isinstance(tree, ast.Constant) and type(tree.value) in (int, float)):
-            raise self._wrong(f"'{ast.unparse(tree)}' is no number and no metric")
+            raise self._build_error(f"'{ast.unparse(tree)}' is no number and no metric")
 
-    def judge(self, metrics: Metrics) -> Verdict:
+    def judge_metrics(self, metrics: Metrics) -> Verdict:
         verdict = Verdict(self.text, False)
-        verdict.failed = self._holds(self.tree, metrics, verdict.true)
+        verdict.failed = self._evaluate_logic(self.tree, metrics, verdict.true)
         return verdict
 
-    def _holds(self, tree: ast.AST, metrics: Metrics, true: list[Comparison]) -> bool:
+    def _evaluate_logic(self, tree: ast.AST, metrics: Metrics, true: list[Comparison]) -> bool:
+        """Returns whether the tree is true of the metrics; adds the comparisons that are to `true`."""
         if isinstance(tree, ast.BoolOp):
-            held = [self._holds(part, metrics, true) for part in tree.values]
+            held = [self._evaluate_logic(part, metrics, true) for part in tree.values]
             return all(held) if isinstance(tree.op, ast.And) else any(held)
         if isinstance(tree, ast.UnaryOp):
-            return not self._holds(tree.operand, metrics, [])
+            return not self._evaluate_logic(tree.operand, metrics, [])
         assert isinstance(tree, ast.Compare)
         sign, compare = COMPARED[type(tree.ops[0])]
-        value, bound = self._number(tree.left, metrics), self._number(tree.comparators[0], metrics)
+        value, bound = self._evaluate_number(tree.left, metrics), self._evaluate_number(tree.comparators[0], metrics)
         if compare(value, bound):
             true.append(Comparison(ast.unparse(tree.left), value, sign, bound))
         return compare(value, bound)
 
-    def _number(self, tree: ast.AST, metrics: Metrics) -> float:
+    def _evaluate_number(self, tree: ast.AST, metrics: Metrics) -> float:
         if isinstance(tree, ast.BinOp):
-            left, right = self._number(tree.left, metrics), self._number(tree.right, metrics)
+            left, right = self._evaluate_number(tree.left, metrics), self._evaluate_number(tree.right, metrics)
             if isinstance(tree.op, ast.Div) and not right:
-                raise self._wrong(f"'{ast.unparse(tree.right)}' is 0, and something is divided by it")
+                raise self._build_error(f"'{ast.unparse(tree.right)}' is 0, and something is divided by it")
             return ARITHMETIC[type(tree.op)](left, right)
         if isinstance(tree, ast.Subscript):
             return getattr(metrics, tree.value.id)[tree.slice.value]

@@ -34,25 +34,25 @@ class Counted:
         return [v for v in self.verdicts if v.failed]
 
 
-def summary(metrics: Metrics) -> str:
+def format_summary(metrics: Metrics) -> str:
     by_node = ", ".join(f"{lines:,} of node {node}" for node, lines in enumerate(metrics.dram))
     return (f"{sum(metrics.dram):,} lines read from DRAM ({by_node}), {metrics.remote_dram:,} of them remote "
             f"({metrics.remote_share:.1%}); {metrics.remote_cache:,} from other nodes' caches; {metrics.loads:,} loads, "
             f"{metrics.stores:,} stores")
 
 
-def most(places: list[Place]) -> str:
+def format_most(places: list[Place]) -> str:
     return f"; most: {places[0].what}, {places[0].lines:,} lines" if places else ""
 
 
-def failure(counted: Counted, verdict: Verdict) -> str:
-    """One line: metric, value, bound, mapping and function with most remote accesses."""
+def format_failure(counted: Counted, verdict: Verdict) -> str:
+    """Formats one line: metric, value, bound, mapping and function with most remote accesses."""
     function = counted.remote.functions[0].what if counted.remote.functions else None
     by = f", by {function}" if function else ""
-    return f"{counted.selection}: {verdict}{most(counted.remote.mappings)}{by}"
+    return f"{counted.selection}: {verdict}{format_most(counted.remote.mappings)}{by}"
 
 
-def table(title: str, remote: Remote, all_places: list[Place]) -> Iterator[str]:
+def format_table(title: str, remote: Remote, all_places: list[Place]) -> Iterator[str]:
     places = [place for place in all_places if place.lines >= SHOWN * remote.lines]
     if places:
         yield f"  {'lines':>12} {'part':>6}  remote, by {title}"
@@ -61,38 +61,38 @@ def table(title: str, remote: Remote, all_places: list[Place]) -> Iterator[str]:
         yield f"  {place.lines:12,} {place.lines / remote.lines:6.1%}  {place.what}, {nodes}"
 
 
-def lines(counted: Counted) -> Iterator[str]:
+def format_lines(counted: Counted) -> Iterator[str]:
     for verdict in counted.failures:
-        yield f"numaplace lab: --fail-if {shlex.quote(verdict.expression)}: {failure(counted, verdict)}"
+        yield f"numaplace lab: --fail-if {shlex.quote(verdict.expression)}: {format_failure(counted, verdict)}"
     if not counted.failures:
-        yield f"numaplace lab: {counted.selection}: {summary(counted.metrics)}"
+        yield f"numaplace lab: {counted.selection}: {format_summary(counted.metrics)}"
     if counted.failures or not counted.verdicts:
-        yield from table("mapping", counted.remote, counted.remote.mappings)
-        yield from table("function", counted.remote, counted.remote.functions)
+        yield from format_table("mapping", counted.remote, counted.remote.mappings)
+        yield from format_table("function", counted.remote, counted.remote.functions)
     if counted.failures and counted.remote.unnamed:
         yield f"numaplace lab: {counted.remote.unnamed} has no symbol for that code: build it with -g, and do not strip it"
     if counted.profile.lost:
         yield f"numaplace lab: {counted.profile.lost:,} lines are in the counts and in no table: QEMU is out of memory"
 
 
-def as_json(counted: Counted) -> dict:
+def build_json(counted: Counted) -> dict:
     metrics = counted.metrics
     return {
         "format": 1, "machine": counted.machine, "mode": counted.mode, "command": counted.command, "status": counted.status,
         "selection": asdict(counted.selection), "metrics": asdict(metrics) | {"remote_share": metrics.remote_share},
         "regions": sorted(counted.profile.regions),
-        "mappings": [_place(p) for p in counted.remote.mappings], "functions": [_place(p) for p in counted.remote.functions],
-        "tasks": [asdict(t) for t in counted.selection.tasks(counted.profile)],
+        "mappings": [_build_place(p) for p in counted.remote.mappings], "functions": [_build_place(p) for p in counted.remote.functions],
+        "tasks": [asdict(t) for t in counted.selection.select_tasks(counted.profile)],
         "verdicts": [{"expression": v.expression, "failed": v.failed, "true": [asdict(c) for c in v.true]} for v in counted.verdicts],
     }
 
 
-def _place(place: Place) -> dict:
+def _build_place(place: Place) -> dict:
     what = {"name": place.what} if isinstance(place.what, str) else asdict(place.what)
     return {"remote_lines": place.lines, "nodes": list(place.nodes), **what}
 
 
-def as_junit(counted: Counted) -> str:
+def build_junit(counted: Counted) -> str:
     name = shlex.join(counted.command)
     suite = xml.Element("testsuite", name="numaplace", tests=str(1 + len(counted.verdicts)), errors="0",
                         failures=str(len(counted.failures) + bool(counted.status)))
@@ -102,32 +102,32 @@ def as_junit(counted: Counted) -> str:
     for verdict in counted.verdicts:
         case = xml.SubElement(suite, "testcase", classname=counted.machine, name=f"{counted.selection}: {verdict.expression}")
         if verdict.failed:
-            xml.SubElement(case, "failure", message=failure(counted, verdict)).text = "\n".join(lines(counted))
+            xml.SubElement(case, "failure", message=format_failure(counted, verdict)).text = "\n".join(format_lines(counted))
     xml.indent(suite)
     return xml.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def annotation(counted: Counted, verdict: Verdict) -> str:
-    """A workflow command of hosted runners: at the source line, if it is known, of the instruction with most remote accesses
-    in a program below the current folder."""
+def format_annotation(counted: Counted, verdict: Verdict) -> str:
+    """Formats a workflow command of hosted runners: at the source line, if it is known, of the instruction with most remote
+    accesses in a program below the current folder."""
     own = [p.what for p in counted.remote.functions if isinstance(p.what, Function) and p.what.path and not Path(p.what.path).is_absolute()]
-    at = next(filter(None, (symbols.program(str(Path(f.path).absolute())).line(f.offset) for f in own)), None)
-    place = f" file={_escaped(at[0], ',:')},line={at[1]}," if at else " "
-    return f"::error{place}title=numaplace::{_escaped(failure(counted, verdict))}"
+    at = next(filter(None, (symbols.load_program(str(Path(f.path).absolute())).find_line(f.offset) for f in own)), None)
+    place = f" file={_escape_text(at[0], ',:')},line={at[1]}," if at else " "
+    return f"::error{place}title=numaplace::{_escape_text(format_failure(counted, verdict))}"
 
 
-def _escaped(text: str, more: str = "") -> str:
+def _escape_text(text: str, more: str = "") -> str:
     for character in "%\r\n" + more:
         text = text.replace(character, f"%{ord(character):02X}")
     return text
 
 
-def write(counted: Counted, json_to: Path | None, junit_to: Path | None, annotate: bool):
+def write_output(counted: Counted, json_to: Path | None, junit_to: Path | None, annotate: bool):
     if json_to:
-        json_to.write_text(json.dumps(as_json(counted), indent=1) + "\n", encoding="utf-8")
+        json_to.write_text(json.dumps(build_json(counted), indent=1) + "\n", encoding="utf-8")
     if junit_to:
-        junit_to.write_text(as_junit(counted), encoding="utf-8")
-    for line in lines(counted):
+        junit_to.write_text(build_junit(counted), encoding="utf-8")
+    for line in format_lines(counted):
         print(line, file=sys.stderr, flush=True)
     for verdict in counted.failures if annotate else []:
-        print(annotation(counted, verdict), flush=True)
+        print(format_annotation(counted, verdict), flush=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 class Refused(Exception):
-    """What is asked for cannot be answered: in one line."""
+    """Says in one line that what is asked for cannot be answered."""
 
 
 @dataclass(frozen=True, eq=False)  # there are many uses of each: compared by identity
 class Task:
-    """What a CPU counted for a thread, in a cgroup, while its process was in these regions."""
+    """Holds what a CPU counted for a thread, in a cgroup, while its process was in these regions."""
     cpu: int
     node: int  # of the CPU
     tgid: int
@@ -27,7 +27,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Use:
-    """Lines of DRAM that one instruction read of one page."""
+    """Holds the lines of DRAM that one instruction read of one page."""
     task: Task
     page: int  # its address
     code: int  # the instruction's
@@ -56,31 +56,32 @@ class Profile:
 
     @property
     def processes(self) -> set[int]:
-        """The command's: what it became, and what it made."""
+        """Returns the command's processes: what it became, and what it made."""
         found = {int(note.words[0]) for note in self.notes if note.kind == "exec"}
         for note in self.notes:
             if note.kind == "fork" and int(note.words[1]) in found:
                 found.add(int(note.words[0]))
         return found
 
-    def cgroups(self, path: str) -> set[int]:
-        """The numbers of a control group and of those below it, of all that were made in the machine."""
+    def find_cgroups(self, path: str) -> set[int]:
+        """Returns the numbers of a control group and of those below it, of all that were made in the machine."""
         wanted = "/" + path.strip("/")
         return {int(note.words[0]) for note in self.notes if note.kind == "cgroup"
                 and (note.words[1] + "/").startswith(wanted.rstrip("/") + "/")}
 
 
-def numbers(text: str) -> tuple[int, ...]:
+def parse_numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
-def note(text: str) -> Note:
-    """Names come last, and may have blanks."""
+def parse_note(text: str) -> Note:
+    """Parses a note. Names come last, and may have blanks."""
     ns, kind, rest = text.split(" ", 2)
     return Note(int(ns), kind, rest.split(" ", {"mmap": 5}.get(kind, 1)))
 
 
-def read(path: Path) -> Profile:
+def read_profile(path: Path) -> Profile:
+    """Reads a profile; Refused where it has no end."""
     found, tasks, ended = Profile(), {}, False
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         kind, _, rest = line.partition(" ")
@@ -89,10 +90,10 @@ def read(path: Path) -> Profile:
             number, entered, name = rest.split(" ", 2)
             found.regions |= {name: int(number)} if int(entered) else {}
         elif kind == "note":
-            found.notes.append(note(rest))
+            found.notes.append(parse_note(rest))
         elif kind == "task":
             cpu, node, context, *more = map(int, words[:-1])
-            tasks[cpu, context] = Task(cpu, node, *more, numbers(words[-1]))
+            tasks[cpu, context] = Task(cpu, node, *more, parse_numbers(words[-1]))
         elif kind == "dram":
             found.uses.append(Use(tasks[int(words[0]), int(words[1])], int(words[2], 16), int(words[3], 16), *map(int, words[4:])))
         elif kind == "lost":
@@ -107,18 +108,18 @@ def read(path: Path) -> Profile:
 
 @dataclass(frozen=True)
 class Selection:
-    """Whose accesses are asked for: the command's processes' where nothing is said, in a region or a cgroup where it is."""
+    """Says whose accesses are asked for: the command's processes' where nothing is said, in a region or a cgroup where it is."""
     region: str | None = None
     cgroup: str | None = None
 
     def __str__(self) -> str:
         return " ".join([f"region {self.region}"] * bool(self.region) + [f"cgroup {self.cgroup}"] * bool(self.cgroup)) or "command"
 
-    def tasks(self, profile: Profile) -> Iterator[Task]:
+    def select_tasks(self, profile: Profile) -> Iterator[Task]:
         if self.region is not None and self.region not in profile.regions:
             entered = f"these were: {', '.join(profile.regions)}" if profile.regions else "none was"
             raise Refused(f"the region '{self.region}' was never entered, {entered}: correct --region, or begin it in the program")
-        groups = profile.cgroups(self.cgroup) if self.cgroup is not None else set()
+        groups = profile.find_cgroups(self.cgroup) if self.cgroup is not None else set()
         if self.cgroup is not None and not groups:
             raise Refused(f"there was no cgroup '{self.cgroup}' in the machine: correct --cgroup, or have the command make it")
         processes = profile.processes

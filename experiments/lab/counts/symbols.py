@@ -18,11 +18,11 @@ class Program:
         self.segments: list[tuple[int, int, int]] = []   # offset in the file, bytes, address
         try:
             with open(path, "rb") as file:
-                self._read(ELFFile(file))
+                self._read_elf(ELFFile(file))
         except (OSError, ELFError):
             pass  # not there any more, or made in the machine: addresses have no names
 
-    def _read(self, elf: ELFFile):
+    def _read_elf(self, elf: ELFFile):
         self.segments = [(s["p_offset"], s["p_filesz"], s["p_vaddr"]) for s in elf.iter_segments("PT_LOAD")]
         tables = [s for s in elf.iter_sections() if isinstance(s, SymbolTableSection)]
         named = {(symbol["st_value"], symbol["st_value"] + symbol["st_size"], symbol.name)
@@ -30,12 +30,12 @@ class Program:
                  if symbol["st_info"]["type"] in ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS") and symbol["st_size"]}
         self.functions = sorted(named)
 
-    def address(self, offset: int) -> int | None:
-        """As the file's symbols have it."""
+    def find_address(self, offset: int) -> int | None:
+        """Returns the address that the file's symbols have for an offset in the file; None outside its segments."""
         return next((address + offset - start for start, size, address in self.segments if start <= offset < start + size), None)
 
-    def function(self, offset: int) -> str | None:
-        address = self.address(offset)
+    def find_function(self, offset: int) -> str | None:
+        address = self.find_address(offset)
         if address is None:
             return None
         index = bisect_right(self.functions, address, key=lambda f: f[0]) - 1
@@ -43,20 +43,20 @@ class Program:
             index -= 1
             if index < 0 or address - self.functions[index][0] > 1 << 20:
                 return None
-        return demangled(self.functions[index][2]) if index >= 0 else None
+        return demangle_name(self.functions[index][2]) if index >= 0 else None
 
-    def line(self, offset: int) -> tuple[str, int] | None:
-        """Source file and line, of a program with debugging information."""
-        address = self.address(offset)
+    def find_line(self, offset: int) -> tuple[str, int] | None:
+        """Returns the source file and line, of a program with debugging information."""
+        address = self.find_address(offset)
         try:
             with open(self.path, "rb") as file:
                 elf = ELFFile(file)
-                return _line(elf, address) if address is not None and elf.has_dwarf_info() else None
+                return _find_line(elf, address) if address is not None and elf.has_dwarf_info() else None
         except (OSError, ELFError):
             return None
 
 
-def _line(elf: ELFFile, address: int) -> tuple[str, int] | None:
+def _find_line(elf: ELFFile, address: int) -> tuple[str, int] | None:
     dwarf = elf.get_dwarf_info()
     for unit in dwarf.iter_CUs():
         program = dwarf.line_program_for_CU(unit)
@@ -66,12 +66,12 @@ def _line(elf: ELFFile, address: int) -> tuple[str, int] | None:
             if state is None:
                 continue
             if before and before.address <= address < state.address:
-                return _file(program, unit, before.file), before.line
+                return _find_file(program, unit, before.file), before.line
             before = None if state.end_sequence else state
     return None
 
 
-def _file(program, unit, number: int) -> str:
+def _find_file(program, unit, number: int) -> str:
     newer = program["version"] >= 5
     entry = program["file_entry"][number if newer else number - 1]
     folders = [folder.decode() for folder in program["include_directory"]]
@@ -81,8 +81,8 @@ def _file(program, unit, number: int) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def demangled(name: str) -> str:
-    """A name of C++, or of Rust's older kind, as the source has it, where the C++ library is installed."""
+def demangle_name(name: str) -> str:
+    """Returns a name of C++, or of Rust's older kind, as the source has it, where the C++ library is installed."""
     try:
         demangle = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
     except OSError:
@@ -98,5 +98,5 @@ def demangled(name: str) -> str:
 
 
 @cache
-def program(path: str) -> Program:
+def load_program(path: str) -> Program:
     return Program(path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab.counts import symbols
-from experiments.lab.counts.maps import Mapping, of_processes
+from experiments.lab.counts.maps import Mapping, build_maps
 from experiments.lab.counts.profile import Profile, Selection
 
 MOST = 10
@@ -25,7 +25,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Place:
-    """So many lines, read of so many pages of nodes."""
+    """Holds so many lines, read of so many pages of nodes."""
     lines: int
     nodes: tuple[int, ...]
     what: Mapping | Function | str
@@ -39,14 +39,14 @@ class Remote:
 
     @property
     def unnamed(self) -> str | None:
-        """The program that has no name for the function with most lines."""
+        """Returns the program that has no name for the function with most lines."""
         most = self.functions[0].what if self.functions else None
         return most.path if isinstance(most, Function) and most.path and not most.named else None
 
 
-def find(profile: Profile, selection: Selection) -> Remote:
-    """Of the accesses that `selection` asks for, those of user code to another node's DRAM."""
-    wanted, maps = set(selection.tasks(profile)), of_processes(profile)
+def find_remote(profile: Profile, selection: Selection) -> Remote:
+    """Finds, of the accesses that `selection` asks for, those of user code to another node's DRAM."""
+    wanted, maps = set(selection.select_tasks(profile)), build_maps(profile)
     mappings: dict[object, Counter[int]] = {}
     functions: dict[tuple[str, str, bool], Counter[int]] = {}
     nodes: dict[tuple[str, str, bool], set[int]] = {}
@@ -54,26 +54,26 @@ def find(profile: Profile, selection: Selection) -> Remote:
         if use.task not in wanted or not use.remote:
             continue
         found = maps.get(use.task.tgid)
-        mapping = found and found.at(use.page)
+        mapping = found and found.find_mapping(use.page)
         mappings.setdefault(mapping or f"unknown mapping at {use.page:#x}", Counter())[use.node] += use.lines
-        key, offset = _function(found and found.at(use.code), use.code)
+        key, offset = _find_function(found and found.find_mapping(use.code), use.code)
         functions.setdefault(key, Counter())[offset] += use.lines
         nodes.setdefault(key, set()).add(use.node)
     placed = [Place(counts.total(), tuple(sorted(counts)), what) for what, counts in mappings.items()]
     called = [Place(counts.total(), tuple(sorted(nodes[key])), Function(*key, counts.most_common(1)[0][0]))
               for key, counts in functions.items()]
-    return Remote(sum(p.lines for p in placed), _most(placed), _most(called))
+    return Remote(sum(p.lines for p in placed), _select_most(placed), _select_most(called))
 
 
-def _most(places: list[Place]) -> list[Place]:
+def _select_most(places: list[Place]) -> list[Place]:
     return sorted(places, key=lambda p: (-p.lines, str(p.what)))[:MOST]
 
 
-def _function(mapping: Mapping | None, code: int) -> tuple[tuple[str, str, bool], int]:
+def _find_function(mapping: Mapping | None, code: int) -> tuple[tuple[str, str, bool], int]:
     if mapping is None or not mapping.name.startswith("/"):
         return (mapping.name if mapping else f"{code:#x}", "", False), 0
     offset = mapping.offset + code - mapping.start
-    name = symbols.program(mapping.name).function(offset)
+    name = symbols.load_program(mapping.name).find_function(offset)
     path = Path(mapping.name)
     shown = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
     return (name or f"+{offset:#x}", shown, bool(name)), offset

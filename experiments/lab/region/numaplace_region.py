@@ -12,8 +12,8 @@ from contextlib import contextmanager
 BEGIN, END = 2, 3
 
 
-def _instruction(number: int):
-    """mov %rdi, %rax; mov %rsi, %rcx; nopl 0x6e7000NN(%rax); ret"""
+def _make_instruction(number: int):
+    """Makes a function of the code mov %rdi, %rax; mov %rsi, %rcx; nopl 0x6e7000NN(%rax); ret"""
     code = bytes.fromhex("4889f8 4889f1 0f1f80") + bytes([number]) + bytes.fromhex("00706e c3")
     memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     memory.write(code)
@@ -22,12 +22,12 @@ def _instruction(number: int):
     return function
 
 
-_tell = {number: _instruction(number) for number in (BEGIN, END)}
+_tell = {number: _make_instruction(number) for number in (BEGIN, END)}
 
 
 @contextmanager
 def region(name: str) -> Iterator[None]:
-    """name: up to 63 bytes."""
+    """Enters a region while the block runs. name: up to 63 bytes."""
     text = name.encode()
     _tell[BEGIN](text, len(text))
     try:

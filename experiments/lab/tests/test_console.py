@@ -6,13 +6,13 @@ import re
 import pytest
 
 from experiments.lab.boot import GUEST
-from experiments.lab.console import failed_step
+from experiments.lab.console import describe_step
 
 STEPS = re.findall(r"^\s*step (\w+)$", GUEST.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_each_step_of_the_guest_has_words_of_its_own(tmp_path):
-    words = {step: failed_step(tmp_path, step) for step in [*STEPS, ""]}
+    words = {step: describe_step(tmp_path, step) for step in [*STEPS, ""]}
     assert len(STEPS) == 4
     assert len(set(words.values())) == len(words), words
     assert words["simulation"] == "loading the simulation's module failed"
@@ -25,4 +25,4 @@ def test_each_step_of_the_guest_has_words_of_its_own(tmp_path):
 ])
 def test_before_the_first_step_the_console_tells(tmp_path, console, words):
     (tmp_path / "console").write_text(console, encoding="utf-8")
-    assert failed_step(tmp_path, "") == words
+    assert describe_step(tmp_path, "") == words

@@ -31,7 +31,7 @@ def digest(done: subprocess.CompletedProcess) -> str:
 
 
 def test_program_comes_with_its_loader_and_libraries():
-    names = [path.name for path in exact.needed(["numactl", "-H"], [])]
+    names = [path.name for path in exact.find_needed(["numactl", "-H"], [])]
     assert "numactl" in names and any(name.startswith("libnuma.so") for name in names)
     assert any(name.startswith("ld-linux") for name in names)
 
@@ -40,7 +40,7 @@ def test_script_comes_with_its_interpreter(tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/usr/bin/env sh\necho yes\n", encoding="utf-8")
     script.chmod(0o755)
-    needed = exact.needed([str(script)], [])
+    needed = exact.find_needed([str(script)], [])
     assert script in needed and Path("/usr/bin/env") in needed
 
 
@@ -48,7 +48,7 @@ def test_files_are_those_that_words_name_and_those_that_are_asked_for(tmp_path):
     for name in ("named", "asked/deep/for", "neither"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
-    needed = exact.needed(["cat", str(tmp_path / "named"), str(tmp_path)], [tmp_path / "asked"])
+    needed = exact.find_needed(["cat", str(tmp_path / "named"), str(tmp_path)], [tmp_path / "asked"])
     assert [path for path in needed if path.is_relative_to(tmp_path)] == [tmp_path / "asked/deep/for", tmp_path / "named"]
 
 
@@ -58,7 +58,7 @@ def test_files_are_those_that_words_name_and_those_that_are_asked_for(tmp_path):
 ])
 def test_what_is_missing_is_named(command, more, message):
     with pytest.raises(LabError, match=message):
-        exact.needed(command, more)
+        exact.find_needed(command, more)
 
 
 def test_result_that_was_cut_off_is_none(tmp_path):
@@ -66,11 +66,11 @@ def test_result_that_was_cut_off_is_none(tmp_path):
     files.console.write_bytes(b"line\nnumaplace lab: ends\nlater")
     whole = b"out 3\na\nberr 0\ncounters 2\nc\nstatus 7\n"
     (tmp_path / "result").write_bytes(whole)
-    found = exact.result(files)
+    found = exact.read_result(files)
     assert (found.out, found.err, found.counters, found.status) == (b"a\nb", b"", b"c\n", 7)
     for length in range(len(whole)):
         (tmp_path / "result").write_bytes(whole[:length])
-        assert exact.result(files) is None, length
+        assert exact.read_result(files) is None, length
 
 
 @pytest.mark.lab

@@ -8,7 +8,7 @@ from experiments.lab import hmat, machine
 
 def test_table_has_each_way_from_cpus_to_memory():
     cxl = machine.find("cxl-3n")
-    options = hmat.options(cxl)
+    options = hmat.build_options(cxl)
     assert options[:2] == ["-machine", "hmat=on"]
     said = [dict(field.partition("=")[::2] for field in word.split(",")[1:]) for word in options if word.startswith("hmat-lb,")]
     latency = {(one["initiator"], one["target"]): one["latency"] for one in said if "latency" in one}
@@ -18,11 +18,11 @@ def test_table_has_each_way_from_cpus_to_memory():
     bandwidth = {(one["initiator"], one["target"]): one["bandwidth"] for one in said if "bandwidth" in one}
     assert bandwidth == {("0", "0"): "60000M", ("0", "1"): "40000M", ("0", "2"): "28000M",
                          ("1", "0"): "40000M", ("1", "1"): "60000M", ("1", "2"): "28000M"}
-    assert [hmat.initiator(cxl, node) for node in range(3)] == ["", "", ",initiator=0"]
+    assert [hmat.format_initiator(cxl, node) for node in range(3)] == ["", "", ",initiator=0"]
 
 
 @pytest.mark.parametrize("name", ["demo-2s", "memoryless-3n"])
 def test_machine_whose_memory_is_all_of_cpus_has_no_table(name):
     described = machine.find(name)
-    assert hmat.options(described) == []
-    assert {hmat.initiator(described, node) for node in range(len(described.nodes))} == {""}
+    assert hmat.build_options(described) == []
+    assert {hmat.format_initiator(described, node) for node in range(len(described.nodes))} == {""}

@@ -39,7 +39,7 @@ def test_demo_2s_is_two_nodes_with_two_cpus_and_a_gib_each():
 
 
 def test_every_machine_is_found_by_its_own_name():
-    for described in machine.known():
+    for described in machine.list_machines():
         assert machine.find(described.name) == described
 
 

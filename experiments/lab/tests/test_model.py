@@ -153,7 +153,7 @@ def test_the_files_hold_what_the_fit_finds(name):
 
 
 def test_every_file_makes_a_model_with_its_latencies():
-    for described in machine.known():
+    for described in machine.list_machines():
         if not described.model:
             continue
         model = Model(described.model_text)

@@ -75,6 +75,6 @@ def test_it_runs_with_modules_that_are_built_for_it(own):
         (samples,) = json.loads(measured)["samples_ns"]  # the machine's own work may come into one of them
         assert 300 <= statistics.median(samples) < 315, measured
     finally:
-        for folder in (HERE.modules, kernels.folder()):
+        for folder in (HERE.modules, kernels.get_folder()):
             for left in folder.glob(f"{kernels.OWN_PREFIX}*"):
                 shutil.rmtree(left)

@@ -20,14 +20,14 @@ def made(*nodes: Node) -> Machine:
 
 
 def test_nodes_and_distances_of_demo_2s():
-    options = qemu.machine_options(machine.find("demo-2s"))
+    options = qemu.build_machine_options(machine.find("demo-2s"))
     assert options == ["--memory", "2048M", "--cpus", "4,sockets=2,cores=2,threads=1",
                        "--numa", "1024M,cpus=0,cpus=1", "--numa", "1024M,cpus=2,cpus=3",
                        "--numa-distance", "src=0,dst=1,val=21", "--numa-distance", "src=1,dst=0,val=21"]
 
 
 def test_node_without_cpus_and_node_without_memory():
-    options = qemu.machine_options(made(Node([0, 1], GIB), Node([], GIB), Node([2, 3], 0)))
+    options = qemu.build_machine_options(made(Node([0, 1], GIB), Node([], GIB), Node([2, 3], 0)))
     assert [options[i + 1] for i, word in enumerate(options) if word == "--numa"] == [
         "1024M,cpus=0,cpus=1", "1024M", "0,cpus=2,cpus=3"]
 
@@ -38,7 +38,7 @@ def test_node_without_cpus_and_node_without_memory():
 ])
 def test_socket_never_spans_nodes(nodes):
     described = made(*(Node(list(cpus), GIB) for cpus in nodes))
-    assert qemu.topology(described) == "4,sockets=4,cores=1,threads=1"
+    assert qemu.format_topology(described) == "4,sockets=4,cores=1,threads=1"
 
 
 def test_script_ports_of_virtme_are_dropped_and_the_rest_kept():
@@ -46,7 +46,7 @@ def test_script_ports_of_virtme_are_dropped_and_the_rest_kept():
             "-chardev", "stdio,id=stdin", "-device", "virtio-serial-pci",
             "-device", "virtserialport,name=x,chardev=stdin", "-device", "virtio-9p-pci,fsdev=a",
             "-kernel", "k"]
-    assert qemu.without_script_ports(argv) == [
+    assert qemu.remove_script_ports(argv) == [
         "qemu", "-m", "1G", "-no-reboot", "-chardev", "file,id=console,path=/dev/null",
         "-device", "virtio-9p-pci,fsdev=a", "-kernel", "k"]
 

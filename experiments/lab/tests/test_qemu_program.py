@@ -70,8 +70,8 @@ def test_without_one_a_line_says_what_to_do(places, said, fault):
 ])
 def test_version(tmp_path, said, full, short):
     program = fake(tmp_path / "any", said)
-    assert qemu_program.full_version(program) == full
-    assert qemu_program.version(program) == short
+    assert qemu_program.read_full_version(program) == full
+    assert qemu_program.read_version(program) == short
 
 
 def test_set_up_asks_for_the_same_version():

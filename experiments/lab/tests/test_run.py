@@ -50,7 +50,7 @@ def test_list_names_the_machines():
 
 def test_list_says_what_a_machine_is_for_and_that_shapes_are_machines():
     *listed, last = subprocess.run(lab("list"), cwd=TOP, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert len(listed) == len(machine.names()) and all(found.purpose for found in machine.known())
+    assert len(listed) == len(machine.names()) and all(found.purpose for found in machine.list_machines())
     demo = next(line for line in listed if line.startswith("demo-2s "))
     assert re.fullmatch(r"demo-2s +first steps +2 nodes, 4 CPUs, 2048 MiB: .+", demo)
     assert machine.find(re.findall(r"\S*\dx\d\S*", last)[-1]).nodes[2].cpus == []
@@ -90,9 +90,9 @@ def test_signal_before_the_output_is_read(tmp_path, monkeypatch):
         raise boot.Ended(signal.SIGINT)
         yield
 
-    monkeypatch.setattr(boot, "running", interrupted)
+    monkeypatch.setattr(boot, "run_qemu", interrupted)
     with pytest.raises(boot.Ended):
-        boot.boot(boot.Job(None, None, [], None, None), ["qemu", "-cpu", "max"], qemu.Files(tmp_path), lambda: None)
+        boot.boot_machine(boot.Job(None, None, [], None, None), ["qemu", "-cpu", "max"], qemu.Files(tmp_path), lambda: None)
 
 
 # What boots
@@ -282,7 +282,7 @@ def test_kernel_that_is_none_is_reported(tmp_path):
     ((), False), (("--timed",), False), (("--functional",), True),
 ])
 def test_options_for_the_mode(options, functional):
-    assert cli.parser().parse_args(["run", "--machine", "demo-2s", *options, "--", "true"]).functional == functional
+    assert cli.build_parser().parse_args(["run", "--machine", "demo-2s", *options, "--", "true"]).functional == functional
 
 
 @pytest.mark.lab

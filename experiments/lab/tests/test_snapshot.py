@@ -23,8 +23,8 @@ TOP = HERE.code
 # What needs no boot
 
 def test_options_of_one_run_become_its_environment():
-    kept, own = initramfs.divide('a=1 virtme_initmount0=work/x virtme_initmount0_fstype=9p "init=/a b/init" quiet '
-                                 'virtme_chdir=work/x virtme_root_user=1 "b=c d" PATH=/bin')
+    kept, own = initramfs.divide_options('a=1 virtme_initmount0=work/x virtme_initmount0_fstype=9p "init=/a b/init" quiet '
+                                         'virtme_chdir=work/x virtme_root_user=1 "b=c d" PATH=/bin')
     assert kept == 'a=1 quiet virtme_root_user=1 "b=c d"'
     assert own == {"lab_init": "/a b/init", "virtme_initmount0": "work/x", "virtme_initmount0_fstype": "9p",
                    "virtme_chdir": "work/x", "PATH": "/bin"}
@@ -32,7 +32,7 @@ def test_options_of_one_run_become_its_environment():
 
 def test_environment_is_read_by_a_shell_as_it_was():
     values = {"lab_run": "/tmp/a b", "quote": "it's \"$HOME\""}
-    said = subprocess.run(["sh", "-c", initramfs.environment(values) + 'printf "%s|%s" "$lab_run" "$quote"'],
+    said = subprocess.run(["sh", "-c", initramfs.format_environment(values) + 'printf "%s|%s" "$lab_run" "$quote"'],
                           capture_output=True, text=True, check=True)
     assert said.stdout == "|".join(values.values())
 
@@ -41,7 +41,7 @@ def test_added_archive_has_what_was_put_in(tmp_path):
     driver, archive = tmp_path / "some.ko", tmp_path / "initramfs"
     driver.write_bytes(b"driver")
     archive.write_bytes(b"")
-    initramfs.complete(archive, [driver])
+    initramfs.complete_initramfs(archive, [driver])
     subprocess.run(["busybox", "cpio", "-id"], stdin=archive.open("rb"), cwd=tmp_path, check=True, capture_output=True)
     assert (tmp_path / "drivers/some.ko").read_bytes() == b"driver"
     assert (tmp_path / "init").read_bytes() == initramfs.INIT.read_bytes()
@@ -62,7 +62,7 @@ def a_run(folder: Path, config: str = "core=1 1\n") -> tuple[list[str], qemu.Fil
 
 def key(folder: Path, cwd: Path, change=lambda argv: argv, **what: str) -> str:
     argv, files = a_run(folder, **what)
-    return snapshot.digest(snapshot.general(change(argv), files, cwd), files)
+    return snapshot.compute_digest(snapshot.generalise_command(change(argv), files, cwd), files)
 
 
 def test_the_same_machine_has_the_same_snapshot_from_any_folder(tmp_path):
@@ -71,7 +71,7 @@ def test_the_same_machine_has_the_same_snapshot_from_any_folder(tmp_path):
     assert key(tmp_path / "a/2", tmp_path / "a") == first
     argv, files = a_run(tmp_path / "a/3")
     elsewhere = [word.replace(f"path={tmp_path}/a,", "path=/some/folder,") for word in argv]
-    assert snapshot.digest(snapshot.general(elsewhere, files, Path("/some/folder")), files) == first
+    assert snapshot.compute_digest(snapshot.generalise_command(elsewhere, files, Path("/some/folder")), files) == first
 
 
 def test_another_machine_has_another_snapshot(tmp_path):
@@ -82,26 +82,26 @@ def test_another_machine_has_another_snapshot(tmp_path):
     for number, name in enumerate(("kernel", "plugin.so", "5/initramfs"), 5):
         argv, files = a_run(tmp_path / str(number))
         ((files.initramfs if "initramfs" in name else tmp_path / name)).write_bytes(b"another")
-        keys.append(snapshot.digest(snapshot.general(argv, files, tmp_path), files))
+        keys.append(snapshot.compute_digest(snapshot.generalise_command(argv, files, tmp_path), files))
     assert len(set(keys)) == len(keys)
 
 
 def test_those_used_last_are_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for age, name in enumerate(("new", "used", "old")):
-        (snapshot.folder() / name).mkdir(parents=True)
-        state = snapshot.folder() / name / "state"
+        (snapshot.get_folder() / name).mkdir(parents=True)
+        state = snapshot.get_folder() / name / "state"
         state.write_bytes(b"x" * (1 << 20))
         os.utime(state, (1000 - age, 1000 - age))
-    snapshot.drop_oldest(2 << 20)
-    assert sorted(path.name for path in snapshot.folder().iterdir()) == ["new", "used"]
+    snapshot.drop_oldest_snapshots(2 << 20)
+    assert sorted(path.name for path in snapshot.get_folder().iterdir()) == ["new", "used"]
 
 
 def test_one_process_makes_snapshots_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with snapshot.making() as first, snapshot.making() as second:
+    with snapshot.lock_making() as first, snapshot.lock_making() as second:
         assert (first, second) == (True, False)
-    with snapshot.making() as third:
+    with snapshot.lock_making() as third:
         assert third
 
 
@@ -110,7 +110,7 @@ def test_where_the_cache_cannot_be_written_there_is_no_snapshot(tmp_path, monkey
     (tmp_path / "numaplace").mkdir()
     (tmp_path / "numaplace/snapshots").write_text("no folder")
     argv, files = a_run(tmp_path / "1")
-    assert snapshot.find(argv, files, tmp_path, lambda: None) is None
+    assert snapshot.find_snapshot(argv, files, tmp_path, lambda: None) is None
 
 
 @pytest.mark.parametrize("said", ["", "{\"return\"", '{"error": {"desc": "no such thing"}}\n'])
@@ -200,14 +200,14 @@ def test_a_snapshot_that_is_broken_is_made_again(tmp_path):
 @pytest.mark.lab
 @pytest.mark.full("a boot for a line of text")
 def test_a_message_of_the_kernel_in_the_middle_of_what_is_waited_for(tmp_path, monkeypatch, capfd):
-    text, broken = console.text, "numaplace l[    5.532918] hrtimer: interrupt took 22558214 ns\nab: waits"
-    monkeypatch.setattr(console, "text", lambda path: text(path).replace(snapshot.WAITS, broken, 1))
+    text, broken = console.read_text, "numaplace l[    5.532918] hrtimer: interrupt took 22558214 ns\nab: waits"
+    monkeypatch.setattr(console, "read_text", lambda path: text(path).replace(snapshot.WAITS, broken, 1))
     for name, value in own_cache(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     job = boot.Job(machine.find("demo-2s"), kernels.find(kernels.DEFAULT_SERIES), ["echo", "there"], module=None, timeout=200,
                    timed=False)
-    assert boot.run(job) == 0
+    assert boot.run_job(job) == 0
     said = capfd.readouterr()
     assert said.out == "there\n"
     assert list(tmp_path.glob("numaplace/snapshots/*/state")) or AGAIN in said.err, said.err
@@ -226,20 +226,20 @@ def test_a_start_that_lost_the_timer_of_a_cpu_is_made_again(tmp_path, monkeypatc
     ill = tmp_path / "init.sh"
     ill.write_text(well.replace("\ncheck_timers\n", f"\n{WITHOUT_TIMER}check_timers\n"), encoding="utf-8")
     texts = iter([ill])
-    real = initramfs.complete
+    real = initramfs.complete_initramfs
 
     def complete(*args):
         monkeypatch.setattr(initramfs, "INIT", next(texts, real_init))
         real(*args)
 
     real_init = initramfs.INIT
-    monkeypatch.setattr(initramfs, "complete", complete)
+    monkeypatch.setattr(initramfs, "complete_initramfs", complete)
     for name, value in own_cache(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     job = boot.Job(machine.find("demo-2s"), kernels.find(kernels.DEFAULT_SERIES), ["echo", "there"], module=None, timeout=200,
                    timed=False, kernel_options=("iomem=relaxed",), snapshot=snapshots)
-    assert boot.run(job) == 0
+    assert boot.run_job(job) == 0
     said = capfd.readouterr()
     assert said.out == "there\n"
     assert "CPU 1 has no timer" in said.err and AGAIN in said.err

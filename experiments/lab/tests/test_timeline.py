@@ -23,20 +23,20 @@ def memory(now: int, *cpus: tuple[int, int, int, int], sequence: int = 2) -> byt
 
 def test_totals_of_each_cpu_by_name():
     reader = timeline.Reader(memory(5, (10, 3, 1, 2), (20, 7, 4, 3)))
-    assert reader.sample(reader.now_ns()) == {"now_ns": 5, "instructions": [10, 20], "llc_misses": [3, 7],
-                                              "dram": [[1, 2], [4, 3]]}
+    assert reader.read_sample(reader.read_now_ns()) == {"now_ns": 5, "instructions": [10, 20], "llc_misses": [3, 7],
+                                                        "dram": [[1, 2], [4, 3]]}
 
 
 def test_totals_that_never_stop_changing_are_left_out():
     with pytest.raises(timeline.Torn):
-        timeline.Reader(memory(5, (10, 3, 1, 2), sequence=3)).cpu(0)
+        timeline.Reader(memory(5, (10, 3, 1, 2), sequence=3)).read_cpu(0)
 
 
 def test_a_line_for_each_step_and_one_at_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(timeline, "LOOK_S", 0.0001)
     path, file, ended = tmp_path / "shared", io.StringIO(), threading.Event()
     path.write_bytes(memory(10, (0, 0, 0, 0)))
-    thread = threading.Thread(target=timeline.follow, args=(path, file, ended))
+    thread = threading.Thread(target=timeline.follow_counts, args=(path, file, ended))
     thread.start()
     assert eventually(lambda: file.getvalue())
     for now, lines in ((timeline.STEP_NS - 1, 1), (timeline.STEP_NS, 2), (timeline.STEP_NS + 1, 2)):

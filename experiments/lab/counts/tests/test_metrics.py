@@ -14,7 +14,7 @@ MEASURED = Metrics(loads=1000, stores=10, dram=(75, 25), pages=(3, 1), remote_dr
     ("not remote_dram < 1e3", False), ("loads / stores > 99", True), ("10% < remote_share", True), ("remote_dram - 5 <= 20", True),
 ])
 def test_expressions(text, true):
-    assert Expression(text, 2).judge(MEASURED).failed is true
+    assert Expression(text, 2).judge_metrics(MEASURED).failed is true
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -34,13 +34,13 @@ def test_what_does_not_parse_is_one_line(text, message):
 def test_a_division_by_0_is_refused():
     nothing = Metrics(0, 0, (0, 0), (0, 0), 0, 0)
     with pytest.raises(Refused, match="'stores' is 0"):
-        Expression("loads / stores > 1", 2).judge(nothing)
-    assert not Expression("remote_share > 0", 2).judge(nothing).failed
+        Expression("loads / stores > 1", 2).judge_metrics(nothing)
+    assert not Expression("remote_share > 0", 2).judge_metrics(nothing).failed
 
 
 def test_a_failure_names_metric_value_and_bound():
-    assert str(Expression("remote_share > 10%", 2).judge(MEASURED)) == "remote_share is 0.25, and the bound is 0.1"
+    assert str(Expression("remote_share > 10%", 2).judge_metrics(MEASURED)) == "remote_share is 0.25, and the bound is 0.1"
     for text in ("remote_share > 10 %", "remote_share > 10 % and loads > 0", "loads > 0 or remote_share > 10%"):
-        assert Expression(text, 2).judge(MEASURED).failed is True, text
-    both = Expression("pages[0] > 2 or dram[1] > 100 or loads > 1", 2).judge(MEASURED)
+        assert Expression(text, 2).judge_metrics(MEASURED).failed is True, text
+    both = Expression("pages[0] > 2 or dram[1] > 100 or loads > 1", 2).judge_metrics(MEASURED)
     assert str(both) == "pages[0] is 3, and the bound is 2; loads is 1000, and the bound is 1"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lab.counts.symbols import Program, demangled
+from experiments.lab.counts.symbols import Program, demangle_name
 
 SOURCE = """\
 static int table[4];
@@ -37,10 +37,10 @@ def offset(program: Path, name: str) -> int:
 def test_a_function_and_its_line(built, monkeypatch):
     monkeypatch.chdir(built.parent)
     program, at = Program(str(built)), offset(built, "first")
-    assert program.function(at) == "first"
-    assert program.function(at + 1) == "first"
-    assert program.function(offset(built, "main")) == "main"
-    path, line = program.line(at)
+    assert program.find_function(at) == "first"
+    assert program.find_function(at + 1) == "first"
+    assert program.find_function(offset(built, "main")) == "main"
+    path, line = program.find_line(at)
     assert path == "p.c"
     assert 2 <= line <= 5  # those of the function
 
@@ -48,18 +48,18 @@ def test_a_function_and_its_line(built, monkeypatch):
 def test_a_stripped_program_has_no_names(built):
     at = offset(built, "first")
     subprocess.run(["strip", built], check=True)
-    assert Program(str(built)).function(at) is None
-    assert Program(str(built)).line(at) is None
+    assert Program(str(built)).find_function(at) is None
+    assert Program(str(built)).find_line(at) is None
 
 
 def test_what_is_no_program_has_no_names(tmp_path):
-    assert Program(str(tmp_path / "missing")).function(0) is None
+    assert Program(str(tmp_path / "missing")).find_function(0) is None
     (tmp_path / "text").write_text("no program", encoding="ascii")
-    assert Program(str(tmp_path / "text")).line(0) is None
+    assert Program(str(tmp_path / "text")).find_line(0) is None
 
 
 def test_names_of_cxx_and_rust_are_those_of_the_source():
-    assert demangled("_ZN12loaded_table6answer17h6be1e1acb8e28534E").startswith("loaded_table::answer::h6be")
-    assert demangled("_Z3addii") == "add(int, int)"
-    assert demangled("main") == "main"
-    assert demangled("_Zbroken") == "_Zbroken"
+    assert demangle_name("_ZN12loaded_table6answer17h6be1e1acb8e28534E").startswith("loaded_table::answer::h6be")
+    assert demangle_name("_Z3addii") == "add(int, int)"
+    assert demangle_name("main") == "main"
+    assert demangle_name("_Zbroken") == "_Zbroken"
