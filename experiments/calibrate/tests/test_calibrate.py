@@ -18,7 +18,7 @@ TRUE = pattern_search.Numbers(outstanding=10, dram_mb_s=12800, dram_variability=
 THREADS = range(5)
 
 
-def cells() -> list[pattern_search.Cell]:
+def predict_cells() -> list[pattern_search.Cell]:
     model, found = pattern_search.build_model(KNOWN, TRUE), []
     for local in THREADS:
         for remote in THREADS:
@@ -30,11 +30,11 @@ def cells() -> list[pattern_search.Cell]:
 
 def test_the_search_comes_back_to_the_numbers_that_made_a_table():
     start = pattern_search.Numbers(7, 10000, 0.3, 5000, 0.3, 20000)
-    found, residual = pattern_search.search_numbers(KNOWN, start, cells())
+    found, residual = pattern_search.search_numbers(KNOWN, start, predict_cells())
     assert residual < 0.005
     for name in ("outstanding", "dram_mb_s", "link_mb_s"):
         assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.06), name
-    worse = sum(map(abs, pattern_search.compute_residuals(KNOWN, start, cells(), 10000))) / len(cells())
+    worse = sum(map(abs, pattern_search.compute_residuals(KNOWN, start, predict_cells(), 10000))) / len(predict_cells())
     assert worse > 0.02
 
 
@@ -43,7 +43,7 @@ def test_an_interval_is_students():
     assert value.mean == 12 and value.half == pytest.approx(4.30 * 2 / 3 ** 0.5) and value.n == 3
 
 
-def taken() -> picture.Picture:
+def build_picture() -> picture.Picture:
     nodes = [hardware.Node(0, [0, 1, 4, 5], 512, [10, 21]), hardware.Node(3, [2, 3], 256, [21, 10])]
     caches = [hardware.Cache(1, 32 << 10, 8, 64, 1), hardware.Cache(3, 4 << 20, 16, 64, 2)]
     one = picture.Picture("box", "calibrated: box (real), 2026-11-21", nodes, caches, 2400)
@@ -56,7 +56,7 @@ def taken() -> picture.Picture:
 
 def test_the_lab_takes_the_file(tmp_path):
     file = tmp_path / "box.toml"
-    file.write_text(picture.build_toml(taken()), encoding="utf-8")
+    file.write_text(picture.build_toml(build_picture()), encoding="utf-8")
     box = machine.find(str(file))
     assert [node.cpus for node in box.nodes] == [[0, 1, 4, 5], [2, 3]] and box.memory == 768 << 20
     assert box.model["dram"]["latency_ns"]["value"] == 80

@@ -4,6 +4,6 @@
 AGAIN = "started anew"
 
 
-def without_starts(stderr: str) -> str:
-    """What was said beside such starts."""
+def remove_starts(stderr: str) -> str:
+    """Returns what was said beside such starts."""
     return "".join(line for line in stderr.splitlines(keepends=True) if AGAIN not in line)

@@ -19,12 +19,12 @@ BUSY = ("for i in 1 2 3 4; do (n=0; while [ $n -lt 3000 ]; do n=$((n+1)); done; 
         "sleep 0.3; cat /proc/interrupts /proc/uptime")
 
 
-def run(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+def run_exact(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--exact", "--machine", "demo-2s", "--timeout", "300s",
                            *options, "--", *command], cwd=TOP, capture_output=True, text=True, check=False, timeout=330)
 
 
-def digest(done: subprocess.CompletedProcess) -> str:
+def find_digest(done: subprocess.CompletedProcess) -> str:
     found = re.search(r"exact run ([0-9a-f]{64})$", done.stderr.strip())
     assert found, done.stderr
     return found[1]
@@ -76,20 +76,20 @@ def test_result_that_was_cut_off_is_none(tmp_path):
 @pytest.mark.lab
 @pytest.mark.full("three runs of many seconds")
 def test_same_command_is_the_same_to_the_bit_on_a_busy_host_too():
-    first = run("sh", "-c", BUSY)
+    first = run_exact("sh", "-c", BUSY)
     with load_host(3):
-        again = run("sh", "-c", BUSY)
+        again = run_exact("sh", "-c", BUSY)
     assert first.returncode == 0, first.stderr
-    assert (again.stdout, digest(again)) == (first.stdout, digest(first))
+    assert (again.stdout, find_digest(again)) == (first.stdout, find_digest(first))
     # Another command's run differs, so the digest is of the run.
-    other = run("sh", "-c", BUSY.replace("3000", "3001"))
-    assert digest(other) != digest(first) and other.stdout != first.stdout
+    other = run_exact("sh", "-c", BUSY.replace("3000", "3001"))
+    assert find_digest(other) != find_digest(first) and other.stdout != first.stdout
 
 
 @pytest.mark.lab
 @pytest.mark.long("a whole boot")
 def test_output_and_status_are_the_command_s_and_idle_time_is_skipped():
-    done = run("sh", "-c", "sleep 5000; cut -d. -f1 /proc/uptime; ls /sys/kernel/debug/numaplace; echo err >&2; exit 3")
+    done = run_exact("sh", "-c", "sleep 5000; cut -d. -f1 /proc/uptime; ls /sys/kernel/debug/numaplace; echo err >&2; exit 3")
     seconds, *control = done.stdout.splitlines()
     assert 5000 < int(seconds) < 5010 and "place" in control
     assert done.returncode == 3 and done.stderr.startswith("err\n")
@@ -98,6 +98,6 @@ def test_output_and_status_are_the_command_s_and_idle_time_is_skipped():
 @pytest.mark.lab
 @pytest.mark.long("a whole boot")
 def test_kernel_that_dies_is_shown_by_its_last_lines():
-    done = run("sh", "-c", "echo c >/proc/sysrq-trigger")
+    done = run_exact("sh", "-c", "echo c >/proc/sysrq-trigger")
     assert done.returncode == 125
     assert "the kernel died while the command ran" in done.stderr and "sysrq triggered crash" in done.stderr

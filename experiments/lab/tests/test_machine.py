@@ -11,7 +11,7 @@ from experiments.lab.errors import USAGE, LabError
 DEMO = (machine.MACHINES / "demo-2s.toml").read_text(encoding="utf-8")
 
 
-def fault_of(tmp_path, text: str) -> str:
+def find_fault(tmp_path, text: str) -> str:
     path = tmp_path / "m.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(LabError) as caught:
@@ -22,12 +22,12 @@ def fault_of(tmp_path, text: str) -> str:
     return message.removeprefix(f"{path}:")
 
 
-def edited(old: str, new: str, count: int = -1) -> str:
+def edit_demo(old: str, new: str, count: int = -1) -> str:
     assert old in DEMO
     return DEMO.replace(old, new, count)
 
 
-def line_with(text: str, needle: str) -> int:
+def find_line(text: str, needle: str) -> int:
     return next(number for number, line in enumerate(text.splitlines(), 1) if needle in line)
 
 
@@ -77,8 +77,8 @@ def test_every_machine_is_found_by_its_own_name():
     ('name = "demo-2s"', f'name = "{"m" * 64}"', "name", "'mmmmmmmmmmmmmmmmmmmm..' has 64 characters, at most 63 may be"),
 ])
 def test_fault_is_reported_with_line_field_and_reason(tmp_path, old, new, where, why):
-    text = edited(old, new)
-    message = fault_of(tmp_path, text)
+    text = edit_demo(old, new)
+    message = find_fault(tmp_path, text)
     line, field, reason = message.split(":", 2)
     assert field.strip() == where
     assert why in reason
@@ -86,17 +86,17 @@ def test_fault_is_reported_with_line_field_and_reason(tmp_path, old, new, where,
 
 
 def test_node_without_cpus_or_memory_is_a_node_but_one_must_have_both(tmp_path):
-    text = edited('cpus = "2-3"', 'cpus = ""').replace("cpus = 4", "cpus = 2")
+    text = edit_demo('cpus = "2-3"', 'cpus = ""').replace("cpus = 4", "cpus = 2")
     path = tmp_path / "m.toml"
     path.write_text(text, encoding="utf-8")
     assert machine.find(str(path)).nodes[1].cpus == []
     text = text.replace('cpus = "0-1"\nmemory = "1 GiB"', 'cpus = "0-1"\nmemory = "0"')
-    assert "no node has both" in fault_of(tmp_path, text.replace('"2 GiB"', '"1 GiB"'))
+    assert "no node has both" in find_fault(tmp_path, text.replace('"2 GiB"', '"1 GiB"'))
 
 
 def test_optional_values_need_their_source(tmp_path):
     cache = '[[cache]]\nlevel = 4\nsize = "12 MiB"\nways = 16\nline_bytes = 64\nshared_by_cpus = 2\n'
-    assert "the field 'source' is missing" in fault_of(tmp_path, DEMO + cache)
+    assert "the field 'source' is missing" in find_fault(tmp_path, DEMO + cache)
     path = tmp_path / "m.toml"
     path.write_text(DEMO + cache + 'source = "data sheet"\n', encoding="utf-8")
     assert machine.find(str(path)).cache[-1]["ways"] == 16
@@ -137,8 +137,8 @@ def test_what_calibrate_saves_is_no_fault(tmp_path):
 def test_fault_in_the_penalty(tmp_path, old, new, needle, where, why):
     assert old in PENALTY
     text = DEMO + PENALTY.replace(old, new, 1)
-    line, field, reason = fault_of(tmp_path, text).split(":", 2)
-    assert (int(line), field.strip()) == (line_with(text, needle), where)
+    line, field, reason = find_fault(tmp_path, text).split(":", 2)
+    assert (int(line), field.strip()) == (find_line(text, needle), where)
     assert why in reason
 
 

@@ -13,37 +13,37 @@ E5620 = (machine.MACHINES / "xeon-e5620-2s.toml").read_text(encoding="utf-8")
 CXL = (machine.MACHINES / "cxl-3n.toml").read_text(encoding="utf-8")
 
 
-def model_of(name: str) -> Model:
+def load_model(name: str) -> Model:
     return Model(machine.find(name).model_text)
 
 
 @pytest.mark.parametrize(("table", "worst"), [(luo.E5620, 0.12), (luo.LS3A, 0.06)])
 def test_table_1_is_met_within_its_bound(table, worst):
-    error = luo.compute_errors(table, model_of(table.machine))
+    error = luo.compute_errors(table, load_model(table.machine))
     assert error.mean <= table.bound  # with the outliers
     assert error.worst_fitted <= worst
 
 
 def test_remote_threads_alone_reach_less_than_local_ones():
     for table, low, high in ((luo.E5620, 0.68, 0.80), (luo.LS3A, 0.75, 0.87)):
-        assert low <= luo.predict_relative(model_of(table.machine))[0, luo.CORES] <= high
+        assert low <= luo.predict_relative(load_model(table.machine))[0, luo.CORES] <= high
 
 
 def test_e5620_gives_each_side_about_half_of_its_controller():
-    share = luo.predict_local_share(model_of("xeon-e5620-2s"))
+    share = luo.predict_local_share(load_model("xeon-e5620-2s"))
     assert share.min() > 0.4 and share.max() < 0.63
     # Between 50 and 60 % as the text says, where neither side is short of threads.
     assert share[1:, 1:].min() > 0.5 and share[1:, 1:].max() < 0.6
 
 
 def test_ls3a_serves_in_the_order_of_requests():
-    share = luo.predict_local_share(model_of("ls3a-2s"))
+    share = luo.predict_local_share(load_model("ls3a-2s"))
     assert (np.diff(share, axis=0) > 0).all() and (np.diff(share, axis=1) < 0).all()
     assert share[0, 3] < 0.4 and share[3, 0] > 0.75
 
 
 def test_cross_costs_thirty_percent_at_once_on_the_e5620():
-    change = luo.predict_cross(model_of("xeon-e5620-2s"))
+    change = luo.predict_cross(load_model("xeon-e5620-2s"))
     assert (-0.05 < change[0]).all() and (change[0] < 0).all()
     assert (-0.33 < change[1:]).all() and (change[1:] < -0.26).all()
     assert np.ptp(change[1:], axis=1).max() < 0.03  # flat after the first opposite thread
@@ -108,35 +108,35 @@ def test_a_number_of_a_single_node_changes_by_its_own_factor():
 
 
 def test_cross_costs_ten_percent_at_most_on_the_ls3a():
-    change = luo.predict_cross(model_of("ls3a-2s"))
+    change = luo.predict_cross(load_model("ls3a-2s"))
     assert (change < 0).all() and change.min() > -0.105
 
 
 def test_split_costs_the_local_threads_on_the_e5620_only():
-    change = luo.predict_split(model_of("xeon-e5620-2s"))
+    change = luo.predict_split(load_model("xeon-e5620-2s"))
     assert (np.diff(change, axis=1) < 0).all() and change[1:, 3].max() < -0.4
-    assert np.abs(luo.predict_split(model_of("ls3a-2s"))).max() < 0.01
+    assert np.abs(luo.predict_split(load_model("ls3a-2s"))).max() < 0.01
 
 
 @pytest.mark.parametrize("of", [bergstrom.OPTERON, bergstrom.XEON])
 def test_copy_peaks_where_bergstrom_says(of):
-    points = bergstrom.predict_curve(of, model_of(of.name))
+    points = bergstrom.predict_curve(of, load_model(of.name))
     assert points[-1].aware_gb_s == pytest.approx(of.peak_gb_s, rel=of.peak_bound)
     aware = [point.aware_gb_s for point in points]
     assert all(a < b for a, b in zip(aware, aware[1:]))
-    eight = bergstrom.predict_copy(of, model_of(of.name), 8)
+    eight = bergstrom.predict_copy(of, load_model(of.name), 8)
     assert eight.aware_gb_s == pytest.approx(8 * points[0].aware_gb_s, rel=0.05)  # almost linear
 
 
 def test_without_numa_awareness_the_opteron_pays_and_loses_at_48_threads():
-    points = {p.threads: p for p in bergstrom.predict_curve(bergstrom.OPTERON, model_of("opteron-6172-4s"))}
+    points = {p.threads: p for p in bergstrom.predict_curve(bergstrom.OPTERON, load_model("opteron-6172-4s"))}
     assert points[48].unaware_gb_s < 0.8 * points[48].aware_gb_s
     assert points[48].unaware_gb_s < points[40].unaware_gb_s
     assert points[48].unaware_ns > 2 * points[16].unaware_ns
 
 
 def test_without_numa_awareness_the_xeon_hardly_pays():
-    points = {p.threads: p for p in bergstrom.predict_curve(bergstrom.XEON, model_of("xeon-x7560-4s"))}
+    points = {p.threads: p for p in bergstrom.predict_curve(bergstrom.XEON, load_model("xeon-x7560-4s"))}
     assert all(p.unaware_gb_s > 0.95 * p.aware_gb_s for p in points.values())
     assert points[24].aware_ns < 1.3 * points[1].aware_ns < points[32].aware_ns
 
@@ -165,13 +165,13 @@ def test_every_file_makes_a_model_with_its_latencies():
 
 
 def test_a_node_of_memory_alone_is_slower_but_serves():
-    model = model_of("cxl-3n")
+    model = load_model("cxl-3n")
     assert model.compute_unloaded_ns(0, 2) == 220
     with pytest.raises(ValueError, match="the model refuses"):
-        model_of("memoryless-3n").bandwidths([(0, 1, 1)], fit.luo.TRIAD)
+        load_model("memoryless-3n").bandwidths([(0, 1, 1)], fit.luo.TRIAD)
 
 
-def fault_of(tmp_path, text: str) -> str:
+def find_fault(tmp_path, text: str) -> str:
     path = tmp_path / "m.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(LabError) as caught:
@@ -181,7 +181,7 @@ def fault_of(tmp_path, text: str) -> str:
     return message.removeprefix(f"{path}:")
 
 
-def line_of(text: str, start: str) -> int:
+def find_line(text: str, start: str) -> int:
     return next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith(start))
 
 
@@ -201,9 +201,9 @@ def line_of(text: str, start: str) -> int:
 def test_a_fault_in_the_model_is_reported_with_its_line(tmp_path, old, new, line, why):
     assert old in E5620
     text = E5620.replace(old, new)
-    message = fault_of(tmp_path, text)
+    message = find_fault(tmp_path, text)
     assert why in message
-    assert message.startswith(f"{line_of(text, line)}: model")
+    assert message.startswith(f"{find_line(text, line)}: model")
 
 
 @pytest.mark.parametrize(("old", "new", "why"), [
@@ -212,4 +212,4 @@ def test_a_fault_in_the_model_is_reported_with_its_line(tmp_path, old, new, line
 ])
 def test_a_fault_in_an_exception_is_reported(tmp_path, old, new, why):
     assert old in CXL
-    assert why in fault_of(tmp_path, CXL.replace(old, new))
+    assert why in find_fault(tmp_path, CXL.replace(old, new))

@@ -17,13 +17,13 @@ from experiments.paths import HERE
 TOP = HERE.code
 
 
-def run(*options: str, command: tuple[str, ...] = ("true",), env: dict | None = None) -> subprocess.CompletedProcess:
+def run_lab(*options: str, command: tuple[str, ...] = ("true",), env: dict | None = None) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", *options, "--", *command],
                           cwd=TOP, env=env, capture_output=True, text=True, check=False, timeout=600)
 
 
-def image_of(release: str, folder: Path) -> Path:
-    """The start of a bzImage of that release."""
+def write_image(release: str, folder: Path) -> Path:
+    """Writes the start of a bzImage of that release."""
     image = folder / "bzImage"
     image.write_bytes(b"\0" * 0x202 + b"HdrS" + b"\0" * 8 + (0x100).to_bytes(2, "little") + b"\0" * 0xF0
                       + f"{release} (me@here) #1\0".encode())
@@ -40,18 +40,18 @@ def image_of(release: str, folder: Path) -> Path:
     (("--set", "dram.latency_ns=90", "--set", "dram.colour=3"), "no number 'dram.colour' to set"),
 ])
 def test_what_is_refused_is_one_line(tmp_path, options, message):
-    image = image_of("6.66.1-mine", tmp_path)
+    image = write_image("6.66.1-mine", tmp_path)
     (tmp_path / "numaplace").mkdir()
-    done = run(*(word.replace("{image}", str(image)) for word in options), "--no-module",
-               env=os.environ | {"XDG_CACHE_HOME": str(tmp_path),
-                                 "PATH": f"{Path(qemu_program.find()).parent}:{os.environ['PATH']}"})
+    done = run_lab(*(word.replace("{image}", str(image)) for word in options), "--no-module",
+                   env=os.environ | {"XDG_CACHE_HOME": str(tmp_path),
+                                     "PATH": f"{Path(qemu_program.find()).parent}:{os.environ['PATH']}"})
     last = done.stderr.splitlines()[-1]
     assert message in last and done.returncode in (2, 3), done.stderr
 
 
 @pytest.fixture
 def own(tmp_path) -> tuple[str, ...]:
-    """Options for the image, the modules and the headers of a kernel that set-up has unpacked, elsewhere."""
+    """Returns options for the image, the modules and the headers of a kernel that set-up has unpacked, elsewhere."""
     kernel = kernels.find(kernels.DEFAULT_SERIES)
     image, modules = tmp_path / "bzImage", tmp_path / "lib/modules" / kernel.release
     shutil.copyfile(kernel.image, image)
@@ -65,9 +65,9 @@ def own(tmp_path) -> tuple[str, ...]:
 @pytest.mark.full("builds modules, and a whole boot")
 def test_it_runs_with_modules_that_are_built_for_it(own):
     try:
-        done = run(*own, "--set", "dram.latency_ns=300",
-                   command=("sh", "-c", "uname -r; build/np-mem chase --size 16M --mem 0 --cpus 0 --pin --seconds 0.02; "
-                                        "ls -d /sys/module/numaplace"))
+        done = run_lab(*own, "--set", "dram.latency_ns=300",
+                       command=("sh", "-c", "uname -r; build/np-mem chase --size 16M --mem 0 --cpus 0 --pin --seconds 0.02; "
+                                            "ls -d /sys/module/numaplace"))
         assert done.returncode == 0, done.stderr
         release, _, measured, module = done.stdout.strip().splitlines()
         assert release == kernels.find(kernels.DEFAULT_SERIES).release

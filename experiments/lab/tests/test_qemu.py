@@ -14,7 +14,7 @@ GIB = 1 << 30
 NOBODY = 65534
 
 
-def made(*nodes: Node) -> Machine:
+def build_machine(*nodes: Node) -> Machine:
     size = len(nodes)
     return Machine("m", "", "", list(nodes), [[10 if i == j else 21 for j in range(size)] for i in range(size)])
 
@@ -27,7 +27,7 @@ def test_nodes_and_distances_of_demo_2s():
 
 
 def test_node_without_cpus_and_node_without_memory():
-    options = qemu.build_machine_options(made(Node([0, 1], GIB), Node([], GIB), Node([2, 3], 0)))
+    options = qemu.build_machine_options(build_machine(Node([0, 1], GIB), Node([], GIB), Node([2, 3], 0)))
     assert [options[i + 1] for i, word in enumerate(options) if word == "--numa"] == [
         "1024M,cpus=0,cpus=1", "1024M", "0,cpus=2,cpus=3"]
 
@@ -37,7 +37,7 @@ def test_node_without_cpus_and_node_without_memory():
     ([0, 2], [1, 3]),  # interleaved
 ])
 def test_socket_never_spans_nodes(nodes):
-    described = made(*(Node(list(cpus), GIB) for cpus in nodes))
+    described = build_machine(*(Node(list(cpus), GIB) for cpus in nodes))
     assert qemu.format_topology(described) == "4,sockets=4,cores=1,threads=1"
 
 
@@ -74,4 +74,4 @@ def test_folder_that_cannot_be_written_is_refused(tmp_path):
 @pytest.mark.parametrize("node", [Node([0], 1 << 60), Node(list(range(256)), GIB)])
 def test_machine_that_is_too_large_is_refused(node):
     with pytest.raises(LabError, match="choose a smaller one"):
-        qemu.check_host(made(node), Path("/tmp"))
+        qemu.check_host(build_machine(node), Path("/tmp"))

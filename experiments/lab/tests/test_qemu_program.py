@@ -15,7 +15,7 @@ from experiments.paths import HERE
 NAME = "qemu-system-x86_64"
 
 
-def fake(folder: Path, said: str) -> str:
+def write_program(folder: Path, said: str) -> str:
     folder.mkdir(parents=True)
     program = folder / NAME
     program.write_text(f"#!/bin/sh\necho '{said}'\n")
@@ -25,7 +25,7 @@ def fake(folder: Path, said: str) -> str:
 
 @pytest.fixture
 def places(tmp_path, monkeypatch) -> tuple[Path, Path]:
-    """Folders for this machine's own program and for the unpacked one; neither is there yet."""
+    """Returns folders for this machine's own program and for the unpacked one; neither is there yet."""
     own, cached = tmp_path / "own", tmp_path / "cache/numaplace/qemu/bin"
     monkeypatch.setenv("PATH", str(own))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -35,28 +35,28 @@ def places(tmp_path, monkeypatch) -> tuple[Path, Path]:
 @pytest.mark.parametrize("said", ["QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)", "QEMU emulator version 11.0.0"])
 def test_the_machines_own_is_taken_where_it_is_new_enough(places, said):
     own, cached = places
-    program = fake(own, said)
-    fake(cached, "QEMU emulator version 10.0.2")
+    program = write_program(own, said)
+    write_program(cached, "QEMU emulator version 10.0.2")
     assert qemu_program.find() == program
 
 
 @pytest.mark.parametrize("said", ["QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)", "QEMU emulator version 9.2.0", "no"])
 def test_the_unpacked_one_is_taken_where_the_machines_own_is_too_old(places, said):
     own, cached = places
-    fake(own, said)
-    program = fake(cached, "QEMU emulator version 10.0.2")
+    write_program(own, said)
+    program = write_program(cached, "QEMU emulator version 10.0.2")
     assert qemu_program.find() == program
 
 
 def test_the_unpacked_one_is_taken_where_the_machine_has_none(places):
-    program = fake(places[1], "QEMU emulator version 10.0.2")
+    program = write_program(places[1], "QEMU emulator version 10.0.2")
     assert qemu_program.find() == program
 
 
 @pytest.mark.parametrize("said, fault", [(None, "is not installed"), ("QEMU emulator version 7.2.22", "is version 7.2.22")])
 def test_without_one_a_line_says_what_to_do(places, said, fault):
     if said:
-        fake(places[0], said)
+        write_program(places[0], said)
     with pytest.raises(LabError) as caught:
         qemu_program.find()
     assert caught.value.status == UNABLE
@@ -69,7 +69,7 @@ def test_without_one_a_line_says_what_to_do(places, said, fault):
     ("another program", "0.0", (0, 0)),
 ])
 def test_version(tmp_path, said, full, short):
-    program = fake(tmp_path / "any", said)
+    program = write_program(tmp_path / "any", said)
     assert qemu_program.read_full_version(program) == full
     assert qemu_program.read_version(program) == short
 
@@ -85,7 +85,7 @@ def test_the_starter_finds_the_data_beside_it_wherever_it_is(tmp_path):
     write = re.search(r"^write_starter\(\) \{\n.*?^\}\n", script, re.MULTILINE | re.DOTALL)[0]
     (tmp_path / "new").mkdir()
     subprocess.run(["sh", "-euc", f'NAME={NAME}\n{write}write_starter "$1"', "sh", tmp_path / "new"], check=True)
-    real = Path(fake(tmp_path / "new/usr/bin", ""))
+    real = Path(write_program(tmp_path / "new/usr/bin", ""))
     real.write_text('#!/bin/sh\necho "$QEMU_MODULE_DIR"\nprintf "%s\\n" "$@"\n')
     moved = shutil.move(tmp_path / "new", tmp_path / "a place")
     link = tmp_path / NAME

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lab import boot, cli, kernels, machine, qemu, qemu_program
-from experiments.lab.tests.starts import without_starts
+from experiments.lab.tests.starts import remove_starts
 from experiments.paths import HERE, cache
 from tests.waiting import eventually, has_ended
 
@@ -23,18 +23,18 @@ TOP = HERE.code
 SERIES = kernels.DEFAULT_SERIES
 
 
-def lab(*arguments: str) -> list[str]:
+def build_lab_words(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "experiments.lab", *arguments]
 
 
-def run_in(*command: str, options: tuple[str, ...] = ("--functional", "--no-module"), env: dict | None = None,
-           cwd: Path = TOP) -> subprocess.CompletedProcess:
-    return subprocess.run(lab("run", "--machine", "demo-2s", *options, "--", *command), cwd=cwd,
+def run_in_lab(*command: str, options: tuple[str, ...] = ("--functional", "--no-module"), env: dict | None = None,
+               cwd: Path = TOP) -> subprocess.CompletedProcess:
+    return subprocess.run(build_lab_words("run", "--machine", "demo-2s", *options, "--", *command), cwd=cwd,
                           env=os.environ | {"PYTHONPATH": str(TOP)} | (env or {}),
                           capture_output=True, text=True, check=False, timeout=300)
 
 
-def one_line(text: str) -> str:
+def check_one_line(text: str) -> str:
     assert text.count("\n") == 1, text
     return text.strip()
 
@@ -42,14 +42,14 @@ def one_line(text: str) -> str:
 # What needs no boot
 
 def test_list_names_the_machines():
-    listed = subprocess.run(lab("list", "--json"), cwd=TOP, capture_output=True, text=True, check=True)
+    listed = subprocess.run(build_lab_words("list", "--json"), cwd=TOP, capture_output=True, text=True, check=True)
     machines = {entry["name"]: entry for entry in json.loads(listed.stdout)["machines"]}
     assert machines["demo-2s"]["cpus"] == 4
     assert machines["demo-2s"]["distances"] == [[10, 21], [21, 10]]
 
 
 def test_list_says_what_a_machine_is_for_and_that_shapes_are_machines():
-    *listed, last = subprocess.run(lab("list"), cwd=TOP, capture_output=True, text=True, check=True).stdout.splitlines()
+    *listed, last = subprocess.run(build_lab_words("list"), cwd=TOP, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(listed) == len(machine.names()) and all(found.purpose for found in machine.list_machines())
     demo = next(line for line in listed if line.startswith("demo-2s "))
     assert re.fullmatch(r"demo-2s +first steps +2 nodes, 4 CPUs, 2048 MiB: .+", demo)
@@ -63,9 +63,9 @@ def test_list_says_what_a_machine_is_for_and_that_shapes_are_machines():
     (("--machine", "nope"), 2, "there is no machine 'nope'"),
 ])
 def test_wrong_usage_is_one_line(options, status, message):
-    done = run_in("true", options=("--functional", *options))
+    done = run_in_lab("true", options=("--functional", *options))
     assert done.returncode == status
-    assert message in one_line(done.stderr)
+    assert message in check_one_line(done.stderr)
 
 
 def test_missing_qemu_is_one_line(tmp_path):
@@ -73,15 +73,15 @@ def test_missing_qemu_is_one_line(tmp_path):
         (tmp_path / name).symlink_to(shutil.which(name))
     (tmp_path / "numaplace").mkdir()
     (tmp_path / "numaplace/kernels").symlink_to(cache() / "kernels")
-    done = run_in("true", env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)})
+    done = run_in_lab("true", env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 3
-    assert "qemu-system-x86_64 is not installed" in one_line(done.stderr)
+    assert "qemu-system-x86_64 is not installed" in check_one_line(done.stderr)
 
 
 def test_missing_kernel_is_one_line(tmp_path):
-    done = run_in("true", env={"XDG_CACHE_HOME": str(tmp_path)})
+    done = run_in_lab("true", env={"XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 3
-    assert f"kernel {SERIES} is not in {tmp_path}" in one_line(done.stderr)
+    assert f"kernel {SERIES} is not in {tmp_path}" in check_one_line(done.stderr)
 
 
 def test_signal_before_the_output_is_read(tmp_path, monkeypatch):
@@ -97,21 +97,21 @@ def test_signal_before_the_output_is_read(tmp_path, monkeypatch):
 
 # What boots
 
-def name_of(pid: str) -> str:
-    """Nothing where it has ended since it was listed."""
+def read_name(pid: str) -> str:
+    """Reads the name of a process; "" where it has ended since it was listed."""
     try:
         return Path(f"/proc/{pid}/comm").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return ""
 
 
-def qemu_of(parent: int, limit: float = 60) -> int:
-    """The QEMU that a lab process started, once it runs."""
+def wait_for_qemu(parent: int, limit: float = 60) -> int:
+    """Returns the QEMU that a lab process started, once it runs."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         for child in children:
-            if name_of(child).startswith("qemu-system"):
+            if read_name(child).startswith("qemu-system"):
                 return int(child)
         time.sleep(0.05)
     raise AssertionError("no QEMU was started")
@@ -120,9 +120,9 @@ def qemu_of(parent: int, limit: float = 60) -> int:
 @pytest.mark.lab
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_signal_leaves_no_qemu_behind(number):
-    started = subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "sleep", "99"),
+    started = subprocess.Popen(build_lab_words("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "sleep", "99"),
                                cwd=TOP, stderr=subprocess.PIPE, text=True)
-    machine = qemu_of(started.pid)
+    machine = wait_for_qemu(started.pid)
     started.send_signal(number)
     status = started.wait(60)
     assert status == (-number if number == signal.SIGKILL else 128 + number)
@@ -137,17 +137,17 @@ def test_qemu_without_plugins_is_refused_in_one_line(tmp_path, said):
     fake.write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && exec {qemu_program.find()} --version\n"
                     f"echo '{said}' >&2\nexit 1\n")
     fake.chmod(0o755)
-    done = run_in("true", options=("--no-module",), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    done = run_in_lab("true", options=("--no-module",), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert done.returncode == 3, done.stderr
-    assert "cannot be simulated here: " + said in one_line(done.stderr)
+    assert "cannot be simulated here: " + said in check_one_line(done.stderr)
 
 
 @pytest.mark.lab
 @pytest.mark.full("two boots for a fault of QEMU")
 def test_qemu_that_crashes_before_the_command_is_started_again():
-    with subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "echo", "there"),
+    with subprocess.Popen(build_lab_words("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "echo", "there"),
                           cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
-        os.kill(qemu_of(started.pid), signal.SIGSEGV)
+        os.kill(wait_for_qemu(started.pid), signal.SIGSEGV)
         out, errors = started.communicate(timeout=200)
     assert started.returncode == 0, errors
     assert out == "there\n"
@@ -156,10 +156,10 @@ def test_qemu_that_crashes_before_the_command_is_started_again():
 @pytest.mark.lab
 def test_time_limit_ends_the_machine():
     started = time.monotonic()
-    done = run_in("sleep", "99", options=("--functional", "--no-module", "--timeout", "2s"))
+    done = run_in_lab("sleep", "99", options=("--functional", "--no-module", "--timeout", "2s"))
     assert time.monotonic() - started < 99, "the command did not come to its own end"
     assert done.returncode == 124
-    assert re.search(r"time limit of 2 s, in (its boot after '.*'|the step '\w+'): give more", one_line(done.stderr))
+    assert re.search(r"time limit of 2 s, in (its boot after '.*'|the step '\w+'): give more", check_one_line(done.stderr))
 
 
 @pytest.mark.lab
@@ -174,9 +174,9 @@ def test_output_status_and_place_of_a_command(tmp_path):
         "ls -d /sys/kernel/debug/sched",
         "cat /sys/devices/system/node/node*/cpulist /sys/devices/system/node/node*/distance",
         "exit 37"))
-    done = run_in("sh", "-c", script, cwd=tmp_path)
+    done = run_in_lab("sh", "-c", script, cwd=tmp_path)
     assert done.returncode == 37, done.stderr
-    assert without_starts(done.stderr) == "to-err\n"
+    assert remove_starts(done.stderr) == "to-err\n"
     assert done.stdout.splitlines() == [
         "to-out", "reopened", f"0 {tmp_path} 0 0", "numaplace_lab=demo-2s,functional", "1",
         "/sys/kernel/debug/sched", "0-1", "2-3", "10 21", "21 10"]
@@ -186,7 +186,7 @@ def test_output_status_and_place_of_a_command(tmp_path):
 @pytest.mark.lab
 @pytest.mark.parametrize("options", [(), ("--no-snapshot",)])
 def test_standard_input_arrives_with_its_end(options):
-    done = subprocess.run(lab("run", "--machine", "demo-2s", "--functional", "--no-module", *options, "--", "cat"), cwd=TOP,
+    done = subprocess.run(build_lab_words("run", "--machine", "demo-2s", "--functional", "--no-module", *options, "--", "cat"), cwd=TOP,
                           input="a\nb\n", capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (0, "a\nb\n"), done.stderr
 
@@ -195,14 +195,14 @@ def test_standard_input_arrives_with_its_end(options):
 @pytest.mark.full("a boot; the tests beside it have less input")
 def test_much_input_and_its_end_last():
     text = "".join(f"{number}\n" for number in range(300000))
-    done = subprocess.run(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "cat"), cwd=TOP, input=text,
+    done = subprocess.run(build_lab_words("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "cat"), cwd=TOP, input=text,
                           capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout == text) == (0, True), done.stderr
 
 
 @pytest.mark.lab
 def test_input_that_does_not_end_does_not_hold_the_machine():
-    with subprocess.Popen(lab("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "head", "-n1"), cwd=TOP,
+    with subprocess.Popen(build_lab_words("run", "--machine", "demo-2s", "--functional", "--no-module", "--", "head", "-n1"), cwd=TOP,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
         started.stdin.write("first\nsecond\n")
         started.stdin.flush()
@@ -212,7 +212,7 @@ def test_input_that_does_not_end_does_not_hold_the_machine():
 @pytest.mark.lab
 def test_machine_by_its_shape():
     said = "cat /sys/devices/system/node/online /sys/devices/system/node/node*/cpulist; hostname; build/numaplace topology --json"
-    done = run_in("sh", "-c", said, options=("--machine", "2x2:128M+1:256M", "--functional", "--no-module"))
+    done = run_in_lab("sh", "-c", said, options=("--machine", "2x2:128M+1:256M", "--functional", "--no-module"))
     online, *cpus, host, rest = done.stdout.split("\n", 5)
     assert (online, cpus, host) == ("0-2", ["0-1", "2-3", ""], "2x2:128M+1:256M"), done.stderr
     found = json.loads(rest)
@@ -222,15 +222,15 @@ def test_machine_by_its_shape():
 
 @pytest.mark.lab
 def test_signal_death_much_output_and_processes_left_behind():
-    done = run_in("sh", "-c", "sleep 1000 & seq 200000; kill -SEGV $$")
+    done = run_in_lab("sh", "-c", "sleep 1000 & seq 200000; kill -SEGV $$")
     assert done.returncode == 128 + signal.SIGSEGV, done.stderr
-    assert without_starts(done.stderr) == ""
+    assert remove_starts(done.stderr) == ""
     assert done.stdout.split() == [str(number) for number in range(1, 200001)]
 
 
 @pytest.mark.lab
 def test_kernel_that_dies_under_the_command_is_reported():
-    done = run_in("sh", "-c", "echo before; sleep 1; echo c >/proc/sysrq-trigger; sleep 60")
+    done = run_in_lab("sh", "-c", "echo before; sleep 1; echo c >/proc/sysrq-trigger; sleep 60")
     assert done.returncode == 125
     assert done.stdout == "before\n"
     assert "the kernel died while the command ran" in done.stderr
@@ -241,15 +241,15 @@ def test_kernel_that_dies_under_the_command_is_reported():
 def test_wrong_module_is_reported(tmp_path):
     wrong = tmp_path / "numaplace.ko"
     wrong.write_bytes(b"this is no module")
-    done = run_in("true", options=("--functional", "--module", str(wrong)))
+    done = run_in_lab("true", options=("--functional", "--module", str(wrong)))
     assert done.returncode == 125
     assert "loading the module failed" in done.stderr
     # Of the kernel's line and insmod's: a message of the kernel's may come in the middle of a program's.
     assert "Invalid ELF header" in done.stderr or "invalid module format" in done.stderr
 
 
-def with_cache(folder: Path) -> dict[str, str]:
-    """Another cache; QEMU, which may be in the usual one, is the same."""
+def name_cache(folder: Path) -> dict[str, str]:
+    """Returns the environment that names another cache; QEMU, which may be in the usual one, is the same."""
     return {"XDG_CACHE_HOME": str(folder), "PATH": f"{Path(qemu_program.find()).parent}:{os.environ['PATH']}"}
 
 
@@ -262,7 +262,7 @@ def test_root_file_system_that_cannot_be_mounted_is_reported(tmp_path):
     (bare / "boot").mkdir(parents=True)
     (bare / "release").write_text(kernel.release)
     shutil.copy(kernel.image, bare / "boot" / kernel.image.name)
-    done = run_in("true", env=with_cache(tmp_path))
+    done = run_in_lab("true", env=name_cache(tmp_path))
     assert done.returncode == 125
     assert "mounting the root file system failed" in done.stderr
 
@@ -273,7 +273,7 @@ def test_kernel_that_is_none_is_reported(tmp_path):
     (bare / "boot").mkdir(parents=True)
     (bare / "release").write_text("6.12.0-none")
     (bare / "boot" / "vmlinuz-6.12.0-none").write_bytes(b"\0" * 4096)
-    done = run_in("true", env=with_cache(tmp_path))
+    done = run_in_lab("true", env=name_cache(tmp_path))
     assert done.returncode == 125
     assert "QEMU did not start" in done.stderr
 
@@ -287,7 +287,7 @@ def test_options_for_the_mode(options, functional):
 
 @pytest.mark.lab
 def test_time_is_simulated_where_no_option_says_otherwise():
-    done = run_in("cat", "/proc/cmdline", options=("--no-module",))
+    done = run_in_lab("cat", "/proc/cmdline", options=("--no-module",))
     assert "numaplace_lab=demo-2s,timed " in done.stdout, done.stderr
     assert "numaplace_lab_set" not in done.stdout
 
@@ -295,5 +295,5 @@ def test_time_is_simulated_where_no_option_says_otherwise():
 @pytest.mark.lab
 def test_machine_with_changed_numbers_says_so():
     changes = ("--set", "dram.latency_ns=90", "--set", "link[0].latency_ns=60")
-    done = run_in("build/numaplace", "topology", "--json", options=("--functional", "--no-module", *changes))
+    done = run_in_lab("build/numaplace", "topology", "--json", options=("--functional", "--no-module", *changes))
     assert json.loads(done.stdout)["name"] == "demo-2s+dram.latency_ns=90,link[0].latency_ns=60", done.stderr

@@ -19,7 +19,7 @@ HOLD = "from experiments.lab.run_folder import make_run_folder\nwith make_run_fo
 
 @pytest.fixture(name="holder")
 def holder_fixture(tmp_path):
-    """Another process in the middle of a run, with its folder; old enough to be looked at."""
+    """Starts another process in the middle of a run, with its folder; old enough to be looked at."""
     process = subprocess.Popen([sys.executable, "-c", HOLD], cwd=HERE.code, env=os.environ | {"TMPDIR": str(tmp_path)},
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     folder = tmp_path / os.path.basename(process.stdout.readline().strip())

@@ -22,12 +22,12 @@ LAB = (sys.executable, "-m", "experiments.lab", "shell")
 
 
 class Typist:
-    """A shell of the lab, and what it has said."""
+    """Runs a shell of the lab, and holds what it has said."""
 
     def __init__(self, *options: str, shell: str = "/bin/sh"):
         self.said = b""
         self.fd, self.inside = pty.openpty()
-        self.resize(24, 80)
+        self.resize_terminal(24, 80)
         self.before = termios.tcgetattr(self.inside)
         self.lab = subprocess.Popen([*LAB, "--functional", "--no-module", *options], cwd=TOP, stdin=self.inside, stdout=self.inside,
                                     stderr=self.inside, env=os.environ | {"SHELL": shell, "PS1": "% "}, start_new_session=True,
@@ -42,14 +42,14 @@ class Typist:
         os.close(self.fd)
         os.close(self.inside)
 
-    def resize(self, rows: int, columns: int):
+    def resize_terminal(self, rows: int, columns: int):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def type(self, keys: str):
+    def type_keys(self, keys: str):
         os.write(self.fd, keys.encode())
 
-    def wait_for(self, text: str):
-        """Until it was said; what came before it is over."""
+    def wait_for_text(self, text: str):
+        """Waits until the text was said; what came before it is over."""
         end = time.monotonic() + 200
         while text.encode() not in self.said:
             assert time.monotonic() < end and self.lab.poll() is None, (text, self.said)
@@ -57,7 +57,7 @@ class Typist:
                 self.said += os.read(self.fd, 65536)
         self.said = self.said.partition(text.encode())[2]
 
-    def status(self) -> int:
+    def wait_for_status(self) -> int:
         assert eventually(lambda: self.lab.poll() is not None, 100), self.said
         return self.lab.returncode
 
@@ -76,38 +76,38 @@ def test_without_a_terminal_it_is_wrong_usage():
 @pytest.mark.long("a boot, and what a user types")
 def test_terminal_of_the_guest_is_as_the_users():
     with Typist(shell="/no/such/shell") as user:
-        user.wait_for("# ")
-        user.type("echo $((6*7)) in $(tty)\r")
-        user.wait_for("42 in /dev/pts/")
-        user.type("stty size\r")
-        user.wait_for("24 80")
-        user.type("pwd; id -u; cat /sys/devices/system/node/online\r")
-        user.wait_for(f"{TOP}\r\n0\r\n0-1\r\n")
-        user.type("trap 'echo of $(stty size)' WINCH; echo ready''now\r")
-        user.wait_for("readynow")
-        user.resize(33, 101)
-        user.type("until stty size | grep 33; do :; done\r")
-        user.wait_for("33 101")
-        user.type("sh -c 'echo begins\"\"now; exec sleep 1000'\r")
-        user.wait_for("beginsnow")
-        user.type("\x03")
-        user.wait_for("# ")
-        user.type("sh -c 'echo begins\"\"now; exec sleep 1000'\r")
-        user.wait_for("beginsnow")
-        user.type("\x1a")
-        user.wait_for("Stopped")
-        user.type("exit 3\r")
-        user.type("exit 3\r")  # after the line about stopped jobs
-        assert user.status() == 3
+        user.wait_for_text("# ")
+        user.type_keys("echo $((6*7)) in $(tty)\r")
+        user.wait_for_text("42 in /dev/pts/")
+        user.type_keys("stty size\r")
+        user.wait_for_text("24 80")
+        user.type_keys("pwd; id -u; cat /sys/devices/system/node/online\r")
+        user.wait_for_text(f"{TOP}\r\n0\r\n0-1\r\n")
+        user.type_keys("trap 'echo of $(stty size)' WINCH; echo ready''now\r")
+        user.wait_for_text("readynow")
+        user.resize_terminal(33, 101)
+        user.type_keys("until stty size | grep 33; do :; done\r")
+        user.wait_for_text("33 101")
+        user.type_keys("sh -c 'echo begins\"\"now; exec sleep 1000'\r")
+        user.wait_for_text("beginsnow")
+        user.type_keys("\x03")
+        user.wait_for_text("# ")
+        user.type_keys("sh -c 'echo begins\"\"now; exec sleep 1000'\r")
+        user.wait_for_text("beginsnow")
+        user.type_keys("\x1a")
+        user.wait_for_text("Stopped")
+        user.type_keys("exit 3\r")
+        user.type_keys("exit 3\r")  # after the line about stopped jobs
+        assert user.wait_for_status() == 3
         assert user.is_as_before
 
 
 @pytest.mark.lab
 def test_signal_gives_the_terminal_back():
     with Typist() as user:
-        user.wait_for("# ")
+        user.wait_for_text("# ")
         assert not user.is_as_before
         user.lab.send_signal(signal.SIGTERM)
-        assert user.status() == 128 + signal.SIGTERM
+        assert user.wait_for_status() == 128 + signal.SIGTERM
         assert user.is_as_before
         assert has_ended(user.lab.pid)

@@ -13,7 +13,7 @@ import pytest
 
 from experiments.lab import boot, console, initramfs, kernels, machine, qemu, qemu_program, snapshot
 from experiments.lab.qmp import Qmp, QmpError
-from experiments.lab.tests.starts import AGAIN, without_starts
+from experiments.lab.tests.starts import AGAIN, remove_starts
 from experiments.paths import HERE, cache
 from tests.waiting import eventually
 
@@ -48,7 +48,7 @@ def test_added_archive_has_what_was_put_in(tmp_path):
     assert os.access(tmp_path / "init", os.X_OK)
 
 
-def a_run(folder: Path, config: str = "core=1 1\n") -> tuple[list[str], qemu.Files]:
+def make_run(folder: Path, config: str = "core=1 1\n") -> tuple[list[str], qemu.Files]:
     folder.mkdir()
     for name in ("kernel", "plugin.so", "initramfs"):
         (folder.parent / name).write_bytes(name.encode())
@@ -60,27 +60,27 @@ def a_run(folder: Path, config: str = "core=1 1\n") -> tuple[list[str], qemu.Fil
     return argv, qemu.Files(folder)
 
 
-def key(folder: Path, cwd: Path, change=lambda argv: argv, **what: str) -> str:
-    argv, files = a_run(folder, **what)
+def compute_key(folder: Path, cwd: Path, change=lambda argv: argv, **what: str) -> str:
+    argv, files = make_run(folder, **what)
     return snapshot.compute_digest(snapshot.generalise_command(change(argv), files, cwd), files)
 
 
 def test_the_same_machine_has_the_same_snapshot_from_any_folder(tmp_path):
     (tmp_path / "a").mkdir()
-    first = key(tmp_path / "a/1", tmp_path / "a")
-    assert key(tmp_path / "a/2", tmp_path / "a") == first
-    argv, files = a_run(tmp_path / "a/3")
+    first = compute_key(tmp_path / "a/1", tmp_path / "a")
+    assert compute_key(tmp_path / "a/2", tmp_path / "a") == first
+    argv, files = make_run(tmp_path / "a/3")
     elsewhere = [word.replace(f"path={tmp_path}/a,", "path=/some/folder,") for word in argv]
     assert snapshot.compute_digest(snapshot.generalise_command(elsewhere, files, Path("/some/folder")), files) == first
 
 
 def test_another_machine_has_another_snapshot(tmp_path):
-    keys = [key(tmp_path / "1", tmp_path),
-            key(tmp_path / "2", tmp_path, lambda argv: [*argv, "-m", "1G"]),
-            key(tmp_path / "3", tmp_path, config="core=2 1\n"),
-            key(tmp_path / "4", tmp_path, lambda argv: ["quiet nosmp" if word == "quiet" else word for word in argv])]
+    keys = [compute_key(tmp_path / "1", tmp_path),
+            compute_key(tmp_path / "2", tmp_path, lambda argv: [*argv, "-m", "1G"]),
+            compute_key(tmp_path / "3", tmp_path, config="core=2 1\n"),
+            compute_key(tmp_path / "4", tmp_path, lambda argv: ["quiet nosmp" if word == "quiet" else word for word in argv])]
     for number, name in enumerate(("kernel", "plugin.so", "5/initramfs"), 5):
-        argv, files = a_run(tmp_path / str(number))
+        argv, files = make_run(tmp_path / str(number))
         ((files.initramfs if "initramfs" in name else tmp_path / name)).write_bytes(b"another")
         keys.append(snapshot.compute_digest(snapshot.generalise_command(argv, files, tmp_path), files))
     assert len(set(keys)) == len(keys)
@@ -109,7 +109,7 @@ def test_where_the_cache_cannot_be_written_there_is_no_snapshot(tmp_path, monkey
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "numaplace").mkdir()
     (tmp_path / "numaplace/snapshots").write_text("no folder")
-    argv, files = a_run(tmp_path / "1")
+    argv, files = make_run(tmp_path / "1")
     assert snapshot.find_snapshot(argv, files, tmp_path, lambda: None) is None
 
 
@@ -125,24 +125,24 @@ def test_what_qemu_does_not_do_is_an_error(said):
 
 # What boots
 
-def own_cache(folder: Path) -> dict[str, str]:
-    """A cache with the usual one's kernels and no snapshot."""
+def make_cache(folder: Path) -> dict[str, str]:
+    """Makes a cache with the usual one's kernels and no snapshot; returns the environment that names it."""
     (folder / "numaplace").mkdir()
     (folder / "numaplace/kernels").symlink_to(cache() / "kernels")
     return os.environ | {"XDG_CACHE_HOME": str(folder), "PYTHONPATH": str(TOP),
                          "PATH": f"{Path(qemu_program.find()).parent}:{os.environ['PATH']}"}
 
 
-def run(env: dict, cwd: Path, *command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+def run_lab(env: dict, cwd: Path, *command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional",
                            "--no-module", *options, "--", *command],
                           cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=300)
 
 
-def kept(env: dict, cwd: Path) -> Path:
-    """The snapshot's folder after a start that made it."""
+def make_snapshot(env: dict, cwd: Path) -> Path:
+    """Returns the snapshot's folder after a start that made it."""
     for _ in range(boot.STARTS):
-        done = run(env, cwd, "true")
+        done = run_lab(env, cwd, "true")
         assert done.returncode == 0, done.stderr
         if states := list(cwd.glob("numaplace/snapshots/*/state")):
             return states[0].parent
@@ -157,14 +157,14 @@ ABOUT = ("sh", "-c", "date +%s; pwd; cat given; echo made >made; grep -o numapla
 @pytest.mark.lab
 @pytest.mark.long("a whole boot")
 def test_a_machine_is_restored_with_the_users_folder_and_time(tmp_path):
-    env = own_cache(tmp_path)
-    snapshots = kept(env, tmp_path)
+    env = make_cache(tmp_path)
+    snapshots = make_snapshot(env, tmp_path)
     for name in ("first", "second"):
         place = tmp_path / name
         place.mkdir()
         (place / "given").write_text(f"for {name}\n")
-        done = run(env, place, *ABOUT, options=("--console", str(tmp_path / f"{name}-console")))
-        assert (done.returncode, without_starts(done.stderr)) == (0, "")
+        done = run_lab(env, place, *ABOUT, options=("--console", str(tmp_path / f"{name}-console")))
+        assert (done.returncode, remove_starts(done.stderr)) == (0, "")
         seconds, cwd, given, waited, lab = done.stdout.splitlines()
         assert abs(int(seconds) - (tmp_path / f"{name}-console").stat().st_mtime) < 60
         assert (cwd, given, waited) == (str(place), f"for {name}", "numaplace_lab_waits=1")
@@ -178,8 +178,8 @@ def test_a_machine_is_restored_with_the_users_folder_and_time(tmp_path):
 @pytest.mark.lab
 @pytest.mark.full("a whole boot for an option")
 def test_without_snapshots_none_is_made(tmp_path):
-    env = own_cache(tmp_path)
-    done = run(env, tmp_path, "cat", "/proc/cmdline", options=("--no-snapshot",))
+    env = make_cache(tmp_path)
+    done = run_lab(env, tmp_path, "cat", "/proc/cmdline", options=("--no-snapshot",))
     assert done.returncode == 0, done.stderr
     assert "waits" not in done.stdout
     assert not (tmp_path / "numaplace/snapshots").exists()
@@ -188,13 +188,13 @@ def test_without_snapshots_none_is_made(tmp_path):
 @pytest.mark.lab
 @pytest.mark.full("two whole boots")
 def test_a_snapshot_that_is_broken_is_made_again(tmp_path):
-    env = own_cache(tmp_path)
-    os.truncate(kept(env, tmp_path) / "state", 100_000)
-    done = run(env, tmp_path, "echo", "there")
+    env = make_cache(tmp_path)
+    os.truncate(make_snapshot(env, tmp_path) / "state", 100_000)
+    done = run_lab(env, tmp_path, "echo", "there")
     assert (done.returncode, done.stdout) == (0, "there\n")
     assert "could not be restored from its snapshot" in done.stderr
     assert not list(tmp_path.glob("numaplace/snapshots/*/state"))
-    assert kept(env, tmp_path)
+    assert make_snapshot(env, tmp_path)
 
 
 @pytest.mark.lab
@@ -202,7 +202,7 @@ def test_a_snapshot_that_is_broken_is_made_again(tmp_path):
 def test_a_message_of_the_kernel_in_the_middle_of_what_is_waited_for(tmp_path, monkeypatch, capfd):
     text, broken = console.read_text, "numaplace l[    5.532918] hrtimer: interrupt took 22558214 ns\nab: waits"
     monkeypatch.setattr(console, "read_text", lambda path: text(path).replace(snapshot.WAITS, broken, 1))
-    for name, value in own_cache(tmp_path).items():
+    for name, value in make_cache(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     job = boot.Job(machine.find("demo-2s"), kernels.find(kernels.DEFAULT_SERIES), ["echo", "there"], module=None, timeout=200,
@@ -234,7 +234,7 @@ def test_a_start_that_lost_the_timer_of_a_cpu_is_made_again(tmp_path, monkeypatc
 
     real_init = initramfs.INIT
     monkeypatch.setattr(initramfs, "complete_initramfs", complete)
-    for name, value in own_cache(tmp_path).items():
+    for name, value in make_cache(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     job = boot.Job(machine.find("demo-2s"), kernels.find(kernels.DEFAULT_SERIES), ["echo", "there"], module=None, timeout=200,
@@ -248,7 +248,7 @@ def test_a_start_that_lost_the_timer_of_a_cpu_is_made_again(tmp_path, monkeypatc
 
 @pytest.mark.lab
 def test_a_signal_while_a_snapshot_is_made_leaves_nothing(tmp_path):
-    env = own_cache(tmp_path)
+    env = make_cache(tmp_path)
     started = subprocess.Popen([sys.executable, "-m", "experiments.lab", "run", "--machine", "demo-2s", "--functional",
                                 "--no-module", "--", "true"], cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
     assert eventually(lambda: list(tmp_path.glob("numaplace/snapshots/*.making")), 60)

@@ -21,21 +21,21 @@ from experiments.runner.suite import suite as suites
 RUNS = 60
 
 
-def verdicts(draw_one, runs: int = RUNS) -> set[str]:
+def draw_verdicts(draw_one, runs: int = RUNS) -> set[str]:
     return {line.verdict for line in tally.build_lines(Case("case", "drawn", runs, draw_one), 1)}
 
 
-def verdict(bound: Bound, good: int, n: int, said: bool = False) -> str:
+def compute_verdict(bound: Bound, good: int, n: int, said: bool = False) -> str:
     return tally.build_line(Case("", "", n, lambda _: []), bound, [[Event(bound, k < good, said)] for k in range(n)]).verdict
 
 
 @pytest.mark.parametrize("noise", intervals.LEVELS)
 def test_equal_levels_differ_no_more_often_than_stated(noise: str) -> None:
-    assert verdicts(lambda d: intervals.compare_levels(draw.draw_planned(intervals.LEVELS[noise], d, 10))) == {OK}
+    assert draw_verdicts(lambda d: intervals.compare_levels(draw.draw_planned(intervals.LEVELS[noise], d, 10))) == {OK}
 
 
 def test_a_real_difference_is_too_many() -> None:
-    assert verdicts(lambda d: intervals.compare_levels(draw.draw_planned(draw.make_normal(0.03), d, 10, effect=1.08))) == {FAILS}
+    assert draw_verdicts(lambda d: intervals.compare_levels(draw.draw_planned(draw.make_normal(0.03), d, 10, effect=1.08))) == {FAILS}
 
 
 def test_what_takes_boots_for_repeats_fails() -> None:
@@ -45,13 +45,13 @@ def test_what_takes_boots_for_repeats_fails() -> None:
         found = t_interval([o.value(draw.METRIC) for o in run.select("w")])
         yield Event(HOLDS, found.low <= draw.MEAN <= found.high)
 
-    assert verdicts(naive, 100) == {FAILS} and verdicts(intervals.check_boot_means, 100) == {OK}
+    assert draw_verdicts(naive, 100) == {FAILS} and draw_verdicts(intervals.check_boot_means, 100) == {OK}
 
 
 def test_a_bound_fails_only_where_the_share_is_surely_outside() -> None:
-    assert [verdict(HOLDS, good, 100) for good in (100, 93, 85, 70)] == [OK, OK, OK, FAILS]
-    assert [verdict(bound_false("word"), good, 100) for good in (0, 5, 10, 20)] == [OK, OK, OK, FAILS]
-    assert verdict(HOLDS, 70, 100, said=True) == SAID and verdict(Bound("shown"), 1, 100) == NONE
+    assert [compute_verdict(HOLDS, good, 100) for good in (100, 93, 85, 70)] == [OK, OK, OK, FAILS]
+    assert [compute_verdict(bound_false("word"), good, 100) for good in (0, 5, 10, 20)] == [OK, OK, OK, FAILS]
+    assert compute_verdict(HOLDS, 70, 100, said=True) == SAID and compute_verdict(Bound("shown"), 1, 100) == NONE
 
 
 def test_a_share_has_wilson_s_interval() -> None:

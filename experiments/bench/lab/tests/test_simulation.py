@@ -61,27 +61,27 @@ def test_sleeping_takes_its_time(measured):
         assert median(line["took"]) < line["asked"] + 0.05, line
 
 
-def timers(measured: list[dict], what: str) -> list[dict]:
+def select_timers(measured: list[dict], what: str) -> list[dict]:
     return [line for line in select_rows(measured, "timers") if line["what"] == what]
 
 
 @pytest.mark.parametrize("what", ["sleep", "timerfd"])
 def test_timers_of_100_us_are_on_time(measured, what):
-    lines = timers(measured, what)
+    lines = select_timers(measured, what)
     assert [line["busy"] for line in lines] == [0, 1]
     for line in lines:
         assert 0 <= line["mean"] <= 5, line
 
 
 def test_a_busy_cpu_is_used_all_the_time(measured):
-    lines = timers(measured, "busy")
+    lines = select_timers(measured, "busy")
     assert [line["threads"] for line in lines] == [1, 2, 3, 4]
     for line in lines:
         assert line["used"] == pytest.approx(line["real"], rel=0.01), line
 
 
 def test_a_busy_cpu_has_all_its_ticks(measured):
-    lines = timers(measured, "ticks")
+    lines = select_timers(measured, "ticks")
     assert [(line["threads"], line["cpu"]) for line in lines] == [(n, cpu) for n in range(1, 5) for cpu in range(n)]
     for line in lines:
         expected = line["real"] * simulated.JIFFIES_PER_S

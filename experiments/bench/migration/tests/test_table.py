@@ -7,7 +7,7 @@ from experiments.bench.migration import table
 from experiments.bounds import HOLDS
 
 
-def seen(variant: str, state: str, page_us: float, **more) -> dict:
+def build_observation(variant: str, state: str, page_us: float, **more) -> dict:
     one = {"variant": variant, "state": state, "pages": 1000, "moved": 1000, "shootdowns": 0,
            "longest_pause_us": 0, "gap_ns": 0, "baseline_gap_ns": 0, "whole": True,
            "writes": 0, "writes_ns": 1000, "baseline_writes": 0, "baseline_writes_ns": 1000}
@@ -15,62 +15,62 @@ def seen(variant: str, state: str, page_us: float, **more) -> dict:
     return {**one, "ns": page_us * 1000 * one["moved"]}
 
 
-def observations(module: float = 1, gap_ms: float = 10, **module_more) -> list[dict]:
+def build_observations(module: float = 1, gap_ms: float = 10, **module_more) -> list[dict]:
     found = []
     for state in ("asleep", "running"):
         for repeat in (0.9, 1, 1.1):
-            found += [seen("module", state, module * repeat, gap_ns=gap_ms * 1e6, baseline_gap_ns=1e6,
-                           longest_pause_us=9000, **module_more),
-                      seen("move_pages(2)", state, 3.0), seen("syscall engine", state, 2.8),
-                      seen("migrate_pages(2)", state, 2.0)]
+            found += [build_observation("module", state, module * repeat, gap_ns=gap_ms * 1e6, baseline_gap_ns=1e6,
+                                        longest_pause_us=9000, **module_more),
+                      build_observation("move_pages(2)", state, 3.0), build_observation("syscall engine", state, 2.8),
+                      build_observation("migrate_pages(2)", state, 2.0)]
     return found
 
 
-def asked(*args, **kwargs) -> list[bool]:
-    return [check.verdict == HOLDS for check in table.check_claims(table.build_rows(observations(*args, **kwargs)), True).checks]
+def check_observations(*args, **kwargs) -> list[bool]:
+    return [check.verdict == HOLDS for check in table.check_claims(table.build_rows(build_observations(*args, **kwargs)), True).checks]
 
 
 def test_medians_and_spread():
-    row = table.build_rows(observations())["module", "asleep"]
+    row = table.build_rows(build_observations())["module", "asleep"]
     assert row.page_ns == pytest.approx(1000)
     assert row.spread == pytest.approx(1.1 / 0.9 - 1)
 
 
 def test_time_is_of_the_pages_that_moved():
-    row = table.build_rows([seen("module", "asleep", 1, moved=500, pages=1000)])["module", "asleep"]
+    row = table.build_rows([build_observation("module", "asleep", 1, moved=500, pages=1000)])["module", "asleep"]
     assert row.page_ns == 1000 and row.moved == 0.5
 
 
 def test_what_the_target_loses():
     """A GiB in a second, in which it writes a quarter of what it wrote in a second before: three quarters of one."""
     pages = 1 << 18
-    row = table.build_rows([seen("module", "running", 1, moved=pages, pages=pages, writes=250, writes_ns=1e9,
-                                 baseline_writes=100, baseline_writes_ns=1e8)])["module", "running"]
+    row = table.build_rows([build_observation("module", "running", 1, moved=pages, pages=pages, writes=250, writes_ns=1e9,
+                                              baseline_writes=100, baseline_writes_ns=1e8)])["module", "running"]
     assert row.progress == pytest.approx(0.25)
     assert row.lost_ns == pytest.approx(0.75e9)
 
 
 def test_the_module_is_judged_against_the_faster_of_the_calls():
-    found = table.build_rows(observations(module=1))
+    found = table.build_rows(build_observations(module=1))
     assert [check.value for check in table.check_claims(found, True).checks][:3] == pytest.approx([2.8, 2.0, 2.0])
-    assert asked(module=1) == [True] * 5
-    assert asked(module=1.115)[:2] == [True, False]
-    assert asked(module=1.15)[:3] == [False, False, True]
-    assert asked(module=1.7)[2] is False
+    assert check_observations(module=1) == [True] * 5
+    assert check_observations(module=1.115)[:2] == [True, False]
+    assert check_observations(module=1.15)[:3] == [False, False, True]
+    assert check_observations(module=1.7)[2] is False
 
 
 def test_a_wait_may_take_the_budget_a_page_and_what_it_takes_anyhow():
-    assert asked(gap_ms=21)[3] is True
-    assert asked(gap_ms=21.01)[3] is False
+    assert check_observations(gap_ms=21)[3] is True
+    assert check_observations(gap_ms=21.01)[3] is False
 
 
 def test_a_page_lost_or_left_fails():
-    assert asked(whole=False)[4] is False
-    assert asked(moved=999)[4] is False
+    assert check_observations(whole=False)[4] is False
+    assert check_observations(moved=999)[4] is False
 
 
 def test_lines_of_plain_qemu_have_no_times():
-    found = table.build_rows(observations())
+    found = table.build_rows(build_observations())
     head, *body = table.format_lines(found, "running", with_times=False)
     assert "us/page" not in head and "gap ms" not in head and "x move_pages" in head
     assert body[0].startswith("module")

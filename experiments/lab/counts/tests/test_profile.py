@@ -8,7 +8,7 @@ from experiments.lab.counts.tests import written
 
 @pytest.fixture
 def found(tmp_path) -> profile.Profile:
-    return profile.read_profile(written.write(tmp_path))
+    return profile.read_profile(written.write_profile(tmp_path))
 
 
 def test_the_commands_processes_are_what_it_became_and_made(found):
@@ -48,7 +48,7 @@ def test_what_was_not_there_is_refused(found, selection, message):
 
 def test_a_profile_without_an_end_is_refused(tmp_path):
     with pytest.raises(Refused, match="have no end"):
-        profile.read_profile(written.write(tmp_path, written.TEXT.removesuffix("end\n")))
+        profile.read_profile(written.write_profile(tmp_path, written.TEXT.removesuffix("end\n")))
 
 
 def test_mappings_have_their_kinds(found):
@@ -67,7 +67,7 @@ def test_a_child_has_its_parents_mappings(found):
 
 def test_what_is_mapped_over_replaces_and_exec_drops(tmp_path):
     text = written.TEXT.replace("end\n", "note 40 mmap 10 0x555555555000 4096 0 3 //anon\nnote 41 exec 11 other\nend\n")
-    found = maps.build_maps(profile.read_profile(written.write(tmp_path, text)))
+    found = maps.build_maps(profile.read_profile(written.write_profile(tmp_path, text)))
     assert found[10].find_mapping(0x555555555000).name == maps.ANONYMOUS
     after = found[10].find_mapping(0x555555556000)
     assert (after.kind, after.offset) == ("code", 8192)

@@ -26,8 +26,8 @@ def built(tmp_path) -> Path:
     return tmp_path / "p"
 
 
-def offset(program: Path, name: str) -> int:
-    """In the file, of a function's begin: an executable's code lies at the same place in file and memory."""
+def find_offset(program: Path, name: str) -> int:
+    """Returns the offset of a function's begin in the file: an executable's code lies at the same place in file and memory."""
     lines = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout.splitlines()
     address = next(int(line.split()[0], 16) for line in lines if line.endswith(f" {name}"))
     segments = Program(str(program)).segments
@@ -36,17 +36,17 @@ def offset(program: Path, name: str) -> int:
 
 def test_a_function_and_its_line(built, monkeypatch):
     monkeypatch.chdir(built.parent)
-    program, at = Program(str(built)), offset(built, "first")
+    program, at = Program(str(built)), find_offset(built, "first")
     assert program.find_function(at) == "first"
     assert program.find_function(at + 1) == "first"
-    assert program.find_function(offset(built, "main")) == "main"
+    assert program.find_function(find_offset(built, "main")) == "main"
     path, line = program.find_line(at)
     assert path == "p.c"
     assert 2 <= line <= 5  # those of the function
 
 
 def test_a_stripped_program_has_no_names(built):
-    at = offset(built, "first")
+    at = find_offset(built, "first")
     subprocess.run(["strip", built], check=True)
     assert Program(str(built)).find_function(at) is None
     assert Program(str(built)).find_line(at) is None

@@ -34,7 +34,7 @@ end
 """
 
 
-def write(folder: Path, text: str = TEXT, program: str = "/no/program") -> Path:
+def write_profile(folder: Path, text: str = TEXT, program: str = "/no/program") -> Path:
     path = folder / "profile"
     path.write_text(text.format(program=program), encoding="utf-8")
     return path

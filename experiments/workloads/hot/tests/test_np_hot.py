@@ -26,28 +26,28 @@ class Running:
         self.process = process
         assert process.stdout.readline() == "ready\n"
 
-    def start_of(self, size: int, pid: int) -> int:
-        """Of the memory, by its size: a mapping may be longer by what was joined to it."""
+    def find_start(self, size: int, pid: int) -> int:
+        """Finds the start of the memory, by its size: a mapping may be longer by what was joined to it."""
         for start, end in re.findall(r"^([0-9a-f]+)-([0-9a-f]+) rw-p 0+ 00:00 0 *$", Path(f"/proc/{pid}/maps").read_text(), re.M):
             if size <= int(end, 16) - int(start, 16) < size + (2 << 20):
                 return int(start, 16)
         raise AssertionError(f"no mapping of {size} bytes")
 
-    def quarters(self, size: int = SIZE, pid: int | None = None) -> list[int]:
-        """Lines of each quarter that were written."""
+    def count_quarters(self, size: int = SIZE, pid: int | None = None) -> list[int]:
+        """Counts the lines of each quarter that were written."""
         pid = pid or self.process.pid
         with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-            memory.seek(self.start_of(size, pid))
+            memory.seek(self.find_start(size, pid))
             data = memory.read(size)
         written = [word for _, word, *_ in struct.iter_unpack("8Q", data)]
         return [sum(map(bool, written[k * len(written) // 4:(k + 1) * len(written) // 4])) for k in range(4)]
 
-    def children(self) -> list[int]:
+    def list_children(self) -> list[int]:
         return [int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
 
 
 @contextmanager
-def running(*words: str) -> Iterator[Running]:
+def run_program(*words: str) -> Iterator[Running]:
     process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         yield Running(process)
@@ -69,25 +69,25 @@ def test_every_pattern_is_verified(words: str) -> None:
 
 
 def test_static_writes_its_hot_quarter_only() -> None:
-    with running("static", *LONG) as found:
-        assert eventually(lambda: found.quarters()[0] == SIZE // LINE // 4)
-        assert found.quarters()[1:] == [0, 0, 0]
+    with run_program("static", *LONG) as found:
+        assert eventually(lambda: found.count_quarters()[0] == SIZE // LINE // 4)
+        assert found.count_quarters()[1:] == [0, 0, 0]
 
 
 def test_zipf_has_hot_pages_everywhere() -> None:
-    with running("static", "--zipf", "1.1", *LONG) as found:
-        assert eventually(lambda: min(found.quarters()) > 0)
+    with run_program("static", "--zipf", "1.1", *LONG) as found:
+        assert eventually(lambda: min(found.count_quarters()) > 0)
 
 
 def test_moving_goes_on_from_quarter_to_quarter() -> None:
-    with running("moving", "--period", "1", *LONG) as found:
-        assert eventually(lambda: found.quarters()[1] > 0)
-        assert found.quarters()[0] == SIZE // LINE // 4 and found.quarters()[3] == 0
-        assert eventually(lambda: found.quarters()[3] > 0)
+    with run_program("moving", "--period", "1", *LONG) as found:
+        assert eventually(lambda: found.count_quarters()[1] > 0)
+        assert found.count_quarters()[0] == SIZE // LINE // 4 and found.count_quarters()[3] == 0
+        assert eventually(lambda: found.count_quarters()[3] > 0)
 
 
 def test_growth_touches_what_it_has_not_had() -> None:
-    with running("growth", "--seconds", "8", "--size", "64M", "--hot", "10") as found:
+    with run_program("growth", "--seconds", "8", "--size", "64M", "--hot", "10") as found:
         def resident() -> int:
             return int(Path(f"/proc/{found.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
         assert resident() < 32 << 20
@@ -95,11 +95,11 @@ def test_growth_touches_what_it_has_not_had() -> None:
 
 
 def test_phases_are_of_two_processes_of_which_one_sleeps() -> None:
-    with running("phases", "--period", "1.5", *LONG) as found:
-        other, = found.children()
-        assert eventually(lambda: found.quarters(SIZE // 2)[0] > 0)
-        assert found.quarters(SIZE // 2, other) == [0, 0, 0, 0]
-        assert eventually(lambda: found.quarters(SIZE // 2, other)[0] > 0)
+    with run_program("phases", "--period", "1.5", *LONG) as found:
+        other, = found.list_children()
+        assert eventually(lambda: found.count_quarters(SIZE // 2)[0] > 0)
+        assert found.count_quarters(SIZE // 2, other) == [0, 0, 0, 0]
+        assert eventually(lambda: found.count_quarters(SIZE // 2, other)[0] > 0)
         os.kill(other, 9)
         assert found.process.wait() == 1
         assert found.process.stderr.read() == "np-hot: its other process has ended too early\n"
@@ -148,9 +148,9 @@ def test_fairness_is_jain_s_index_of_the_processes(words: str, low: float, high:
 
 @pytest.mark.parametrize("offset", [0, 8 + 5 * LINE])
 def test_a_changed_word_is_found(offset: int) -> None:
-    with running("static", "--seconds", "1", "--size", "4M", "--writes", "0") as found:
+    with run_program("static", "--seconds", "1", "--size", "4M", "--writes", "0") as found:
         with open(f"/proc/{found.process.pid}/mem", "r+b", buffering=0) as memory:
-            memory.seek(found.start_of(SIZE, found.process.pid) + offset)
+            memory.seek(found.find_start(SIZE, found.process.pid) + offset)
             memory.write(struct.pack("Q", 2))
         said = found.process.stdout.read()
         assert (found.process.wait(), json.loads(said)["right"]) == (1, False)

@@ -18,7 +18,7 @@ WORKLOADS = ["lists", "keys", "zsets"]
 Client = Callable[..., tuple[subprocess.CompletedProcess[str], list[dict]]]
 
 
-def answers(path: Path) -> bool:
+def is_answering(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as attempt:
         return not attempt.connect_ex(str(path))
 
@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "",
                                 "--appendonly", "no", "--dir", folder, "--logfile", folder / "log"])
     deadline = time.monotonic() + 60
-    while not answers(path):
+    while not is_answering(path):
         assert time.monotonic() < deadline and process.poll() is None, (folder / "log").read_text()
         time.sleep(0.02)
     yield path
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def client(server: Path) -> Client:
-    redis_cli(server, "FLUSHALL")
+    run_redis_cli(server, "FLUSHALL")
 
     def run(workload: str, *words: str, **options: object):
         done = subprocess.run([PROGRAM, "--socket", server, "--workload", workload,
@@ -52,7 +52,7 @@ def client(server: Path) -> Client:
     return run
 
 
-def redis_cli(server: Path, *words: object) -> str:
+def run_redis_cli(server: Path, *words: object) -> str:
     return subprocess.run(["redis-cli", "-s", server, *map(str, words)], capture_output=True, text=True,
                           check=True).stdout.strip()
 
@@ -87,12 +87,12 @@ def test_the_seed_alone_makes_the_data(client: Client, workload: str) -> None:
 
 def test_what_stands_in_the_server(client: Client, server: Path) -> None:
     client("lists", "load", "update")
-    assert [redis_cli(server, "LLEN", f"mylist{k}") for k in (1, 2, 3)] == [str(ELEMENTS)] * 3
+    assert [run_redis_cli(server, "LLEN", f"mylist{k}") for k in (1, 2, 3)] == [str(ELEMENTS)] * 3
     client("zsets", "load", "update")
-    assert [redis_cli(server, "ZCARD", f"myzset{k}") for k in (1, 2, 3)] == [str(ELEMENTS)] * 3
+    assert [run_redis_cli(server, "ZCARD", f"myzset{k}") for k in (1, 2, 3)] == [str(ELEMENTS)] * 3
     client("keys", "load", "update")
-    assert redis_cli(server, "DBSIZE") == str(ELEMENTS)
-    assert redis_cli(server, "GET", redis_cli(server, "RANDOMKEY")) == "2"
+    assert run_redis_cli(server, "DBSIZE") == str(ELEMENTS)
+    assert run_redis_cli(server, "GET", run_redis_cli(server, "RANDOMKEY")) == "2"
 
 
 def test_tokens_are_counted_as_python_counts_them(client: Client, server: Path, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_tokens_are_counted_as_python_counts_them(client: Client, server: Path, 
     expected = Counter(" ".join(words).split())
     assert events[1]["elements"] == events[3]["elements"] == len(expected) and events[3]["ok"]
     assert events[0]["ops"] == 1 + 2 * sum(expected.values()) and events[2]["ops"] == 2 * sum(expected.values())
-    assert {word: int(redis_cli(server, "GET", word)) for word in expected} == {
+    assert {word: int(run_redis_cli(server, "GET", word)) for word in expected} == {
         word: 2 * n for word, n in expected.items()}
 
 
@@ -112,8 +112,8 @@ def test_a_made_text_has_zipf_s_words(client: Client, server: Path) -> None:
     done, events = client("tokens", "load", "verify", elements=13000)
     assert done.returncode == 0, done.stderr
     assert 500 < events[1]["expected"] <= 1001
-    keys = redis_cli(server, "KEYS", "*").splitlines()
-    counts = sorted(map(int, redis_cli(server, "MGET", *keys).split()), reverse=True)
+    keys = run_redis_cli(server, "KEYS", "*").splitlines()
+    counts = sorted(map(int, run_redis_cli(server, "MGET", *keys).split()), reverse=True)
     assert sum(counts) == 13000
     expected = 13000 * log(2) / log(1002)
     assert counts[0] == pytest.approx(expected, abs=5 * expected ** 0.5)
@@ -142,7 +142,7 @@ def test_damage_is_detected(client: Client, server: Path, workload: str, command
     ask("load 64")
     assert ask("update")["pipeline"] == 32
     assert ask("verify")["ok"]
-    redis_cli(server, *command)
+    run_redis_cli(server, *command)
     check = ask("verify")
     _out, said = process.communicate(timeout=20)
     assert not check["ok"]
@@ -158,18 +158,18 @@ def test_a_changed_value_of_a_key_is_detected(client: Client, server: Path, work
     process.stdin.write("load 64\n")
     process.stdin.flush()
     process.stdout.readline(), process.stdout.readline()
-    redis_cli(server, "INCR", redis_cli(server, "RANDOMKEY"))
+    run_redis_cli(server, "INCR", run_redis_cli(server, "RANDOMKEY"))
     out, _said = process.communicate("verify\n", timeout=20)
     assert json.loads(out)["mismatches"] == 1
 
 
 def test_failing_commands_are_counted(client: Client, server: Path) -> None:
-    limit = redis_cli(server, "CONFIG", "GET", "maxmemory").splitlines()[1]
-    redis_cli(server, "CONFIG", "SET", "maxmemory", "1")
+    limit = run_redis_cli(server, "CONFIG", "GET", "maxmemory").splitlines()[1]
+    run_redis_cli(server, "CONFIG", "SET", "maxmemory", "1")
     try:
         done, events = client("keys", "load")
     finally:
-        redis_cli(server, "CONFIG", "SET", "maxmemory", limit)
+        run_redis_cli(server, "CONFIG", "SET", "maxmemory", limit)
     assert done.returncode == 1 and events[0]["errors"] == ELEMENTS
     assert f"{ELEMENTS} of {ELEMENTS + 1} commands failed, the first with: OOM" in done.stderr
 

@@ -12,7 +12,7 @@ PROGRAM = Path(__file__).resolve().parents[4] / "build" / "np-steal"
 BENCHMARKS = ["cilksort", "heat", "transpose", "matmul"]
 
 
-def run(*words: str, text: str | None = None) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
+def run_program(*words: str, text: str | None = None) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, input=text, timeout=120)
     return done, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -22,8 +22,8 @@ def run(*words: str, text: str | None = None) -> tuple[subprocess.CompletedProce
 def test_results_are_those_of_the_serial_run(benchmark: str, runtime: str) -> None:
     workers = len(os.sched_getaffinity(0))
     counts = [1, workers, workers, workers + 3, 1]
-    done, events = run(benchmark, "--runtime", runtime, "--scale", "3",
-                       text="".join(f"prepare {n}\nrun\nverify\n" for n in counts) + "quit\n")
+    done, events = run_program(benchmark, "--runtime", runtime, "--scale", "3",
+                               text="".join(f"prepare {n}\nrun\nverify\n" for n in counts) + "quit\n")
     assert (done.returncode, done.stderr) == (0, "")
     assert [e["event"] for e in events] == ["ready", *["prepared", "result", "verified"] * len(counts)]
     assert [e["workers"] for e in events[1::3]] == counts
@@ -37,23 +37,23 @@ def test_results_are_those_of_the_serial_run(benchmark: str, runtime: str) -> No
     (["--data", "third"], "--data third: needs first, spread or a node with memory"),
     (["--data", "4095"], "--data 4095: needs first, spread or a node with memory")])
 def test_data_is_first_or_spread(words: list[str], said: str) -> None:
-    done, _ = run("heat", "--runtime", "vanilla", *words)
+    done, _ = run_program("heat", "--runtime", "vanilla", *words)
     assert done.returncode == 2 and said in done.stderr
 
 
 def test_data_is_on_the_node_of_that_number() -> None:
-    done, events = run("transpose", "--runtime", "locality", "--data", "0", text="prepare 1\nrun\nverify\nquit\n")
+    done, events = run_program("transpose", "--runtime", "locality", "--data", "0", text="prepare 1\nrun\nverify\nquit\n")
     assert done.returncode == 0 and set(events[0]["pages"]) == set(events[-1]["pages"]) == {"0"} and events[-1]["verified"]
 
 
 def test_passes_are_made_alone() -> None:
-    done, events = run("heat", "--runtime", "vanilla", "--scale", "1", "--workers", "1", "--passes", "3")
+    done, events = run_program("heat", "--runtime", "vanilla", "--scale", "1", "--workers", "1", "--passes", "3")
     assert (done.returncode, done.stderr) == (0, "")
     assert [e["event"] for e in events] == ["ready", *["prepared", "result", "verified"] * 3]
 
 
 def test_a_result_of_no_run_is_wrong() -> None:
-    done, events = run("transpose", "--runtime", "vanilla", "--scale", "1", text="prepare 1\nverify\n")
+    done, events = run_program("transpose", "--runtime", "vanilla", "--scale", "1", text="prepare 1\nverify\n")
     assert done.returncode == 1 and not events[-1]["verified"] and events[-1]["wrong_elements"] == 256 * 256
 
 
@@ -63,7 +63,7 @@ def test_a_damaged_result_is_detected() -> None:
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         process.stdout.readline()
-        damage(process.pid)
+        damage_memory(process.pid)
         process.stdin.write("prepare 1\nrun\nverify\n")
         process.stdin.flush()
         result = [json.loads(process.stdout.readline()) for _ in range(3)][-1]
@@ -74,8 +74,8 @@ def test_a_damaged_result_is_detected() -> None:
         process.communicate()
 
 
-def damage(pid: int) -> None:
-    """The reference begins with element 0 and the first of the second row: 424242, 424242 + side."""
+def damage_memory(pid: int) -> None:
+    """Overwrites the first value of the reference, which begins with element 0 and the first of the second row: 424242, 424242 + side."""
     import struct
     wanted = struct.pack("dd", 424242, 424242 + 256)
     found = []
@@ -103,12 +103,12 @@ def damage(pid: int) -> None:
     (["heat", "--runtime", "vanilla", "--scale", "0"], "is not a number of 1 and more"),
 ])
 def test_bad_options_get_one_line(words: list[str], said: str) -> None:
-    done, events = run(*words)
+    done, events = run_program(*words)
     assert done.returncode == 2 and not events
     assert said in done.stderr and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["run", "verify", "prepare", "prepare 0", "run 1 1", "walk 1 2"])
 def test_bad_commands_get_one_line(command: str) -> None:
-    done, _events = run("matmul", "--runtime", "vanilla", "--scale", "1", text=command + "\n")
+    done, _events = run_program("matmul", "--runtime", "vanilla", "--scale", "1", text=command + "\n")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "'prepare WORKERS', then" in done.stderr

@@ -32,8 +32,8 @@ def test_data_and_arenas(benchmark: str, runtime: str, nodes: int, arenas: int) 
         assert max(event["pages"].values()) - min(event["pages"].values()) <= 2
 
 
-def cpus_while_it_runs(program: subprocess.Popen) -> Iterator[list[str]]:
-    """What each of its threads may run on, looked at again and again during one run."""
+def watch_cpus(program: subprocess.Popen) -> Iterator[list[str]]:
+    """Yields what each of its threads may run on, looked at again and again during one run."""
     program.stdin.write("prepare 4\n")
     while json.loads(program.stdout.readline())["event"] != "prepared":
         pass
@@ -55,7 +55,7 @@ def test_workers_are_bound_to_their_node(runtime: str, bound: set[str]) -> None:
     with subprocess.Popen([PROGRAM, "heat", "--runtime", runtime, "--scale", "4"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True, bufsize=1) as program:
         while (seen, threads) != (bound, 4) and time.monotonic() < end:
-            for found in cpus_while_it_runs(program):
+            for found in watch_cpus(program):
                 seen.update(found)
                 threads = max(threads, len(found))
         program.communicate("quit\n")
