@@ -48,6 +48,7 @@ class FlawedStart(LabError):
 
 @dataclass
 class Job:
+    """Holds what a run of the lab is asked for; timeout in seconds of the host."""
     machine: Machine
     kernel: Kernel
     command: list[str]
@@ -221,6 +222,7 @@ def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.
 
 
 def restore_machine(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
+    """Loads the kept state into QEMU, and lets the machine go on."""
     kept.load_state(qmp)
     (files.run / "now").write_text(f"{time.time():.0f}\n", encoding="ascii")
     qmp("cont")
@@ -251,6 +253,7 @@ def boot_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.L
 
 def boot_with_input(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None,
                     sources: dict[str, int], feed: Callable[[], None]) -> int:
+    """Runs QEMU with these descriptors as its inputs, by stream; `feed` is called once it has been started."""
     pumps = [Pump(1), Pump(2)]
     told, go = os.pipe()
     passed = sources | {"out": pumps[0].sink, "err": pumps[1].sink, "go": told}

@@ -12,6 +12,7 @@ READER_GONE = 141  # 128 + SIGPIPE
 
 
 class LabError(Exception):
+    """Ends the lab with an exit status and a message that says why."""
     def __init__(self, status: int, message: str):
         super().__init__(message)
         self.status = status

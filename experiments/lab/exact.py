@@ -32,6 +32,7 @@ FOLDERS = tuple(map(Path, ("/bin", "/dev", "/proc", "/sys", "/tmp")))
 
 @dataclass
 class Result:
+    """Holds what an exact run has left."""
     out: bytes
     err: bytes
     counters: bytes

@@ -9,7 +9,7 @@ from experiments.lab.machine import Machine
 
 
 def is_described(machine: Machine) -> bool:
-    """Checks whether the machine has latencies, and a node that has memory without CPUs."""
+    """Checks whether the machine has latencies and a node that has memory without CPUs, which is what the table is for."""
     return bool(machine.access) and any(node.memory and not node.cpus for node in machine.nodes)
 
 

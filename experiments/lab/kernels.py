@@ -14,6 +14,7 @@ OWN_PREFIX = "own-"  # of a kernel that is not in KERNELS: experiments/lab/own_k
 
 @dataclass
 class Kernel:
+    """Names a kernel of the cache by its series, its release and its image."""
     series: str
     release: str
     image: Path

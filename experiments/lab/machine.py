@@ -27,6 +27,7 @@ class Node:
 
 @dataclass
 class Machine:
+    """Describes a machine as its file does; memory in bytes."""
     name: str
     summary: str
     source: str

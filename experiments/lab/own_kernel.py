@@ -34,6 +34,7 @@ def read_release(image: Path) -> str:
 
 
 def check_modules(modules: Path, image: Path, release: str):
+    """Raises LabError where the folder is not that of the image's modules."""
     if not modules.is_dir():
         raise LabError(USAGE, f"there is no folder {modules} with the modules of {image}")
     if modules.name != release:
@@ -42,6 +43,7 @@ def check_modules(modules: Path, image: Path, release: str):
 
 
 def make_links(place: Path, image: Path, modules: Path | None, release: str):
+    """Makes the series `place` of links to the image, its modules and their headers."""
     wanted = {place / "boot" / f"vmlinuz-{release}": image}
     if modules:
         wanted[place / "lib/modules" / release] = modules
@@ -75,6 +77,7 @@ def build_modules(kernel: Kernel, headers: Path):
 
 
 def find_own_kernel(image: Path, modules: Path | None) -> Kernel:
+    """Returns the kernel of an image as a series of the cache, with both modules built for it."""
     image, modules = image.absolute(), modules and modules.resolve()
     release = read_release(image)
     if modules:

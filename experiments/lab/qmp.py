@@ -18,6 +18,7 @@ class QmpError(Exception):
 
 
 class Qmp:
+    """Sends QMP commands to QEMU; a call returns the command's answer. QmpError where QEMU refuses it or has ended."""
     def __init__(self, connection: socket.socket):
         self.connection = connection
         self.file = connection.makefile("rw", encoding="utf-8")

@@ -57,6 +57,7 @@ def add_wait(argv: list[str]) -> list[str]:
 
 @dataclass
 class Snapshot:
+    """Names the folder with the state of a machine."""
     path: Path
 
     def add_incoming(self, argv: list[str]) -> list[str]:
@@ -135,6 +136,7 @@ def lock_making() -> Iterator[bool]:
 
 
 def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapshot | None:
+    """Makes the snapshot in the folder `path`; None where the machine ended before, or its state could not be kept."""
     for left_behind in get_folder().glob("*.making"):  # by one that was killed
         shutil.rmtree(left_behind, ignore_errors=True)
     made = path.with_suffix(".making")

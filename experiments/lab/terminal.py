@@ -34,6 +34,7 @@ class Terminal:
         self.handler = signal.signal(signal.SIGWINCH, self.tell_size)
 
     def tell_size(self, *_):
+        """Writes the terminal's size to where QEMU reads it."""
         columns, rows = os.get_terminal_size(self.fd)
         try:
             os.write(self.sink, f"{rows} {columns}\n".encode())

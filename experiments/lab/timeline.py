@@ -18,10 +18,12 @@ TRIES = 10_000
 
 
 class Torn(Exception):
+    """Says that a CPU's counters did not stop changing while they were read."""
     pass
 
 
 class Reader:
+    """Reads what the plugin and the machine share (experiments/lab/guest/shared.h)."""
     def __init__(self, shared: mmap.mmap):
         self.shared = shared
         _, _, self.cpus, self.nodes, _, _, names = HEAD.unpack_from(shared)

@@ -36,18 +36,20 @@ class Metrics:
 
 
 def compute_metrics(profile: Profile, selection: Selection) -> Metrics:
+    """Computes the metrics of the tasks that `selection` asks for."""
     tasks = list(selection.select_tasks(profile))
     nodes = range(len(profile.tasks[0].dram))
     wanted = set(tasks)
     used = {(use.task.tgid, use.page, use.node) for use in profile.uses if use.task in wanted}
-    return Metrics(sum(t.loads for t in tasks), sum(t.stores for t in tasks),
-                   tuple(sum(t.dram[n] for t in tasks) for n in nodes),
-                   tuple(sum(node == n for _, _, node in used) for n in nodes),
-                   sum(sum(t.dram) - t.dram[t.node] for t in tasks), sum(t.remote_cache for t in tasks))
+    return Metrics(sum(task.loads for task in tasks), sum(task.stores for task in tasks),
+                   tuple(sum(task.dram[node] for task in tasks) for node in nodes),
+                   tuple(sum(of_page == node for _, _, of_page in used) for node in nodes),
+                   sum(sum(task.dram) - task.dram[task.node] for task in tasks), sum(task.remote_cache for task in tasks))
 
 
 @dataclass
 class Comparison:
+    """Holds a comparison that is true, with the value that was compared."""
     text: str  # of what is compared
     value: float
     sign: str
@@ -72,6 +74,7 @@ PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%(?!\s*(?!(?:and|or)\b)[\d(a-z])")
 
 
 class Expression:
+    """Holds an expression of --fail-if; Refused where it is wrong for a machine with so many nodes."""
     def __init__(self, text: str, nodes: int):
         self.text, self.nodes = text, nodes
         try:

@@ -19,6 +19,7 @@ SHOWN = 0.001  # of the remote lines; what has fewer is in the JSON file only
 
 @dataclass(frozen=True)
 class Counted:
+    """Holds a run and its counts."""
     machine: str
     mode: str
     command: list[str]

@@ -48,6 +48,7 @@ class Note:
 
 @dataclass
 class Profile:
+    """Holds what the plugin wrote of one run."""
     regions: dict[str, int] = field(default_factory=dict)  # those that were entered, and their numbers
     notes: list[Note] = field(default_factory=list)  # in the order of time
     tasks: list[Task] = field(default_factory=list)

@@ -12,6 +12,7 @@ from elftools.elf.sections import SymbolTableSection
 
 
 class Program:
+    """Holds the functions and segments of a program's file; none where it cannot be read."""
     def __init__(self, path: str):
         self.path = path
         self.functions: list[tuple[int, int, str]] = []  # address, end, name
@@ -35,6 +36,7 @@ class Program:
         return next((address + offset - start for start, size, address in self.segments if start <= offset < start + size), None)
 
     def find_function(self, offset: int) -> str | None:
+        """Returns the name of the function at an offset in the file; None where the file has none."""
         address = self.find_address(offset)
         if address is None:
             return None

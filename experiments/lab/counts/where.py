@@ -33,6 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Remote:
+    """Holds the remote lines and the places that have most of them."""
     lines: int  # all
     mappings: list[Place]
     functions: list[Place]

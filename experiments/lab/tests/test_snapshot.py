@@ -228,12 +228,12 @@ def test_a_start_that_lost_the_timer_of_a_cpu_is_made_again(tmp_path, monkeypatc
     texts = iter([ill])
     real = initramfs.complete_initramfs
 
-    def complete(*args):
+    def complete_with_init(*args):
         monkeypatch.setattr(initramfs, "INIT", next(texts, real_init))
         real(*args)
 
     real_init = initramfs.INIT
-    monkeypatch.setattr(initramfs, "complete_initramfs", complete)
+    monkeypatch.setattr(initramfs, "complete_initramfs", complete_with_init)
     for name, value in make_cache(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
