@@ -19,6 +19,7 @@ T = (0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 
 @dataclass(frozen=True)
 class Value:
+    """Holds a mean and half of its 95 % interval."""
     mean: float
     half: float  # of the 95 % interval
     n: int
@@ -35,12 +36,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Effort:
+    """Says how much memory is used, and how long and how often each figure is measured."""
     size: int       # bytes of what is chased, and of each thread's three arrays together
     seconds: float
     repeats: int
 
 
 class Failed(Exception):
+    """Says which measurement failed, and why."""
     pass
 
 

@@ -14,6 +14,7 @@ ROUNDS = 12                            # of each step at most
 
 @dataclass
 class Numbers:
+    """Holds the numbers of the contention model that are searched."""
     outstanding: float
     dram_mb_s: float
     dram_variability: float
@@ -30,6 +31,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Known:
+    """Holds the numbers of the contention model that were measured by themselves; line and header in bytes."""
     nodes: int
     line: int
     header: int

@@ -22,6 +22,7 @@ class Cell:
 
 @dataclass
 class Picture:
+    """Holds what was measured of a machine."""
     name: str
     source: str  # where, and when
     nodes: list[Node]

@@ -21,6 +21,7 @@ LEAD = 0.05  # seconds until all start, so that the last has heard of it
 
 
 class Member:
+    """Runs a thread as a process of np-mem, pinned to its CPU."""
     def __init__(self, program: list[str], size: str, cpu: int, memory: int):
         argv = [*program, "--size", size, "--mem", str(memory), "--cpus", str(cpu)]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -45,6 +46,7 @@ class Member:
 
 
 class Team:
+    """Runs the members of cells; `plan` is that of the command line."""
     def __init__(self, plan: dict):
         self.plan = plan
         self.members: dict[tuple, Member] = {}
