@@ -8,6 +8,7 @@ from experiments.model_fit.native import COPY, Model
 
 @dataclass(frozen=True)
 class Machine:
+    """Holds a machine of the paper and what its text says of it."""
     name: str
     nodes: int
     cores: int        # of a node
@@ -22,6 +23,7 @@ XEON = Machine("xeon-x7560-4s", 4, 8, 1, 40, 0.05)
 
 @dataclass(frozen=True)
 class Point:
+    """Holds the model's COPY with so many threads."""
     threads: int
     aware_gb_s: float
     unaware_gb_s: float
@@ -35,6 +37,7 @@ def spread_threads(nodes: int, threads: int) -> list[int]:
 
 
 def predict_copy(machine: Machine, model: Model, threads: int) -> Point:
+    """Predicts COPY by so many threads, with memory on their own node and on another package's."""
     cores = spread_threads(machine.nodes, threads)
     nodes = range(machine.nodes)
     aware, unaware = (

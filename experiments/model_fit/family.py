@@ -17,6 +17,7 @@ OFF = 0.2  # an assumed number may be that much lower or higher
 
 @dataclass(frozen=True)
 class Variant:
+    """Holds a model of the machine, and what differs in it from the machine's file."""
     name: str
     model: Model
 

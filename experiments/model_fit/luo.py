@@ -16,6 +16,7 @@ THREADS = range(CORES + 1)
 
 @dataclass(frozen=True)
 class Table:
+    """Names a table of the paper, and the machine that it is of."""
     machine: str
     file: str
     title: str
@@ -93,6 +94,7 @@ def predict_split(model: Model) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Errors:
+    """Holds the model's absolute errors, relative to 4L0R."""
     mean: float          # over the table's 24 cells
     mean_fitted: float   # without the outliers
     worst: float
