@@ -54,6 +54,7 @@ def compute_half_width(values: list[float]) -> float:
 
 @dataclass(frozen=True)
 class Worth:
+    """Holds what `numaplace worth` answers."""
     named: Any | None        # the speed-up of the option that the sentence names
     loses: list[str]         # options that are said to lose
     nothing: bool            # "nothing is worth it"
@@ -67,7 +68,8 @@ WORTH_BOOTS = stop.BOOTS     # of `numaplace worth --lab` at least
 
 
 def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = False) -> Worth:
-    """Answers for one program under options. `blocks` is what the budget has room for; where the command `stops` by itself, the most."""
+    """Returns the answer of `numaplace worth` for one program under options. `blocks` is what the budget has room for; where
+    the command `stops` by itself, the most."""
     drawn, levels, made = cells.draw_run(source, blocks), None, blocks
     run = drawn
     for look in (n for n in stop.LOOKS if stops and n < blocks):
@@ -85,8 +87,8 @@ def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = F
     found = _judge_worth(run)
     sentence = found.sentence()
     lost = [o.policy for o in found.options if o.significant and o.value < 1 - worth_verdict.LEAST]
-    return Worth(found.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), found.decided, found.options,
-                 made < blocks, "within this boot" in sentence)
+    return Worth(found.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), found.decided,
+                 found.options, made < blocks, "within this boot" in sentence)
 
 
 def _judge_worth(run: Results) -> worth_verdict.Verdict:
@@ -104,6 +106,7 @@ def compare_runs(first: Results, second: Results) -> tuple[list[dict[str, Any]],
 
 @dataclass(frozen=True)
 class Judged:
+    """Holds what `numaplace judge` answers, by workload."""
     slower: list[str]
     faster: list[str]
     excluded: Callable[[str], bool]  # whether what is printed excludes that this workload is slower
@@ -113,7 +116,8 @@ class Judged:
 def judge_runs(first: Results, second: Results, smallest: float = 0.01, exclude: float = 0.05) -> Judged:
     with tempfile.TemporaryDirectory() as folder:
         found = judge_verdict.compare_kernels(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
-                                 [draw.METRIC], smallest, exclude)
+                                              [draw.METRIC], smallest, exclude)
     words = {row["workload"]: row["verdict"] for row in found.rows}
     return Judged([w for w, word in words.items() if word == judge_verdict.SLOWER],
-                  [w for w, word in words.items() if word == judge_verdict.FASTER], lambda workload: words[workload] != judge_verdict.NOT_EXCLUDED, found.rows)
+                  [w for w, word in words.items() if word == judge_verdict.FASTER],
+                  lambda workload: words[workload] != judge_verdict.NOT_EXCLUDED, found.rows)

@@ -65,6 +65,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Line:
+    """Holds a line of the output: a share or a mean with its limits, beside its bound."""
     name: str
     drawn: str
     what: str

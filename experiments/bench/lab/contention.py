@@ -16,6 +16,7 @@ OPPOSITE = (0, 1, 4)             # threads in the cross pattern
 
 @dataclass(frozen=True)
 class Setup:
+    """Says how a table of the paper is measured."""
     table: luo.Table
     size: str        # of an array: what one thread uses is several times the last level
     seconds: float   # simulated, of each cell

@@ -39,10 +39,10 @@ def measure_curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, fl
     aware, unaware = totals[::2], totals[1::2]
     _, model = load_model(of.name)
     out.say("COPY, GB/s  NUMA-aware: lab  model.c    unaware: lab  model.c      gap")
-    for threads, a, u in zip(counts, aware, unaware, strict=True):
+    for threads, own, other in zip(counts, aware, unaware, strict=True):
         on_paper = bergstrom.predict_copy(of, model, threads)
-        out.say(f"{threads:3} threads {a:15.1f} {on_paper.aware_gb_s:8.1f} {u:15.1f} {on_paper.unaware_gb_s:8.1f}"
-                f" {u / a - 1:+8.1%}")
+        out.say(f"{threads:3} threads {own:15.1f} {on_paper.aware_gb_s:8.1f} {other:15.1f} {on_paper.unaware_gb_s:8.1f}"
+                f" {other / own - 1:+8.1%}")
     out.between(f"{of.name}: COPY peak, GB/s", max(aware), 0.9 * of.peak_gb_s, 1.1 * of.peak_gb_s, "{:.1f}")
     out.between(f"{of.name}: unaware with all threads", unaware[-1] / aware[-1] - 1, *gap)
     linear = aware[1] / aware[0] / (counts[1] / counts[0])

@@ -37,6 +37,7 @@ EVER = "1000"
 
 @dataclass(frozen=True)
 class Task:
+    """Says what runs on a CPU, with memory of which node."""
     kind: str
     cpu: int
     memory: int
@@ -45,6 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Scenario:
+    """Names tasks and the other placement that they get."""
     group: str
     tasks: tuple[Task, ...]
     then: tuple[str, ...]  # policy and options of the other placement

@@ -40,6 +40,7 @@ ARRAY_KIB = 4 * 1041
 
 @dataclass(frozen=True)
 class Team:
+    """Names CPUs that work at once, and the size of an array of each."""
     cpus: list[int]
     kib: int = ARRAY_KIB
 
@@ -49,6 +50,7 @@ class Team:
 
 @dataclass
 class Measured:
+    """Holds the accesses of a team's turn, and what they took of the host."""
     accesses: float
     taken: float    # seconds
     busiest: float  # seconds of a processor, of QEMU's busiest thread: one CPU that is kept busy
@@ -57,6 +59,7 @@ class Measured:
 
 @dataclass
 class Run:
+    """Holds what was measured in one machine."""
     boot: float      # seconds until the command ran
     boot_cpu: float  # of QEMU's, by then
     measured: list[dict[int, Measured]]  # so many times, by team
@@ -111,6 +114,7 @@ def measure_turn(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
 
 
 def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
+    """Runs the teams in turn, so many times, each for so many seconds of the machine's time."""
     start = time.monotonic()
     words = ["python3", "experiments/bench/lab/programs/memory_loop.py", str(seconds), str(times), *map(str, teams)]
     with run_lab(machine, timed, *words) as run:
@@ -161,6 +165,7 @@ def measure_eight_cpus(out: Outcome):
 
 @dataclass
 class Ran:
+    """Holds what one run of a program took."""
     host: float              # seconds of a processor, of QEMU's busiest thread
     taken: float             # seconds
     own: float               # of the machine's own time

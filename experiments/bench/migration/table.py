@@ -74,22 +74,22 @@ def compare_times(found: dict, state: str, variant: str, other: str) -> float:
     return found[other, state].page_ns / found[variant, state].page_ns
 
 
-def format_cells(found: dict, r: Row) -> dict[str, str]:
-    running = r.state == "running"
+def format_cells(found: dict, row: Row) -> dict[str, str]:
+    running = row.state == "running"
     return {
-        "": r.variant,
-        "us/page": f"{r.page_ns / 1000:.2f}",
-        "spread": f"{r.spread:.0%}",
-        "x move_pages": f"{compare_times(found, r.state, r.variant, CALLS):.2f}",
-        "x migrate_pages": f"{compare_times(found, r.state, r.variant, PROCESS):.2f}",
-        "TLB/page": f"{r.tlb:.4f}",
-        "pause ms": f"{r.pause_ns / 1e6:.1f}" if running and r.pause_ns else "-",
-        "gap ms": f"{r.gap_ns / 1e6:.1f}" if running else "-",
-        "idle gap ms": f"{r.idle_gap_ns / 1e6:.1f}" if running else "-",
-        "target runs": f"{r.progress:.0%}" if running else "-",
-        "lost ms/GiB": f"{r.lost_ns / 1e6:.0f}" if running else "-",
-        "moved": f"{r.moved:.2%}",
-        "whole": "yes" if r.whole else "NO",
+        "": row.variant,
+        "us/page": f"{row.page_ns / 1000:.2f}",
+        "spread": f"{row.spread:.0%}",
+        "x move_pages": f"{compare_times(found, row.state, row.variant, CALLS):.2f}",
+        "x migrate_pages": f"{compare_times(found, row.state, row.variant, PROCESS):.2f}",
+        "TLB/page": f"{row.tlb:.4f}",
+        "pause ms": f"{row.pause_ns / 1e6:.1f}" if running and row.pause_ns else "-",
+        "gap ms": f"{row.gap_ns / 1e6:.1f}" if running else "-",
+        "idle gap ms": f"{row.idle_gap_ns / 1e6:.1f}" if running else "-",
+        "target runs": f"{row.progress:.0%}" if running else "-",
+        "lost ms/GiB": f"{row.lost_ns / 1e6:.0f}" if running else "-",
+        "moved": f"{row.moved:.2%}",
+        "whole": "yes" if row.whole else "NO",
     }
 
 

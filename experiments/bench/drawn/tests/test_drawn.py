@@ -40,12 +40,12 @@ def test_a_real_difference_is_too_many() -> None:
 
 def test_what_takes_boots_for_repeats_fails() -> None:
     """The interval of all observations of five boots, which are not independent; and that of the boots' means."""
-    def naive(source: Random):
+    def check_all_as_independent(source: Random):
         run = Cells({("w", "none"): 1.0}, draw.make_normal(0.01), Boots(5, 0.03)).draw_run(source, 20)
         found = t_interval([o.value(draw.METRIC) for o in run.select("w")])
         yield Event(HOLDS, found.low <= draw.MEAN <= found.high)
 
-    assert draw_verdicts(naive, 100) == {FAILS} and draw_verdicts(intervals.check_boot_means, 100) == {OK}
+    assert draw_verdicts(check_all_as_independent, 100) == {FAILS} and draw_verdicts(intervals.check_boot_means, 100) == {OK}
 
 
 def test_a_bound_fails_only_where_the_share_is_surely_outside() -> None:
