@@ -88,10 +88,10 @@ def test_moving_goes_on_from_quarter_to_quarter() -> None:
 
 def test_growth_touches_what_it_has_not_had() -> None:
     with run_program("growth", "--seconds", "8", "--size", "64M", "--hot", "10") as found:
-        def resident() -> int:
+        def count_resident_bytes() -> int:
             return int(Path(f"/proc/{found.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
-        assert resident() < 32 << 20
-        assert eventually(lambda: resident() >= 64 << 20)
+        assert count_resident_bytes() < 32 << 20
+        assert eventually(lambda: count_resident_bytes() >= 64 << 20)
 
 
 def test_phases_are_of_two_processes_of_which_one_sleeps() -> None:

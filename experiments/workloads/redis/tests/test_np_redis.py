@@ -42,14 +42,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def client(server: Path) -> Client:
     run_redis_cli(server, "FLUSHALL")
 
-    def run(workload: str, *words: str, **options: object):
+    def run_client(workload: str, *words: str, **options: object):
         done = subprocess.run([PROGRAM, "--socket", server, "--workload", workload,
                                *(f"--{k.replace('_', '-')}={v}" for k, v in
                                  ({"elements": ELEMENTS, "pipeline": 16} | options).items()), *words],
                               capture_output=True, text=True, timeout=60)
         return done, [json.loads(line) for line in done.stdout.splitlines()]
 
-    return run
+    return run_client
 
 
 def run_redis_cli(server: Path, *words: object) -> str:
@@ -79,10 +79,10 @@ def test_every_element_is_what_the_client_expects(client: Client, workload: str,
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_seed_alone_makes_the_data(client: Client, workload: str) -> None:
-    def digest(seed: int, pipeline: int) -> str:
+    def compute_digest(seed: int, pipeline: int) -> str:
         return client(workload, "load", "update", "verify", seed=seed, pipeline=pipeline)[1][-1]["digest"]
 
-    assert digest(5, 1) == digest(5, 64) != digest(6, 64)
+    assert compute_digest(5, 1) == compute_digest(5, 64) != compute_digest(6, 64)
 
 
 def test_what_stands_in_the_server(client: Client, server: Path) -> None:
@@ -133,17 +133,17 @@ def test_damage_is_detected(client: Client, server: Path, workload: str, command
                                 "--pipeline", "32"], text=True, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def ask(line: str) -> dict:
+    def send_command(line: str) -> dict:
         process.stdin.write(line + "\n")
         process.stdin.flush()
         return json.loads(process.stdout.readline())
 
     assert json.loads(process.stdout.readline())["event"] == "ready"
-    ask("load 64")
-    assert ask("update")["pipeline"] == 32
-    assert ask("verify")["ok"]
+    send_command("load 64")
+    assert send_command("update")["pipeline"] == 32
+    assert send_command("verify")["ok"]
     run_redis_cli(server, *command)
-    check = ask("verify")
+    check = send_command("verify")
     _out, said = process.communicate(timeout=20)
     assert not check["ok"]
     assert check["mismatches"] > 0 or check["elements"] != check["expected"]

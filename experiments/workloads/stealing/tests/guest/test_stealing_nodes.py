@@ -65,7 +65,7 @@ def test_workers_are_bound_to_their_node(runtime: str, bound: set[str]) -> None:
 @pytest.mark.parametrize("runtime, all_workers", [("vanilla", "0-3"), ("locality", "0-1")])
 def test_one_worker_stays_on_the_first_node(runtime: str, all_workers: str) -> None:
     """Or the serial time would depend on where the scheduler left it; the caller of all workers is as free as before."""
-    def caller_after(command: str) -> str:
+    def read_caller_cpus(command: str) -> str:
         program.stdin.write(f"{command}\nrun\n")
         while json.loads(program.stdout.readline())["event"] != "result":
             pass
@@ -74,6 +74,6 @@ def test_one_worker_stays_on_the_first_node(runtime: str, all_workers: str) -> N
 
     with subprocess.Popen([PROGRAM, "heat", "--runtime", runtime, "--scale", "4"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True, bufsize=1) as program:
-        found = [caller_after(command) for command in ("prepare 1", "prepare 4", "prepare 1")]
+        found = [read_caller_cpus(command) for command in ("prepare 1", "prepare 4", "prepare 1")]
         program.communicate("quit\n")
     assert found == ["0-1", all_workers, "0-1"]
