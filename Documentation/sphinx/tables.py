@@ -72,14 +72,14 @@ def model_fields(program: str) -> str:
 
 
 def suites(_: str) -> str:
-    found = [suite.load(name) for name in suite.names()]
+    found = [suite.load_suite(name) for name in suite.list_names()]
     return table(["suite", "question", "answers to", "machines of the lab", "takes"],
                  [[code(s.name), s.question, s.paper, code(*s.machines), s.takes] for s in found])
 
 
 def parameters(_: str) -> str:
     kinds = {"str": "text", "int": "whole number", "float": "number"}
-    found = [suite.load(name) for name in suite.names()]
+    found = [suite.load_suite(name) for name in suite.list_names()]
     rows = []
     for kind, keys in suite.PARAMETERS.items():
         for key, wanted in keys.items():
@@ -94,20 +94,20 @@ def parameters(_: str) -> str:
 
 def relative_levels(s: suite.Suite) -> dict[str, str]:
     """What of the machine a suite's levels are, on real machines; a reason for what it has none of."""
-    real = suite.with_levels(s, s.real)
+    real = suite.replace_levels(s, s.real)
     values = [*(v for levels in real.levels.values() for v in levels), *(v for kind in real.parameters.values() for v in kind.values())]
     values += [v for case in real.levels.get("case", []) for v in case.values()]
     sizes = sorted({v for v in values if suite.is_size(v)}, key=lambda v: (v.split()[1], float(v.split()[0])))
     nodes = host_nodes.usable(1, s.name, among=host_nodes.of_lab("cxl-3n"))
-    alone = any(nodes[k].memory_only for w in designs.expand(real, nodes).workloads for t in w.tasks for k in t.memory_on)
-    return designs.lacking(s) | ({"size": code(*sizes)} if sizes else {}) | (
+    alone = any(nodes[k].memory_only for w in designs.expand_suite(real, nodes).workloads for t in w.tasks for k in t.memory_on)
+    return designs.explain_lacking(s) | ({"size": code(*sizes)} if sizes else {}) | (
         {"spread": code(*real.levels["spread"])} if "spread" in real.levels else {}) | (
         {suite.MEMORY_ONLY: "yes"} if alone else {})
 
 
 def levels(_: str) -> str:
     kinds = ("size", "spread", suite.MEMORY_ONLY)
-    rows = [[code(s.name), *map(relative_levels(s).__getitem__, kinds)] for s in map(suite.load, suite.names())]
+    rows = [[code(s.name), *map(relative_levels(s).__getitem__, kinds)] for s in map(suite.load_suite, suite.list_names())]
     return table(["suite", "sizes of the machine", "`spread`", "`memory-only`"], rows)
 
 

@@ -84,15 +84,15 @@ def request_of(args: RunOptions) -> Request:
     """Returns what is asked for, on no machine yet."""
     if not args.suite:
         raise UsageError("which suite? 'list' shows them; --all runs every one")
-    suite = suites.load(args.suite)
+    suite = suites.load_suite(args.suite)
     if args.quick:
-        suite = suites.with_levels(suite, suite.quick)
+        suite = suites.replace_levels(suite, suite.quick)
     elif args.lab is None and not in_lab():
-        suite = suites.with_levels(suite, suite.real)
-    suite = suites.with_levels(suite, suite.on.get(lab_machine(args, suite), {}))
+        suite = suites.replace_levels(suite, suite.real)
+    suite = suites.replace_levels(suite, suite.on.get(lab_machine(args, suite), {}))
     now = None if suite.design else args.workloads  # a design makes its workloads on the machine
-    suite = suites.change(suites.choose(suite, now, args.policies), args.set)
-    suite = suites.repeated(suite, args.repeats, args.seed)
+    suite = suites.change_parameters(suites.choose_cells(suite, now, args.policies), args.set)
+    suite = suites.replace_repeats(suite, args.repeats, args.seed)
     if args.tuned:
         suite = add_tuned(args, suite)
     suite = replace(suite, calibrate=False) if args.no_calibrate else suite
@@ -119,7 +119,7 @@ def boots_of(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
     """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
     known before how many there will be. A functional machine uses several processors itself."""
     own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
-    boots = boot_shares.fitting(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
+    boots = boot_shares.choose_boots(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
     usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
     jobs = usual if args.jobs is None else args.jobs
     if not 1 <= jobs <= max(1, boots):
@@ -132,7 +132,7 @@ def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
     most = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
     found = tuned.beside(suite.policies, args.tuned, lab_machine(args, suite) or host_nodes.machine_name(),
                          range(suite.seed, suite.seed + most))
-    return suites.choose(suite, None, found)
+    return suites.choose_cells(suite, None, found)
 
 
 def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import ExperimentError
-from experiments.runner.records.results import FORMAT, marks
+from experiments.runner.records.results import FORMAT, list_marks
 
 from ...runner.records.record import Record, Task
 from .boots import boot_means
@@ -357,7 +357,7 @@ def _observation(record: Record, where: str, line: int) -> Observation:
         repeat=need("repeat", int),
         order=int(record.get("order") or 0),
         warmup=bool(record.get("warmup")),
-        marks=marks(record),
+        marks=list_marks(record),
         metrics=tuple(_metric(m, where) for m in need("metrics", list)),
         tasks=tuple(t for t in record.get("tasks") or [] if isinstance(t, dict)),
         apply=record["apply"] if isinstance(record.get("apply"), dict) else None,

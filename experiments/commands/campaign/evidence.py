@@ -23,7 +23,7 @@ from experiments.paths import HERE
 from experiments.pieces import WITHOUT_TESTS
 from experiments.runner.options import RunOptions
 from experiments.runner.records import manifest, results
-from experiments.runner.run import Request, on_machine
+from experiments.runner.run import Request, adapt_to_machine
 from experiments.runner.suite import schedule
 from experiments.runner.workloads.kinds import PROGRAMS
 from experiments.units import seconds
@@ -44,11 +44,11 @@ INPUTS_FILE = "inputs"  # the digest, and the commit that began the run, by whic
 class EvidencePiece(Piece):
     @cached_property
     def request(self) -> Request:
-        return on_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.of_lab(self.machine.lab))
+        return adapt_to_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.of_lab(self.machine.lab))
 
     @cached_property
     def digest(self) -> str:
-        return pieces.digest(HERE.code, [*INPUTS, *self.uses(), *WITHOUT_TESTS], tuple(OPTIONS.words()))
+        return pieces.digest(HERE.code, [*INPUTS, *self.uses(), *WITHOUT_TESTS], tuple(OPTIONS.list_words()))
 
     def uses(self) -> list[str]:
         """What not every piece uses: machine, suite, the programs' sources, mechanisms."""
@@ -81,8 +81,8 @@ class EvidencePiece(Piece):
         """A run with a marked observation ends with 1: it is done where each cell has one that may be averaged."""
         if status != 1:
             return status == 0
-        there = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.marks(r)}
-        return there >= {(trial.workload.name, trial.policy) for trial in schedule.make(self.request.suite)}
+        there = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.list_marks(r)}
+        return there >= {(trial.workload.name, trial.policy) for trial in schedule.make_schedule(self.request.suite)}
 
 
 def carry_out(folder: Path, time: float | None) -> int:

@@ -21,7 +21,7 @@ from experiments.runner.options import RunOptions
 from experiments.runner.records import results
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
-from experiments.runner.workloads.kinds import lacking
+from experiments.runner.workloads.kinds import list_lacking
 
 from .machines import Machine
 
@@ -75,14 +75,14 @@ class Piece:
             if self.machine.remote:
                 return self._start_remote(options, log)
             resume = options.resume and (self.out / results.NAME).exists()
-            words = replace(options, out=self.out, resume=resume).words()
+            words = replace(options, out=self.out, resume=resume).list_words()
             return start([sys.executable, "-m", "experiments.commands.experiment", *words], signal.SIGTERM, stdin=subprocess.DEVNULL,
                          stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
     def _start_remote(self, options: RunOptions, log: object) -> subprocess.Popen[bytes]:
         """A suite of the user's goes there by standard input; the results come as an archive by standard output."""
         own = options.suite.endswith(".toml")
-        words = replace(options, suite=None, out=None, resume=False).words()[1:]
+        words = replace(options, suite=None, out=None, resume=False).list_words()[1:]
         step = ["sh", "-c", STEP.read_text(encoding="utf-8"), "step.sh", self.machine.folder, self.kept_as, self.machine.program,
                 f"{self.suite}.toml" if own else self.suite, *words]
         with open(options.suite if own else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
@@ -140,11 +140,11 @@ def list_pieces(folder: Path, places: Iterable[tuple[str, Machine]], options: Ru
 
 def every_suite(options: RunOptions) -> Iterator[tuple[str, Machine]]:
     """Each suite with its machines: the lab's that is given, its own of the lab, or this one where it has the nodes."""
-    for name in suites.names():
-        suite = suites.load(name)
-        if missing := lacking(suite):
+    for name in suites.list_names():
+        suite = suites.load_suite(name)
+        if missing := list_lacking(suite):
             print(f"{name}: left out, {', '.join(missing)} is not installed", flush=True)
-        elif why := designs.without_placement(suites.choose(suite, None, options.policies)):
+        elif why := designs.explain_unplaceable(suites.choose_cells(suite, None, options.policies)):
             print(f"{name}: left out, has no placement: {why}", flush=True)
         elif options.lab is None and sum(node.usable for node in host_nodes.nodes()) >= suite.nodes:
             yield name, Machine("here")

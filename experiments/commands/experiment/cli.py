@@ -17,7 +17,7 @@ from ...runner.options import RunOptions
 from ...runner.progress import Narrator
 from ...runner.records import results
 from ...runner.records.record import Record
-from ...runner.run import Request, on_machine, planned, run
+from ...runner.run import Request, adapt_to_machine, execute_suite, plan_run
 from ...runner.suite import designs, estimate, schedule
 from ...runner.suite import suite as suites
 from ...units import duration
@@ -75,7 +75,7 @@ def add_tune_options(one: argparse.ArgumentParser) -> None:
 def command_list(args: argparse.Namespace) -> int:
     if args.time:
         return list_times(args.json)
-    found = [describe(suites.load(name)) for name in suites.names()]
+    found = [describe(suites.load_suite(name)) for name in suites.list_names()]
     if args.json:
         print(json.dumps(found, indent=1))
         return 0
@@ -93,8 +93,8 @@ def command_list(args: argparse.Namespace) -> int:
 def list_times(as_json: bool) -> int:
     """Of the whole suites: on this machine where it has the nodes, and on each machine of the lab."""
     rows = []
-    for name in suites.names():
-        suite = suites.load(name)
+    for name in suites.list_names():
+        suite = suites.load_suite(name)
         for lab in (None, *suite.machines):
             rows.append({"suite": name, "on": lab or "here"} | time_of(suite, lab))
     if as_json:
@@ -107,9 +107,9 @@ def list_times(as_json: bool) -> int:
 
 
 def time_of(suite: suites.Suite, lab: str | None) -> dict[str, object]:
-    suite = suites.with_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
+    suite = suites.replace_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
     try:
-        request = on_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
+        request = adapt_to_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
     except ExperimentError as error:
         return {"observations": 0, "seconds": None, "by": str(error)}
     found = estimate.estimate_run(request.suite, lab)
@@ -119,10 +119,10 @@ def time_of(suite: suites.Suite, lab: str | None) -> dict[str, object]:
 def describe(suite: suites.Suite) -> dict[str, object]:
     """With the workloads that it has on its own machine of the lab."""
     nodes = host_nodes.of_lab(suite.machines[0])
-    whole, quick = (designs.expand(s, nodes) for s in (suite, suites.with_levels(suite, suite.quick)))
+    whole, quick = (designs.expand_suite(s, nodes) for s in (suite, suites.replace_levels(suite, suite.quick)))
     return {"name": suite.name, "question": suite.question, "paper": suite.paper,
             "machines": list(suite.machines), "takes": suite.takes,
-            "observations": len(schedule.make(whole)), "quick_observations": len(schedule.make(quick)),
+            "observations": len(schedule.make_schedule(whole)), "quick_observations": len(schedule.make_schedule(quick)),
             "workloads": [w.name for w in whole.workloads],
             "policies": list(suite.policies), "repeats": suite.repeats}
 
@@ -156,9 +156,9 @@ def run_suite(args: RunOptions) -> int:
     if args.lab is not None:
         from ...runner import run_in_lab
         name = lab_machine(args, request.suite)
-        request = planned(on_machine(request, host_nodes.of_lab(name)), name)
+        request = plan_run(adapt_to_machine(request, host_nodes.of_lab(name)), name)
         guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
-        return run_in_lab.run(request, name, guest, in_guest(args, request).words(), functional=args.functional)
+        return run_in_lab.run_in_guest(request, name, guest, in_guest(args, request).list_words(), functional=args.functional)
     run_here(request)
     return 0
 
@@ -171,7 +171,7 @@ def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda r
         narrator.tell(number, total, record)
         look(record)
 
-    bad = run(request, tell)
+    bad = execute_suite(request, tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
                               "check; they are never averaged")
@@ -184,12 +184,12 @@ def command_run_and_tell(args: argparse.Namespace) -> int:
     given = RunOptions.read(args)
     if not args.suite or in_lab():
         return run_suite(given)
-    out = args.out or Path("results") / suites.load(args.suite).name
-    before = results.written(out)
+    out = args.out or Path("results") / suites.load_suite(args.suite).name
+    before = results.read_write_time(out)
     try:
         return run_suite(given)
     finally:
-        if results.written(out) != before:
+        if results.read_write_time(out) != before:
             tell_results(out)
 
 
@@ -210,11 +210,11 @@ def tell_results(out: Path) -> None:
 
 def command_tune(args: argparse.Namespace) -> int:
     from ..tune import command as tune
-    seed = tune.training_seed(suites.load(args.suite), args.seed)
+    seed = tune.training_seed(suites.load_suite(args.suite), args.seed)
     asked = tune.options_of(args, seed)
     request = request_of(asked)
     machine = lab_machine(asked, request.suite)
-    request = on_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
+    request = adapt_to_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
     return tune.carry_out(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
 
 
@@ -232,7 +232,7 @@ def command_try(args: argparse.Namespace) -> int:
 
 def command_check(args: argparse.Namespace) -> int:
     from ...runner import check_machine
-    return check_machine.run(args.out)
+    return check_machine.print_findings(args.out)
 
 
 def main(arguments: list[str] | None = None) -> int:

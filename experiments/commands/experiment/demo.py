@@ -59,7 +59,7 @@ def module() -> Iterator[None]:
         yield
         return
     if not load_module():
-        for finding in check_machine.signatures(check_machine.Machine()):
+        for finding in check_machine.check_signatures(check_machine.Machine()):
             say(f"{finding.what}: {finding.remedy}")
         say("the module could not be loaded: pages and tasks are moved by system calls")
         yield
@@ -76,9 +76,9 @@ def run(quick: bool, experiment: Callable[[list[str]], int]) -> int:
     if len(usable) >= 2:
         say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
         with module():
-            return experiment(options.words())
+            return experiment(options.list_words())
     say(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
-    return experiment(replace(options, lab=MACHINE).words())
+    return experiment(replace(options, lab=MACHINE).list_words())
 
 
 def show() -> None:
@@ -93,7 +93,7 @@ def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
     """Runs the demo; `experiment` carries out the words of a command."""
     begin = time.monotonic()
     status = run(quick, experiment)
-    if results.reached(OUT):
-        say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
+    if results.count_reached(OUT):
+        say(f"{results.count_reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
         show()
     return status

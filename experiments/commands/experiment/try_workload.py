@@ -63,7 +63,7 @@ def in_lab(path: Path, machine: str, timed: bool) -> int:
 def here(path: Path, command: Command) -> int:
     numaplace = Numaplace()
     nodes = host_nodes.usable(1, "try")
-    suite = relative.resolve(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
+    suite = relative.resolve_suite(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
     trial = schedule.Trial(suite.workloads[0], "none", 0, 0, False)
     with stop_signals(), Guard() as guard:
         running = Running(trial, suite, nodes, guard.scratch)

@@ -78,9 +78,9 @@ class Boot:
         guest = replace(guest, kernel=(*guest.kernel, "--no-snapshot"))  # as in a judgement: each boot chooses its pages anew
         try:
             with redirect_stdout(sys.stderr):
-                run_in_lab.run(request, args.machine, guest, arguments, functional=False)
+                run_in_lab.run_in_guest(request, args.machine, guest, arguments, functional=False)
         except ExperimentError:
-            if boot_shares.share_out(request.suite, 1)[0].left(results.read(out)):
+            if boot_shares.divide_repeats(request.suite, 1)[0].has_left(results.read(out)):
                 raise
         kept.write({"piece": self.name, "inputs": self.digest, "seconds": round(time.monotonic() - begin)})
 
@@ -108,9 +108,10 @@ def judged(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
         sides = [Path(folder) / letter for letter in "ab"]
         for out, found in zip(sides, (a, b), strict=True):
             out.mkdir()
-            results.rewrite(out, [record | {"repeat": k, "boot_id": f"block-{k}"} for k, block in enumerate(found) for record in block])
+            results.rewrite_records(out, [record | {"repeat": k, "boot_id": f"block-{k}"}
+                                          for k, block in enumerate(found) for record in block])
         defaults = cli.parser().parse_args([])
-        return verdict.compare_kernels(*sides, suites.load(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
+        return verdict.compare_kernels(*sides, suites.load_suite(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
 
 
 def judgement(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:
@@ -174,7 +175,7 @@ def carry_out(top: Path, blocks: int, limit: float) -> int:
         left = f", {duration(each * len(POOLS) * (blocks - there))} to go" if each else ""
         print(f"check-judge: {there} of {blocks} blocks are there{left}: the same command goes on", file=sys.stderr)
         return UNFINISHED
-    text, right = summary(pools, [workload.name for workload in suites.load(cli.SUITE).workloads])
+    text, right = summary(pools, [workload.name for workload in suites.load_suite(cli.SUITE).workloads])
     print(text)
     return 0 if right else 1
 

@@ -16,7 +16,7 @@ from ...host import host_nodes
 from ...lab.kernels import known_series
 from ...runner.boots import boot_shares
 from ...runner.options import RunOptions
-from ...runner.run import Request, on_machine
+from ...runner.run import Request, adapt_to_machine
 from ...units import percent
 from ..experiment import cli as runner
 from . import blocks, side
@@ -65,9 +65,9 @@ def run_options(args: argparse.Namespace, out: Path) -> RunOptions:
 def planned(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """Returns the run of one kernel, and what its guest is told."""
     options = run_options(args, out)
-    request = on_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
-    boot_shares.share_out(request.suite, request.boots)
-    return request, runner.in_guest(replace(options, resume=False), request).words()  # it is told to resume when there is something
+    request = adapt_to_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
+    boot_shares.divide_repeats(request.suite, request.boots)
+    return request, runner.in_guest(replace(options, resume=False), request).list_words()  # it is told to resume when there is something
 
 
 def measure(args: argparse.Namespace, sides: list[side.Side]) -> Request:

@@ -58,7 +58,7 @@ class Rounds:
 
 
 def left(folder: Path, suite: Suite) -> bool:
-    return boot_shares.share_out(suite, 1)[0].left(results.read(folder))
+    return boot_shares.divide_repeats(suite, 1)[0].has_left(results.read(folder))
 
 
 def check_same(folder: Path, suite: Suite) -> None:

@@ -33,5 +33,5 @@ class HostLoad:
         for line, record in enumerate(records[self.first:], self.first):
             last = fmean(self.seen[line]) if self.seen[line] else last
             record[KEY] = round(last, 2)
-        results.rewrite(self.directory, records)
+        results.rewrite_records(self.directory, records)
         manifest.add_to_boot(self.directory, records[-1]["boot_id"], {KEY: self.before})

@@ -118,15 +118,15 @@ def test_a_suite_changes_keys_of_a_file(tmp_path: Path) -> None:
 def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.toml").write_text(SERVER)
-    alone = suites.choose(suites.load("arena"), ["own.toml"], None)
+    alone = suites.choose_cells(suites.load_suite("arena"), ["own.toml"], None)
     assert [w.name for w in alone.workloads] == ["own"] and alone.responses[-1] == "rate"
     assert alone.workloads[0].options["command"].folder == tmp_path
-    assert [w.name for w in suites.choose(suites.load("arena"), ["own.toml", "x26*"], None).workloads] == ["x264", "own"]
+    assert [w.name for w in suites.choose_cells(suites.load_suite("arena"), ["own.toml", "x26*"], None).workloads] == ["x264", "own"]
     with pytest.raises(UsageError, match="workload own.toml: there is one of the name 'x264' already"):
         Path("own.toml").write_text(SERVER.replace('"own"', '"x264"'))
-        suites.choose(suites.load("arena"), ["own.toml", "x264"], None)
+        suites.choose_cells(suites.load_suite("arena"), ["own.toml", "x264"], None)
     with pytest.raises(UsageError, match="other.toml"):
-        suites.choose(suites.load("arena"), ["other.toml"], None)
+        suites.choose_cells(suites.load_suite("arena"), ["other.toml"], None)
     assert main(["run", "cachetest", "--lab", "--workloads", "own.toml"]) == 2
     assert "suite cachetest makes its workloads of its factors" in capsys.readouterr().err and not Path("results").exists()
 
@@ -271,7 +271,7 @@ def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"command.initial_node: node 2 does not exist; the suite has 2 nodes"):
         suites.parse(SUITE + "[command]\ninitial_node = 2\n", tmp_path)
     with pytest.raises(UsageError, match="command.initial_node: node 2 does not exist"):
-        suites.change(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
+        suites.change_parameters(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
 
 
 @pytest.mark.lab

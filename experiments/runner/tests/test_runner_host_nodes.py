@@ -27,7 +27,7 @@ def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tup
 
 def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
     """Where numa-stream has each node's remote memory, by ids."""
-    made = designs.expand(suites.load("numa-stream"), found).workloads
+    made = designs.expand_suite(suites.load_suite("numa-stream"), found).workloads
     tasks = next(w for w in made if w.name == "copy-unstrided-remote-16t").tasks
     return {found[task.runs_on].id: found[task.memory_on[0]].id for task in tasks}
 
@@ -35,7 +35,7 @@ def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
 def test_distances_are_by_id_where_ids_have_gaps(tmp_path: Path) -> None:
     found = nodes(tmp_path, [0, 8], [[10, 40], [40, 10]])
     assert [node.distances for node in found] == [{0: 10, 8: 40}, {0: 40, 8: 10}]
-    assert {w.name for w in designs.expand(suites.load("numa-stream"), found).workloads} >= {"copy-unstrided-remote-8t"}
+    assert {w.name for w in designs.expand_suite(suites.load_suite("numa-stream"), found).workloads} >= {"copy-unstrided-remote-8t"}
 
 
 def test_another_package_is_found_where_ids_have_gaps(tmp_path: Path) -> None:

@@ -104,6 +104,6 @@ def test_a_policy_twice_is_two_levels_and_one_policy() -> None:
     numaplace.check_policies(["none", "none#2", "n-mass:pages=follow#2"])
     with pytest.raises(UsageError, match="nonesuch"):
         numaplace.check_policies(["nonesuch#2"])
-    chosen = suites.choose(suites.load("policy-matrix"), None, ["none", "none#2"])
+    chosen = suites.choose_cells(suites.load_suite("policy-matrix"), None, ["none", "none#2"])
     assert chosen.policies == ("none", "none#2")
     assert sorted(["n-mass", "none#2", "maximum-local", "none"], key=policy_rank) == ["none", "none#2", "maximum-local", "n-mass"]

@@ -100,10 +100,10 @@ def test_all_suites_run_in_the_lab_and_what_fails_is_named(tmp_path: Path, monke
                                                            capsys: pytest.CaptureFixture[str]) -> None:
     """A kernel that the lab does not have: every run is refused, in its own words, or for a program that is not installed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(suites, "names", lambda: ["cross"])
+    monkeypatch.setattr(suites, "list_names", lambda: ["cross"])
     assert main(["run", "--all", "--quick", "--lab", "--kernel", "5.4", "--out", "all"]) == 1
     said = capsys.readouterr()
-    runs = len(suites.load("cross").machines)
+    runs = len(suites.load_suite("cross").machines)
     assert runs > 1
     whys = re.findall(r"^\S+ +cross +(?:failed|skipped) +0 records .* s  (.*)", said.out, re.MULTILINE)
     assert len(whys) == runs and all("5.4" in why or "is not installed: apt-get install" in why for why in whys)
@@ -129,7 +129,7 @@ def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkey
 
 def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(suites, "names", lambda: ["policy-matrix"])
+    monkeypatch.setattr(suites, "list_names", lambda: ["policy-matrix"])
     monkeypatch.setattr(engine, "run", lambda found, *_, **__: [synthetic.write(one.out, synthetic.full()) for one in found])
     monkeypatch.setattr(Piece, "state", lambda _piece: State(piece.FAILED, why="bad"))
     assert main(["run", "--all", "--lab", "--out", str(tmp_path)]) == 1

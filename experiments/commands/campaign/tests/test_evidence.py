@@ -34,9 +34,9 @@ def piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EvidencePiece:
 
 def observed(piece: EvidencePiece, number: int, *marks: str) -> None:
     """The first observations of its schedule; the last one with these marks."""
-    trials = schedule.make(piece.request.suite)[:number]
-    results.rewrite(piece.out, [{"workload": t.workload.name, "policy": t.policy, "repeat": t.repeat, "warmup": t.warmup,
-                                 "marks": marks if t is trials[-1] else []} for t in trials])
+    trials = schedule.make_schedule(piece.request.suite)[:number]
+    results.rewrite_records(piece.out, [{"workload": t.workload.name, "policy": t.policy, "repeat": t.repeat, "warmup": t.warmup,
+                                         "marks": marks if t is trials[-1] else []} for t in trials])
 
 
 def ends_with(piece: EvidencePiece, status: int) -> str:
@@ -50,7 +50,7 @@ def test_a_piece_is_done_with_status_0_or_with_1_and_every_cell_there(piece: Evi
     observed(piece, 1)
     assert piece.state().word == OPEN
     assert [ends_with(piece, status) for status in (1, 2)] == [FAILED, FAILED]
-    observed(piece, len(schedule.make(piece.request.suite)), "busy machine")
+    observed(piece, len(schedule.make_schedule(piece.request.suite)), "busy machine")
     assert [ends_with(piece, status) for status in (0, 1, 2)] == [DONE, DONE, FAILED]
 
 

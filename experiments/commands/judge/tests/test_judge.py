@@ -139,9 +139,9 @@ def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [{"workload": w, "policy": "none", "repeat": repeat, "metrics": [], "marks": []}
                                for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
     one = side.Side("a", "6.12", "", tmp_path, None)
-    blocks.forget_unfinished(one, boot_shares.share_out(request.suite, 3))
+    blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
     assert [(r["repeat"], r["workload"]) for r in results.read(tmp_path)] == [(0, "fault"), (0, "fork")]
-    blocks.forget_unfinished(one, boot_shares.share_out(request.suite, 3))
+    blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
     assert results.count(tmp_path) == 2
 
 
@@ -178,7 +178,7 @@ def test_the_lab_boots_the_kernel_that_was_given(spec: str, words: tuple, tmp_pa
     series = "own-0123" if "/" in spec else spec
     guest = side.Side("b", spec, "sysctl x=1; true", tmp_path, Kernel(series, "6.12.1", tmp_path)).guest
     assert tuple(guest.kernel) == words
-    done = subprocess.run(list(map(str, Guest(setup="echo set; cd /; x=y").words(["sh", "-c", "pwd; echo $x$1", "sh", "a b"]))),
+    done = subprocess.run(list(map(str, Guest(setup="echo set; cd /; x=y").list_words(["sh", "-c", "pwd; echo $x$1", "sh", "a b"]))),
                           cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == f"set\n{tmp_path}\na b\n", "the set-up leaves the machine changed, not the shell of the run"
 
@@ -210,14 +210,14 @@ def test_the_status_tells_what_is_not_excluded_from_what_is_not_there(factors: d
     assert ("not excluded:" in capsys.readouterr().out) == ("--exclude" in more)
 
 
-NAMES = [workload.name for workload in suites.load("kernel-mm").workloads]
+NAMES = [workload.name for workload in suites.load_suite("kernel-mm").workloads]
 SPREAD = {"fault": 0.008, "fork": 0.012, "huge-fault": 0.01, "map": 0.032, "move": 0.013}  # between boots, measured
 
 
 def pools(blocks: int, slower: float, spread: dict[str, float] = SPREAD) -> check.Pools:
     """Boots of kernel-mm; `slower`: with the module, as 0.05."""
     noise = random.Random(1)
-    metrics = dict(zip(NAMES, suites.load("kernel-mm").responses, strict=True))
+    metrics = dict(zip(NAMES, suites.load_suite("kernel-mm").responses, strict=True))
 
     def boot(pool: str, block: int) -> check.Records:
         return [{"workload": name, "policy": "none", "repeat": 0, "platform": "lab-timed", "boot_id": f"{pool}-{block}", "marks": [], "check": "ok",
@@ -266,9 +266,9 @@ def test_a_boot_is_made_once_for_the_same_inputs(tmp_path: Path, monkeypatch: py
         made.append(request.out.name)
         assert not functional and "--no-snapshot" in guest.kernel and words[words.index("--seed") + 1] == str(int(made[-1][-2:]))
         assert guest.setup == check.POOLS[made[-1][:-3]]
-        results.rewrite(request.out, pools(1, 0)["a"][1])
+        results.rewrite_records(request.out, pools(1, 0)["a"][1])
         raise ExperimentError("1 observation is marked")
-    monkeypatch.setattr(check.run_in_lab, "run", run)
+    monkeypatch.setattr(check.run_in_lab, "run_in_guest", run)
     monkeypatch.setattr(check.side, "find", lambda letter, spec, setup, out: (out.mkdir(), side.Side(
         letter, spec, setup, out, Kernel("6.12", "6.12.1", tmp_path)))[1])
     monkeypatch.setattr(check.Boot, "digest", "now")

@@ -21,7 +21,7 @@ from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
 
 NAMES = ["tiering", "numa-balancing"]
-SUITE = suites.choose(suites.repeated(suites.load("policy-matrix"), 1, 7), ["cross"], None)
+SUITE = suites.choose_cells(suites.replace_repeats(suites.load_suite("policy-matrix"), 1, 7), ["cross"], None)
 TRIALS = 6  # a whole round and half of one
 
 
@@ -130,7 +130,7 @@ def test_the_levels_of_the_file_stand_beside_the_defaults(file: Path) -> None:
     args = read_options(["run", "policy-matrix", "--lab", "demo-2s", "--placements", "none,tiering", "--tuned", str(file)])
     request = cli.request_of(args)
     assert list(request.suite.policies) == ["none", "tiering", levels[0], "numa-balancing", levels[1]]
-    words = cli.in_guest(args, request).words()  # commas stand in levels and between them
+    words = cli.in_guest(args, request).list_words()  # commas stand in levels and between them
     assert cli.split_policies(words[words.index("--placements") + 1]) == list(request.suite.policies)
 
 

@@ -22,7 +22,7 @@ from experiments.runner.tests import schemas
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
-SUITE = replace(suites.load("policy-matrix"), parameters={
+SUITE = replace(suites.load_suite("policy-matrix"), parameters={
     "triad": {"size": "1M", "kernel": "auto", "seconds": 0.2, "warm": 0.0},
     "redis": {"elements": 500, "max_length": 900, "load_pipeline": 500, "pipeline": 250}})
 # Of the pages of all tasks, those beside their task when nothing is done.
@@ -41,7 +41,7 @@ def observe(workload: str, policy: str, scratch: Path, engine: str = "auto") -> 
     marks = [mark for mark in record["marks"] if "measured together" not in mark]
     assert (marks, record["check"]) == ([], "ok")
     assert record["platform"].startswith("lab-")
-    assert schemas.faults("results", json.loads(json.dumps(record))) == []
+    assert schemas.list_faults("results", json.loads(json.dumps(record))) == []
     return record
 
 
