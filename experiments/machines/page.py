@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..analysis.pages.report import page_of
+from ..analysis.pages.report import build_page
 from ..analysis.pages.summary import write_text
 from ..errors import ExperimentError
 from . import compare, record
@@ -77,7 +77,7 @@ def page(found: list[Entry]) -> str:
     scored = [(entry, one) for entry in found for one in entry.comparisons if one.mean is not None]
     scored.sort(key=lambda pair: ORDER.index(pair[1].fitted))
     groups = [(fitted, list(pairs)) for fitted, pairs in groupby(scored, key=lambda pair: pair[1].fitted)]
-    return page_of("zoo.html", title="Machines", entries=found, groups=groups, percent=_percent, figure=_figure)
+    return build_page("zoo.html", title="Machines", entries=found, groups=groups, percent=_percent, figure=_figure)
 
 
 def _percent(value: float | None) -> str:

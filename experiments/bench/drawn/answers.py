@@ -34,7 +34,7 @@ def totals(run: Results) -> list[speedup.Total]:
 
 
 def regrets(run: Results) -> regret.Regrets:
-    return regret.regrets(run)
+    return regret.compute_regrets(run)
 
 
 def precise(values: list[float], percent: float) -> bool:
@@ -44,7 +44,7 @@ def precise(values: list[float], percent: float) -> bool:
 def precise_says_more(percent: float) -> bool:
     """Whether the report of such a run says that slow runs may not be in its intervals."""
     run = draw.Cells({("w", "none"): 1.0}).run(Random(1), 10)
-    return any("slow runs" in note for note in summary.notes(replace(run, manifest=run.manifest | {"repeat_until_ci": percent})))
+    return any("slow runs" in note for note in summary.list_notes(replace(run, manifest=run.manifest | {"repeat_until_ci": percent})))
 
 
 def half_width(values: list[float]) -> float:
@@ -97,7 +97,7 @@ def _worth(run: Results) -> worth_verdict.Verdict:
 def compare(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:
     """The rows, and whether it is said that they hold in one boot only."""
     with tempfile.TemporaryDirectory() as folder:
-        found = comparison.compare(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
+        found = comparison.compare_runs(*(draw.write(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
     pair, = found["pairs"]
     return pair["rows"], any("of one boot" in note for note in pair["notes"])
 

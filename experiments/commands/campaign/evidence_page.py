@@ -20,7 +20,7 @@ def write(folder: Path, done: list[Piece], states: str) -> str:
     head = [f"This page is of the pieces that are done, of {states}"]
     if not done:
         return head[0]
-    _, parts = report_all.write(folder, [piece.out for piece in done])
+    _, parts = report_all.write_reports(folder, [piece.out for piece in done])
     sections = (head, _numbers(parts), _held_out(), _runs(parts))
     return "\n".join(line for section in sections for line in (*section, ""))
 

@@ -203,8 +203,8 @@ def tell_results(out: Path) -> None:
         return
     with suppress(ResultsError):  # nothing but warm-ups
         found = read(out)
-        placement_table.show(found)
-        if chapters := papers.chapters(found)[0]:
+        placement_table.show_run(found)
+        if chapters := papers.make_chapters(found)[0]:
             text_table.show_papers(found, chapters)
 
 

@@ -84,8 +84,8 @@ def run(quick: bool, experiment: Callable[[list[str]], int]) -> int:
 def show() -> None:
     from ...analysis.pages import report, summary
 
-    summary.write(OUT)
-    page = report.write(OUT)
+    summary.write_summary(OUT)
+    page = report.write_report(OUT)
     print(f"\nThe report, with a figure for every workload: {page.resolve()}")
 
 

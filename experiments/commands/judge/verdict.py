@@ -10,7 +10,7 @@ from typing import Any
 from scipy import stats
 
 from ...analysis.runs.results import higher_is_better
-from ...analysis.stats.compare import ALPHA, compare
+from ...analysis.stats.compare import ALPHA, compare_runs
 
 WIDTH = 75  # of a line that is quoted in a mail and still fits
 SLOWER, FASTER, SAME, SMALL, UNKNOWN = "slower", "faster", "no difference found", "too small", "not tested"
@@ -56,7 +56,7 @@ class Verdict:
 
 def compare_kernels(a: Path, b: Path, responses: Sequence[str], smallest: float, exclude: float) -> Verdict:
     """Compares the runs of kernels A and B. smallest: the share of a mean that matters, as 0.01; exclude: the slow-down that is to be excluded, as 0.05."""
-    found = compare(a, b, in_blocks=True, smallest=smallest, metrics=responses)
+    found = compare_runs(a, b, in_blocks=True, smallest=smallest, metrics=responses)
     pair, = found["pairs"]
     marked = [note for note in pair["notes"] if note.endswith("not counted")]
     rows = [row | {"slower_at_most": slower_at_most(row), "found_from": found_from(row, found["tests"])} for row in pair["rows"]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.analysis.tests.browser import Browser, chromium
+from experiments.analysis.tests.browser import Browser, start_chromium
 from experiments.errors import ExperimentError
 from experiments.lab import machine
 from experiments.machines import __main__ as command
@@ -43,7 +43,7 @@ def written(box: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as running:
+    with start_chromium(tmp_path_factory.mktemp("profile")) as running:
         yield running
 
 
@@ -179,4 +179,4 @@ def test_words_of_a_file_are_not_markup(packed: record.Record, tmp_path: Path) -
 
 def test_opens_without_problems(browser: Browser, written: Path) -> None:
     browser.open(written, width=390)
-    assert browser.problems() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert browser.list_problems() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 390

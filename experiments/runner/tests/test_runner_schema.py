@@ -56,7 +56,7 @@ def test_what_a_policy_adds_to_a_record_is_in_the_schema() -> None:
         assert schemas.list_faults("results", renamed(record, key))
 
 
-@pytest.mark.parametrize("records", [synthetic.full(1), synthetic.timed(1)], ids=["functional", "timed"])
+@pytest.mark.parametrize("records", [synthetic.make_full(1), synthetic.make_timed(1)], ids=["functional", "timed"])
 def test_the_records_of_other_tests_are_as_the_schema_says(records: list[dict[str, Any]]) -> None:
     assert [fault for record in records for fault in schemas.list_faults("results", record)] == []
     assert schemas.list_faults("manifest", synthetic.MANIFEST) == schemas.list_faults("manifest", synthetic.TIMED) == []
@@ -83,7 +83,7 @@ def test_a_run_of_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
     written = json.loads((run / "manifest.json").read_text())
     assert written["format"] == results.FORMAT == 1
     with pytest.raises(ResultsError, match="manifest.json: of format 2, and this numaplace reads 1: take a newer numaplace"):
-        read(synthetic.write(tmp_path, synthetic.full(1), written | {"format": 2}))
+        read(synthetic.write(tmp_path, synthetic.make_full(1), written | {"format": 2}))
 
 
 @pytest.mark.parametrize(("kind", "name"), [(keys.Record, ""), (keys.Metric, "metric"), (keys.Task, "task"), (keys.Cost, "cost"),

@@ -130,7 +130,7 @@ def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkey
 def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(suites, "list_names", lambda: ["policy-matrix"])
-    monkeypatch.setattr(engine, "run", lambda found, *_, **__: [synthetic.write(one.out, synthetic.full()) for one in found])
+    monkeypatch.setattr(engine, "run", lambda found, *_, **__: [synthetic.write(one.out, synthetic.make_full()) for one in found])
     monkeypatch.setattr(Piece, "state", lambda _piece: State(piece.FAILED, why="bad"))
     assert main(["run", "--all", "--lab", "--out", str(tmp_path)]) == 1
     said = capsys.readouterr()

@@ -135,8 +135,8 @@ def test_what_failed_is_named_and_the_status_says_what_is_left(tmp_path: Path, m
 def test_the_page_has_the_papers_numbers_first(tmp_path: Path) -> None:
     done = []
     for name, machine in (("e5620", "xeon-e5620-2s"), ("ls3a", "ls3a-2s")):
-        records = factorial.records("contention", luo.contention(name), noise=1e-3, platform="lab-timed")
-        factorial.write(tmp_path / machine, records, ["luo-contention"], machine)
+        records = factorial.make_records("contention", luo.contention(name), noise=1e-3, platform="lab-timed")
+        factorial.write_run(tmp_path / machine, records, ["luo-contention"], machine)
         done.append(replace(make_piece(tmp_path, "contention", machine), out=tmp_path / machine))
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone/results.jsonl").write_text("of a suite that is no more\n")
