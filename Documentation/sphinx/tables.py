@@ -98,7 +98,7 @@ def relative_levels(s: suite.Suite) -> dict[str, str]:
     values = [*(v for levels in real.levels.values() for v in levels), *(v for kind in real.parameters.values() for v in kind.values())]
     values += [v for case in real.levels.get("case", []) for v in case.values()]
     sizes = sorted({v for v in values if suite.is_size(v)}, key=lambda v: (v.split()[1], float(v.split()[0])))
-    nodes = host_nodes.usable(1, s.name, among=host_nodes.of_lab("cxl-3n"))
+    nodes = host_nodes.select_usable(1, s.name, among=host_nodes.of_lab("cxl-3n"))
     alone = any(nodes[k].memory_only for w in designs.expand_suite(real, nodes).workloads for t in w.tasks for k in t.memory_on)
     return designs.explain_lacking(s) | ({"size": code(*sizes)} if sizes else {}) | (
         {"spread": code(*real.levels["spread"])} if "spread" in real.levels else {}) | (

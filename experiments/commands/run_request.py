@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..host import host_nodes
-from ..host.host_nodes import in_lab
+from ..host.host_nodes import read_lab_name
 from ..runner.boots import boot_shares
 from ..runner.options import RunOptions
 from ..runner.repeats import precision
@@ -87,7 +87,7 @@ def request_of(args: RunOptions) -> Request:
     suite = suites.load_suite(args.suite)
     if args.quick:
         suite = suites.replace_levels(suite, suite.quick)
-    elif args.lab is None and not in_lab():
+    elif args.lab is None and not read_lab_name():
         suite = suites.replace_levels(suite, suite.real)
     suite = suites.replace_levels(suite, suite.on.get(lab_machine(args, suite), {}))
     now = None if suite.design else args.workloads  # a design makes its workloads on the machine
@@ -137,4 +137,4 @@ def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
 
 def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
     """Returns the machine of the lab that it will run or runs on; none on a real machine."""
-    return (args.lab or suite.machines[0]) if args.lab is not None else in_lab()
+    return (args.lab or suite.machines[0]) if args.lab is not None else read_lab_name()

@@ -34,7 +34,7 @@ class Cpuset(Mechanism):
     def _bind(self, scope: Scope, node: Node, pids: Sequence[int]) -> None:
         """Pages move when a cgroup that has processes loses a node, and not when these join it."""
         group = CGROUPS / f"numaplace-cpuset-{node.id}"
-        scope.guard.cgroup(group)
+        scope.guard.make_cgroup(group)
         mems = group / "cpuset.mems"
         mems.write_text(format_list(tuple(n.id for n in scope.nodes if n.total_kib)), encoding="ascii")
         (group / "cpuset.cpus").write_text(format_list(node.cpus), encoding="ascii")

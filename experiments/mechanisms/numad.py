@@ -32,8 +32,8 @@ class Numad(Mechanism):
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         seconds = str(self.values["interval_s"])
         scope.guard.keep(KHUGEPAGED)
-        scope.guard.ends(PID_FILE)
-        scope.guard.run("numad", "-i", "0")
+        scope.guard.wait_at_end(PID_FILE)
+        scope.guard.run_at_end("numad", "-i", "0")
         words = ["unshare", "--time", f"--monotonic={EARLIER_S}",
                  "numad", "-S", "0", "-i", f"{seconds}:{seconds}", "-u", str(self.values["target_percent"])]
         done = subprocess.run([*words, *(word for pid in pids for word in ("-p", str(pid)))], capture_output=True, text=True,

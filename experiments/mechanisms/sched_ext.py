@@ -39,9 +39,9 @@ class SchedExt(Mechanism):
     def set_up(self, scope: Scope) -> None:
         with scope.changing(self.name):
             if not os.path.ismount(BPF):
-                scope.guard.run("umount", str(BPF))
+                scope.guard.run_at_end("umount", str(BPF))
                 run("mount", "-t", "bpf", "bpf", str(BPF))
-            scope.guard.run("rm", "-rf", str(PINNED), str(HOMES))
+            scope.guard.run_at_end("rm", "-rf", str(PINNED), str(HOMES))
             run(str(bpftool()), "struct_ops", "register", str(self.scheduler), str(PINNED))
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:

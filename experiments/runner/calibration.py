@@ -41,10 +41,10 @@ def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, b
                  scratch: Path) -> dict[str, Any] | None:
     """Returns which model the plans use, for the manifest; None where no policy of the suite needs one. numaplace plans with it
     from then on. `begun`: `model` in the manifest of the run to resume; None for a new run."""
-    needing = numaplace.needing(suite.policies, NEED)
+    needing = numaplace.list_needing(suite.policies, NEED)
     if not needing or sum(node.usable for node in host_nodes.nodes()) < 2:
         return None
-    origin = numaplace.model_origin()
+    origin = numaplace.read_model_origin()
     if origin != DERIVED:
         return _describe_model(origin, Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED))
     if begun and begun["calibrated"]:
@@ -55,7 +55,7 @@ def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, b
     if why or begun:  # a run without calibration is resumed without
         return _describe_model(origin) | {"why": begun["why"] if begun else why}
     numaplace.model = _measure_in_this_boot(suite, numaplace, platform, needing, out)
-    return _describe_model(numaplace.model_origin(), numaplace.model) | {"calibrated": True}
+    return _describe_model(numaplace.read_model_origin(), numaplace.model) | {"calibrated": True}
 
 
 @contextmanager

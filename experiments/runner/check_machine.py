@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..errors import CannotError, UsageError
 from ..host import host_nodes
-from ..host.distance import far_pair
+from ..host.distance import find_far_pair
 from ..host.tool import MAKE_TOOLS, Numaplace
 from ..paths import HERE
 from .kinds import footprint
@@ -72,7 +72,7 @@ def check_nodes(m: Machine) -> Iterator[Finding]:
         sizes = sorted({len(node.cpus) for node in usable})
         yield Finding("ok", f"{len(usable)} nodes with CPUs and memory, {'/'.join(map(str, sizes))} CPUs each")
         if len({a.distances[b.id] for a, b in permutations(usable, 2)}) > 1:
-            home, far = (usable[k] for k in far_pair(usable))
+            home, far = (usable[k] for k in find_far_pair(usable))
             yield Finding("ok", f"nodes at several distances: suites of two nodes take {home.id} and {far.id}, "
                           f"{home.distances[far.id]} apart; numa-stream takes the farthest that all nodes have at once")
     for node in usable:
@@ -160,7 +160,7 @@ def check_signatures(m: Machine) -> Iterator[Finding]:
 
 def check_counters(_m: Machine) -> Iterator[Finding]:
     """Asks the tool itself, which knows all of its sources."""
-    why = Numaplace().counters_once()
+    why = Numaplace().check_counters()
     if why:
         yield Finding("doubt", f"{why}: no IPC or local and remote accesses in the reports",
                       "see Documentation/reference/counters.md")

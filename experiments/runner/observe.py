@@ -16,9 +16,9 @@ from typing import Any
 
 from ..errors import CannotError, ExperimentError, NotPutBackError, UsageError
 from ..host import mappings, state
-from ..host.guard import Guard, numa_balancing
+from ..host.guard import Guard, read_numa_balancing
 from ..host.host_nodes import Node
-from ..host.tool import Numaplace, policy_of
+from ..host.tool import Numaplace, get_policy
 from ..mechanisms import activity, registry
 from . import calibration, locality, pilot
 from .active_mechanism import ActiveMechanism
@@ -46,7 +46,7 @@ class Observer:
         self.guard = guard
         self.left_behind: NotPutBackError | None = None  # after the observation whose changes could not be undone
         self.pilots: dict[str, pilot.Pilot] = {}  # by workload
-        self.platform = platform or numaplace.ps([os.getpid()])["platform"]
+        self.platform = platform or numaplace.read_tasks([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
         """Makes one observation. Returns a line for results.jsonl; what goes wrong with it alone becomes a mark."""
@@ -55,9 +55,9 @@ class Observer:
         self.saved_cpus: dict[int, set[int]] = {}
         running = self._make_workload(trial)
         self.active = ActiveMechanism(trial.policy, self.nodes, self.guard)
-        running.unseen_counts = self.active.mechanism.starts if self.active.mechanism else policy_of(trial.policy) == "none"
+        running.unseen_counts = self.active.mechanism.starts if self.active.mechanism else get_policy(trial.policy) == "none"
         try:
-            with self.guard.scope() if self.guard else nullcontext():
+            with self.guard.open_scope() if self.guard else nullcontext():
                 self._carry_out(trial, running, record)
         except NotPutBackError as error:
             self.left_behind = error
@@ -87,15 +87,15 @@ class Observer:
     def _make_record(self, trial: Trial) -> Record:
         record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
                   "repeat": trial.repeat, "order": trial.order, "seed": self.suite.seed,
-                  "platform": "", "started": datetime.now(timezone.utc).isoformat(), **state.now(),
+                  "platform": "", "started": datetime.now(timezone.utc).isoformat(), **state.read_state(),
                   "seconds": 0.0, "steps": {}, "metrics": [], "tasks": [], "apply": None,
                   "marks": [], "check": "ok"}
         if trial.workload.factors:
             record["factors"] = trial.workload.factors
         if trial.warmup:
             record["warmup"] = True
-        if numa_balancing() not in (None, "0"):
-            record["marks"].append(f"kernel.numa_balancing is {numa_balancing()}: the kernel moves "
+        if read_numa_balancing() not in (None, "0"):
+            record["marks"].append(f"kernel.numa_balancing is {read_numa_balancing()}: the kernel moves "
                                    "pages too")
         return record
 
@@ -131,7 +131,7 @@ class Observer:
 
     def _run_pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         """Measures the workload's inputs and its work, at its first observation in this boot."""
-        levels = tuple(level for level in registry.only_policies(self.suite.policies) if policy_of(level) != pilot.BASELINE)
+        levels = tuple(level for level in registry.only_policies(self.suite.policies) if get_policy(level) != pilot.BASELINE)
         if not running.works or not levels:
             return
         name = trial.workload.name
@@ -161,7 +161,7 @@ class Observer:
             sample, inputs = 0 if known.knows == "nothing" else sample, self._choose_inputs(running, known)
             record["inputs"] = {role: asdict(found) for role, found in inputs.items()}
             if running.runs_already and self.guard:
-                self.guard.placed(self.numaplace.program, running.pids)
+                self.guard.restore_at_end(self.numaplace.program, running.pids)
             with calibration.falsify_links(self.numaplace, known, self.scratch):
                 record["apply"] = self.numaplace.apply(trial.policy, running.pids, pilot.list_assumptions(running, inputs), sample)
         end = time.monotonic()
@@ -241,7 +241,7 @@ class Observer:
         record["metrics"].append(make_metric("time_to_solution", "s", running.solved))
         begin, end = record["apply_at"]
         timed = record["platform"] != "lab-functional"
-        if timed and running.solved < end - begin and policy_of(record["policy"]) != pilot.BASELINE:
+        if timed and running.solved < end - begin and get_policy(record["policy"]) != pilot.BASELINE:
             record["marks"].append(f"the work was over after {running.solved:.3f} s, before the placement was at {end - begin:.3f} s")
 
     def _undo_placement(self, running: RunningWorkload, record: Record) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import CannotError, ExperimentError
-from ..host.tool import Numaplace, policy_of
+from ..host.tool import Numaplace, get_policy
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Task, Workload
@@ -47,7 +47,7 @@ class Pilot:
 
 def run_pilot(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
     """Carries the pilot out. levels: the suite's placements. timed: whether times mean anything here."""
-    placing = [level for level in levels if policy_of(level) != BASELINE]
+    placing = [level for level in levels if get_policy(level) != BASELINE]
     wanted = {knowledge.read_knowledge(level).knows for level in placing}
     inputs = measure_inputs(trial, start, numaplace) if timed and "measured" in wanted else {}
     running = start(replace(trial, policy=placing[0]))

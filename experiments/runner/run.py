@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import CannotError, ExperimentError, UsageError
 from ..host import host_nodes, state
 from ..host.guard import NUMA_BALANCING, Guard
-from ..host.host_nodes import in_lab
+from ..host.host_nodes import read_lab_name
 from ..host.interrupts import stop_signals
 from ..host.tool import Numaplace
 from ..mechanisms import registry
@@ -55,13 +55,13 @@ class Request:
 
 def adapt_to_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
     """Returns the request with the workloads that its suite has on a machine with these nodes."""
-    suite = designs.expand_suite(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name, among=nodes))
+    suite = designs.expand_suite(request.suite, host_nodes.select_usable(request.suite.nodes, request.suite.name, among=nodes))
     return replace(request, suite=choose_cells(suite, list(request.workloads), None))
 
 
 def plan_run(request: Request, lab: str | None) -> Request:
     """Says how long it will take, with as many repeats as the budget is enough for, or as the run began with."""
-    if in_lab():  # the host has planned it
+    if read_lab_name():  # the host has planned it
         return request
     asked = request.suite.repeats
     begun = manifest.read_repeats(request.out) if request.resume and request.budget is not None else None
@@ -130,7 +130,7 @@ def execute_suite(request: Request, report: Report) -> int:
     with stop_signals(), alone, Guard() as guard:
         prepare_folder(request)
         switch_balancing_off(guard)
-        platform = numaplace.ps([os.getpid()])["platform"]
+        platform = numaplace.read_tasks([os.getpid()])["platform"]
         records = results.read(request.out)
         request = select_boot(request, records)
         request, model = _make_model(request, numaplace, platform, records, guard.scratch)
@@ -161,7 +161,7 @@ def select_boot(request: Request, records: list[Record]) -> Request:
 
 
 def tell_boots(request: Request) -> None:
-    if request.boots == 1 or in_lab():
+    if request.boots == 1 or read_lab_name():
         return
     left = [part for part in boot_shares.divide_repeats(request.suite, request.boots) if part.has_left(results.read(request.out))]
     if left:
@@ -177,7 +177,7 @@ def switch_balancing_off(guard: Guard) -> None:
 
 def tell_precision(request: Request) -> None:
     """Prints, at the end of a run that was to reach a precision, whether it did."""
-    if request.until_ci is None or in_lab():  # the host tells it
+    if request.until_ci is None or read_lab_name():  # the host tells it
         return
     told = precision.not_reached(request.suite.responses, results.read(request.out), request.until_ci)
     if told:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import ExperimentError, UsageError, exit_status
 from ...host import host_nodes
-from ...host.host_nodes import in_lab
+from ...host.host_nodes import read_lab_name
 from ...runner.options import RunOptions
 from ...runner.progress import Narrator
 from ...runner.records import results
@@ -182,7 +182,7 @@ def command_run_and_tell(args: argparse.Namespace) -> int:
     if args.all:
         return run_all.run(args)
     given = RunOptions.read(args)
-    if not args.suite or in_lab():
+    if not args.suite or read_lab_name():
         return run_suite(given)
     out = args.out or Path("results") / suites.load_suite(args.suite).name
     before = results.read_write_time(out)

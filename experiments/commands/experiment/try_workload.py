@@ -44,10 +44,10 @@ file = {file}
 def run(path: Path, lab: str | None, timed: bool) -> int:
     command = of_file(path)
     print(f"{command.name}: {command.about}", flush=True)
-    lines = packages.missing(command)
+    lines = packages.list_missing(command)
     for line in lines[:-1]:
         print(f"missing: {line}")
-    packages.check(command)
+    packages.check_needs(command)
     return in_lab(path, lab, timed) if lab else here(path, command)
 
 
@@ -62,12 +62,12 @@ def in_lab(path: Path, machine: str, timed: bool) -> int:
 
 def here(path: Path, command: Command) -> int:
     numaplace = Numaplace()
-    nodes = host_nodes.usable(1, "try")
+    nodes = host_nodes.select_usable(1, "try")
     suite = relative.resolve_suite(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
     trial = schedule.Trial(suite.workloads[0], "none", 0, 0, False)
     with stop_signals(), Guard() as guard:
         running = Running(trial, suite, nodes, guard.scratch)
-        platform = numaplace.ps([os.getpid()])["platform"]
+        platform = numaplace.read_tasks([os.getpid()])["platform"]
         try:
             return tell(running, command, numaplace, platform)
         except (OSError, ValueError) as error:

@@ -62,7 +62,7 @@ def switched(level: str, guard: Guard):
     scope = Scope(nodes, guard)
     if why := mechanism.lacks(nodes):
         raise SystemExit(f"{level}: {why}")
-    with walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.scope():
+    with walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.open_scope():
         if mechanism.name in AWAY:
             one.move(0, AWAY[mechanism.name])
         if mechanism.name == "sched-ext":

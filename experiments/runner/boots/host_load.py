@@ -19,11 +19,11 @@ KEY = "host_load"
 class HostLoad:
     def __init__(self, directory: Path) -> None:
         self.directory, self.first = directory, results.count(directory)
-        self.before = state.load()  # the lab's own machine is no part of it
+        self.before = state.read_load()  # the lab's own machine is no part of it
         self.seen: dict[int, list[float]] = defaultdict(list)  # by the lines that there were
 
     def look(self, lines: int) -> None:
-        self.seen[lines].append(state.load())
+        self.seen[lines].append(state.read_load())
 
     def write(self) -> None:
         """Writes the host's load to each new record; one that ended between two looks has the load of the one before it."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ExperimentError, UsageError
 from ...host import distance, host_nodes, packages, state
-from ...host.guard import numa_balancing
+from ...host.guard import read_numa_balancing
 from ...host.tool import Numaplace
 from ...paths import HERE
 from .results import FORMAT
@@ -46,15 +46,15 @@ def collect_manifest(suite: Suite, numaplace: Numaplace, measured_on: str, doubt
         "kernel": {"release": platform.release(), "version": platform.version(),
                    "cmdline": _read_text("/proc/cmdline")},
         "nodes": [asdict(replace(node, places=())) for node in nodes],
-        "topology": numaplace.topology()["nodes"],
+        "topology": numaplace.read_topology()["nodes"],
         "caches": list_caches(nodes),
-        "remote": distance.remote(suite.workloads, host_nodes.in_order(nodes)),
-        "numa_balancing": _parse_number(numa_balancing()),
+        "remote": distance.list_remote(suite.workloads, host_nodes.in_order(nodes)),
+        "numa_balancing": _parse_number(read_numa_balancing()),
         "doubts": doubts,
         **_read_machine_state(), "module": _read_module_version(), "tool": describe_tool(),
         "redis": _read_output("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
-        "created": _describe_boot(), "boots": [{"started": _describe_boot(), **state.now()}],
+        "created": _describe_boot(), "boots": [{"started": _describe_boot(), **state.read_state()}],
         "suite_text": suite.text,
         "commands": describe_commands(suite),
     }
@@ -194,7 +194,7 @@ def _read_module_version() -> dict[str, Any] | None:
 def sources() -> dict[str, Any]:
     """Returns commit and changes of the tree; without git, or of a tree that is no clone, neither is known: None."""
     told = os.environ.get(SOURCES)
-    if told and host_nodes.in_lab():  # by the host, where git takes a tenth of the time
+    if told and host_nodes.read_lab_name():  # by the host, where git takes a tenth of the time
         return json.loads(told)
     # The index has the inode numbers of the host; the lab sees others. Without these options the lab's git would
     # read every file, which takes 20 s, and write its own numbers into the index, which are as wrong on the host.
@@ -215,5 +215,5 @@ def describe_tool() -> dict[str, Any]:
 def describe_commands(suite: Suite) -> dict[str, Any] | None:
     """Returns, of workloads that are any program, what their files say and the versions of what they need; None without them."""
     return {w.name: {"workload": w.options["command"].table, "memory": w.options["memory"],
-                     "versions": packages.versions(w.options["command"])}
+                     "versions": packages.read_versions(w.options["command"])}
             for w in suite.workloads if w.kind == "command"} or None

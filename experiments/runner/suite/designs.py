@@ -14,9 +14,9 @@ from itertools import permutations, product
 from typing import Any
 
 from ...errors import UsageError
-from ...host.distance import far_pair, far_shift, with_cpus
+from ...host.distance import find_far_pair, find_far_shift, list_with_cpus
 from ...host.host_nodes import Node
-from ...host.topology import ordered
+from ...host.topology import order_cpus
 from . import relative
 from .schedule import is_static
 from .suite import ALONE, MEMORY_ONLY, Suite, Task, Workload, check_suite
@@ -93,7 +93,7 @@ def replace_workloads(suite: Suite, workloads: Iterable[Workload], nodes: list[N
 
 def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Workload]:
     """Returns the workloads of HOME and FAR on the two nodes that are farthest apart."""
-    pair = far_pair(nodes)
+    pair = find_far_pair(nodes)
     for workload in workloads:
         yield replace(workload, tasks=tuple(
             replace(task, runs_on=pair[task.runs_on],
@@ -157,7 +157,7 @@ def make_split(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 def make_numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Bergstrom: threads spread sparsely over the nodes, a process for each node in use."""
-    shift, count = far_shift(nodes), len(with_cpus(nodes))
+    shift, count = find_far_shift(nodes), len(list_with_cpus(nodes))
     alone = choose_targets([MEMORY_ONLY], nodes, HOME, FAR)
     memories: dict[str, Callable[[int], int]] = {"local": lambda k: k, "remote": lambda k: (k + shift) % count}
     memories = {name: memories[name] for name in levels["memory"] if name in memories} | (
@@ -244,7 +244,7 @@ def define_foreign_client(kind: str, program: str) -> Callable[[Levels, list[Nod
 
 def make_work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Deters: every CPU of every node, one arena for all or one for each node."""
-    everywhere = tuple(with_cpus(nodes))
+    everywhere = tuple(list_with_cpus(nodes))
     alone = choose_targets([MEMORY_ONLY], nodes, HOME, FAR) if MEMORY_ONLY in levels.get("data", []) else []
     places = {data: (everywhere, data) for data in levels.get("data", [""]) if data != MEMORY_ONLY} | {
         data: ((k,), str(nodes[k].id)) for data, k in alone}
@@ -258,7 +258,7 @@ def make_work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 def make_latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """A core of each node, the memory of each: also of nodes that have no CPUs."""
-    for chains, runs_on, memory_on in product(levels["chains"], with_cpus(nodes), range(len(nodes))):
+    for chains, runs_on, memory_on in product(levels["chains"], list_with_cpus(nodes), range(len(nodes))):
         a, b = nodes[runs_on].id, nodes[memory_on].id
         yield Workload(f"latency-{a}to{b}-{chains}", "memory", f"a core of node {a}, memory of node {b}, {chains} in flight",
                        (Task("chase", runs_on, (memory_on,)),), {"chains": chains, "from": a, "to": b},
@@ -268,7 +268,7 @@ def make_latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]
 def make_loaded_latency(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """A chase on one core of HOME, the load on others of that node, both in the same memory: its own, that of the
     farthest node, and of each node of memory alone."""
-    home, far = far_pair(nodes)
+    home, far = find_far_pair(nodes)
     for memory, on in choose_targets(levels["memory"], nodes, home, far):
         for mix, load, delay in product(levels["mix"], levels["load"], levels["delay"]):
             threads = min(load, len({cpu.core for cpu in nodes[home].places} or nodes[home].cpus) - 1)
@@ -284,7 +284,7 @@ def choose_targets(wanted: list[str], nodes: list[Node], home: int, far: int) ->
     """Returns the levels of `memory` with the nodes that they stand for on this machine; each node of memory alone is a level."""
     if "local" in wanted:
         yield "local", home
-    if "remote" in wanted and len(with_cpus(nodes)) > 1:
+    if "remote" in wanted and len(list_with_cpus(nodes)) > 1:
         yield "remote", far
     alone = [k for k, node in enumerate(nodes) if node.memory_only]
     for k in alone if MEMORY_ONLY in wanted else []:
@@ -310,7 +310,7 @@ def make_core_to_core(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 def list_core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
     """Returns how far apart two cores are, then node and CPU of the owner and of the reader."""
-    first = {k: ordered(nodes[k].places, "cores")[0] for k in with_cpus(nodes)}
+    first = {k: order_cpus(nodes[k].places, "cores")[0] for k in list_with_cpus(nodes)}
     for k, cpu in first.items():
         here = next(place for place in nodes[k].places if place.id == cpu)
         others = [place for place in nodes[k].places if place.core == place.id != here.core]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
-from ...host.host_nodes import in_lab
+from ...host.host_nodes import read_lab_name
 from ...paths import cache
 from ...units import duration
 from ..kinds import footprint
@@ -118,7 +118,7 @@ def read_estimate(suite: Suite, lab: str | None) -> float | None:
 
 def keep_estimate(suite: Suite, lab: str | None, seconds: float, observations: int) -> None:
     """Keeps an estimate; a folder that cannot be written costs the estimate, not the run."""
-    if not observations or in_lab():  # a guest's clock says nothing of the host's
+    if not observations or read_lab_name():  # a guest's clock says nothing of the host's
         return
     partial = _find_file().with_suffix(f".{os.getpid()}")
     try:

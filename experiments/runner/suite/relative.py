@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import UsageError
 from ...host.host_nodes import Node
-from ...host.topology import ordered
+from ...host.topology import order_cpus
 from ..kinds import footprint
 from .suite import PARAMETERS, SIZE, Suite, Workload, is_data_size, is_size
 
@@ -90,7 +90,7 @@ def _drop_equal_levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
     if name == "spread":
         first: dict[tuple[tuple[int, ...], ...], str] = {}
         for spread in values:
-            first.setdefault(tuple(ordered(node.places, spread) for node in nodes), spread)
+            first.setdefault(tuple(order_cpus(node.places, spread) for node in nodes), spread)
         return list(first.values())
     return values
 

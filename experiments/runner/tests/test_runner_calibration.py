@@ -88,7 +88,7 @@ def test_a_machine_without_a_file_is_calibrated_and_the_plans_use_it(fake: Fake,
                      "sha256": hashlib.sha256(text.encode()).hexdigest()}
     said = capsys.readouterr().out
     assert "first calibrates this machine, once a boot, for measured:pages=move, weighted:" in said
-    assert fake.numaplace._with_model() == ["--model", str(file)]
+    assert fake.numaplace._list_model_words() == ["--model", str(file)]
 
 
 def test_apply_is_told_the_model(fake: Fake) -> None:
@@ -119,9 +119,9 @@ def test_another_boot_or_machine_is_calibrated_anew(fake: Fake, monkeypatch, cha
 
 def test_policies_say_themselves_whether_they_need_a_model() -> None:
     told = Numaplace()
-    needing = told.needing([policy["name"] for policy in told._json("policies", "--json")["policies"]], calibration.NEED)
+    needing = told.list_needing([policy["name"] for policy in told._read_json("policies", "--json")["policies"]], calibration.NEED)
     assert needing == ["measured", "weighted", "asymsched"]
-    assert told.needing(["none#2", "weighted:proximity=0.5"], calibration.NEED) == ["weighted:proximity=0.5"]
+    assert told.list_needing(["none#2", "weighted:proximity=0.5"], calibration.NEED) == ["weighted:proximity=0.5"]
 
 
 def test_the_word_for_a_derived_model_is_the_tool_s() -> None:

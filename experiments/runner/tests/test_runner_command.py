@@ -159,7 +159,7 @@ def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
 def test_the_files_of_the_tree_are_right(path: Path) -> None:
     found = command.of_file(path)
     assert found.name == path.stem and found.check and found.needs
-    assert {need.pypi for need in found.needs if need.module} <= packages.names(HERE.sources / packages.REQUIREMENTS)
+    assert {need.pypi for need in found.needs if need.module} <= packages.read_names(HERE.sources / packages.REQUIREMENTS)
 
 
 HERE_NODE = Node(0, tuple(sorted(os.sched_getaffinity(0))), {0: 10}, 1 << 20, 1 << 20)

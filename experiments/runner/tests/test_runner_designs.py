@@ -91,7 +91,7 @@ def test_times_have_the_papers_sizes_on_real_machines() -> None:
 def on_lab(name: str, on: str, **levels: list) -> dict[str, suites.Workload]:
     """With the nodes of memory alone, as a run has them."""
     suite = suites.load_suite(name)
-    nodes = host_nodes.usable(1, name, among=host_nodes.of_lab(on))
+    nodes = host_nodes.select_usable(1, name, among=host_nodes.of_lab(on))
     return {w.name: w for w in designs.expand_suite(replace(suite, levels=suite.levels | levels), nodes).workloads}
 
 
@@ -132,7 +132,7 @@ def test_data_of_work_stealing_on_memory_alone() -> None:
 def test_a_listed_workload_of_memory_alone() -> None:
     found = on_lab("policy-matrix", "cxl-3n")
     assert where(found["memory-only"]) == [(0, (2,), 1), (1, (2,), 1)] and len(found) == 9
-    cxl = host_nodes.usable(1, "policy-matrix", among=host_nodes.of_lab("cxl-3n"))
+    cxl = host_nodes.select_usable(1, "policy-matrix", among=host_nodes.of_lab("cxl-3n"))
     two = designs.expand_suite(suites.load_suite("policy-matrix"), [*cxl, replace(cxl[2], id=3)]).workloads
     assert [(w.name, w.tasks[0].memory_on) for w in two if "memory-only" in w.name] == [
         ("memory-only-2", (2,)), ("memory-only-3", (3,))]
@@ -144,7 +144,7 @@ def test_a_suite_has_each_of_these_levels_or_a_reason(name: str) -> None:
     """As the table of the documents is made: never both, never neither."""
     suite = suites.load_suite(name)
     real = suites.replace_levels(suite, suite.real)
-    nodes = host_nodes.usable(1, name, among=host_nodes.of_lab("cxl-3n"))
+    nodes = host_nodes.select_usable(1, name, among=host_nodes.of_lab("cxl-3n"))
     numbers = designs.expand_suite(real, nodes)
     has = {"spread": "spread" in real.levels,
            "memory-only": any(nodes[k].memory_only for w in numbers.workloads for t in w.tasks for k in t.memory_on),

@@ -52,7 +52,7 @@ def test_suites_of_two_nodes_stay_on_the_first_two_of_their_machines_in_the_lab(
     ([[10]], (0, 1)),
 ])
 def test_the_farthest_pair_is_the_first_of_its_kind(rows: list[list[int]], pair: tuple[int, int]) -> None:
-    assert distance.far_pair(made(rows)) == pair
+    assert distance.find_far_pair(made(rows)) == pair
 
 
 @pytest.mark.parametrize("name", ["cachetest", "sort", "contention"])
@@ -69,7 +69,7 @@ def test_where_there_is_one_node_nothing_is_called_remote(name: str) -> None:
 def test_a_run_s_distances_are_known_by_ids(name: str, pairs: list[tuple[int, int, int]]) -> None:
     nodes = made(PACKAGES, [0, 2, 4, 6])
     found = designs.expand_suite(suites.load_suite(name), nodes)
-    assert [tuple(one.values()) for one in distance.remote(found.workloads, nodes)] == pairs
+    assert [tuple(one.values()) for one in distance.list_remote(found.workloads, nodes)] == pairs
 
 
 def said(rows: list[list[int]], monkeypatch) -> list[str]:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(estimate, "in_lab", lambda: None)
+    monkeypatch.setattr(estimate, "read_lab_name", lambda: None)
 
 
 def made(name: str, on: str) -> suites.Suite:

@@ -79,7 +79,7 @@ def test_keys_and_scale_that_are_sizes() -> None:
 
 def test_data_on_a_node_of_memory_alone() -> None:
     suite = suites.load_suite("work-stealing")
-    suite = designs.expand_suite(suite, host_nodes.usable(1, suite.name, among=host_nodes.of_lab("cxl-3n")))
+    suite = designs.expand_suite(suite, host_nodes.select_usable(1, suite.name, among=host_nodes.of_lab("cxl-3n")))
     heat = next(w for w in suite.workloads if w.name == "heat-locality-memory-only")
     assert footprint.count_bytes(heat, suite) == {0: 32 * 32 * 65536, 2: 16 * 32 * 65536}
 

@@ -46,7 +46,7 @@ def test_a_node_without_memory_has_its_place_among_the_distances(tmp_path: Path)
     rows = [[10, 99, 16, 22, 22], [99, 10, 99, 99, 99], [16, 99, 10, 22, 22], [22, 99, 22, 10, 16], [22, 99, 22, 16, 10]]
     found = nodes(tmp_path, [0, 1, 2, 5, 7], rows, without_memory=(1,))
     assert found[3].distances == {0: 22, 1: 99, 2: 22, 5: 10, 7: 16}
-    assert far_ids(host_nodes.usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
+    assert far_ids(host_nodes.select_usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
 
 
 @pytest.mark.parametrize(("cmdline", "lab", "named"), [
@@ -60,5 +60,5 @@ def test_results_are_of_a_machine_with_what_lab_run_changed(cmdline: str, lab: s
     monkeypatch.setattr(host_nodes, "CMDLINE", tmp_path / "cmdline")
     monkeypatch.setattr(host_nodes.platform, "node", lambda: "host")
     host_nodes.CMDLINE.write_text(cmdline + "\n")
-    assert host_nodes.in_lab() == lab
+    assert host_nodes.read_lab_name() == lab
     assert host_nodes.machine_name() == named

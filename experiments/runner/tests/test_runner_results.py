@@ -166,5 +166,5 @@ def test_in_the_lab_the_commit_is_what_the_host_says(monkeypatch: pytest.MonkeyP
     said = {"commit": "0123abcd", "changed_since": True}
     monkeypatch.setenv(manifest.SOURCES, json.dumps(said))
     assert manifest.sources() != said
-    monkeypatch.setattr(manifest.host_nodes, "in_lab", lambda: "2x2")
+    monkeypatch.setattr(manifest.host_nodes, "read_lab_name", lambda: "2x2")
     assert manifest.sources() == said

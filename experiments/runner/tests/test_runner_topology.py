@@ -41,8 +41,8 @@ def side_by_side(root: Path) -> tuple[Cpu, ...]:
 def test_cpus_are_taken_by_core_then_by_cache(tmp_path: Path, spread: str, order: tuple[int, ...]) -> None:
     cpus = side_by_side(tmp_path)
     assert cpus[5] == Cpu(5, 4, 4, MIB, 32 * MIB)
-    assert topology.ordered(cpus, spread) == order
-    assert topology.ordered(reversed(cpus), spread) == order
+    assert topology.order_cpus(cpus, spread) == order
+    assert topology.order_cpus(reversed(cpus), spread) == order
 
 
 def test_siblings_numbered_far_apart_come_last_too(tmp_path: Path) -> None:
@@ -50,18 +50,18 @@ def test_siblings_numbered_far_apart_come_last_too(tmp_path: Path) -> None:
     for number in range(8):
         one_cpu(tmp_path, number, f"{number % 4},{number % 4 + 4}", "0-7")
     cpus = topology.of_host(range(8), tmp_path)
-    assert topology.ordered(cpus, "l3") == topology.ordered(cpus, "cores") == tuple(range(8))
-    assert topology.ordered(cpus, "compact") == (0, 4, 1, 5, 2, 6, 3, 7)
+    assert topology.order_cpus(cpus, "l3") == topology.order_cpus(cpus, "cores") == tuple(range(8))
+    assert topology.order_cpus(cpus, "compact") == (0, 4, 1, 5, 2, 6, 3, 7)
 
 
 def test_a_kernel_that_says_nothing_of_caches(tmp_path: Path) -> None:
     cpus = topology.of_host((3, 1), tmp_path)
-    assert cpus == (Cpu(3, 3, 3), Cpu(1, 1, 1)) and topology.ordered(cpus, "l3") == (1, 3)
+    assert cpus == (Cpu(3, 3, 3), Cpu(1, 1, 1)) and topology.order_cpus(cpus, "l3") == (1, 3)
 
 
 def test_another_spread_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="spread 'wide': is not one of l3, cores, compact"):
-        topology.ordered(side_by_side(tmp_path), "wide")
+        topology.order_cpus(side_by_side(tmp_path), "wide")
 
 
 def test_a_lab_machine_has_the_caches_of_its_file() -> None:
@@ -125,6 +125,6 @@ def test_a_suite_is_run_with_every_spread_that_it_asks_for() -> None:
 
 def test_the_matrix_has_a_node_of_memory_alone() -> None:
     suite = replace(suites.load_suite("latency-matrix"), levels={"chains": [1]})
-    found = designs.expand_suite(suite, host_nodes.usable(1, "latency-matrix", among=host_nodes.of_lab("cxl-3n"))).workloads
+    found = designs.expand_suite(suite, host_nodes.select_usable(1, "latency-matrix", among=host_nodes.of_lab("cxl-3n"))).workloads
     assert [(w.factors["from"], w.factors["to"]) for w in found] == [(a, b) for a in (0, 1) for b in (0, 1, 2)]
     assert designs.expand_suite(suite, host_nodes.of_lab("demo-2s")[:1]).workloads[0].factors == {"chains": 1, "from": 0, "to": 0}

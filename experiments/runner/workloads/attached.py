@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import CannotError, ExperimentError
-from ...host.host_nodes import Node, in_lab
+from ...host.host_nodes import Node, read_lab_name
 from ...host.tool import Numaplace
 from ..suite.schedule import Trial
 from ..suite.suite import Suite
@@ -68,10 +68,10 @@ class Attached(RunningWorkload):
         return sum(map(float, found))
 
     def _measure_instructions(self, seconds: float) -> float:
-        if in_lab():
+        if read_lab_name():
             raise CannotError("the lab counts instructions by CPU, and other programs run there too: give a count of the program's by "
                               "--url and --metric")
-        tasks = self.numaplace.ps(self.pids, seconds)["tasks"]
+        tasks = self.numaplace.read_tasks(self.pids, seconds)["tasks"]
         unknown = next((task for task in tasks if task["ipc"]["value"] is None or task["cycles"]["value"] is None), None)
         if unknown or not tasks:
             why = unknown.get("not_counted_because") if unknown else "they have ended"

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...errors import ExperimentError
 from ...host import guard, packages
-from ...host.background import Background, Process, lookup
+from ...host.background import Background, Process, find_user
 from ...host.counters import Counting
 from ...host.host_nodes import Node
 from ...host.tool import Numaplace, last_line
@@ -68,8 +68,8 @@ class Command(RunningWorkload):
         if self.spec.load:
             self._run_to_end("load", self.spec.load)
         if main.wait(self.spec.warm_up) and not self.unseen_counts:
-            raise ExperimentError(f"{main.why()}, before it could be placed: give it more work, or an earlier 'ready'")
-        self._find_tasks(main.processes())
+            raise ExperimentError(f"{main.explain_end()}, before it could be placed: give it more work, or an earlier 'ready'")
+        self._find_tasks(main.list_processes())
         for pid in self.pids:
             self._release_cpus(pid)
 
@@ -105,11 +105,11 @@ class Command(RunningWorkload):
         return [spec.fill_word(word, self.values) for word in words]
 
     def _make_environment(self) -> dict[str, str]:
-        return packages.environment() | {guard.OF_RUN: str(self.scratch)} | {
+        return packages.make_environment() | {guard.OF_RUN: str(self.scratch)} | {
             name: spec.fill_word(value, self.values) for name, value in self.spec.environment.items()}
 
     def _make_folders(self) -> None:
-        user = lookup(self.spec.user)
+        user = find_user(self.spec.user)
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in (self.folder, self.data, self.logs):
             folder.mkdir(exist_ok=True)
@@ -147,7 +147,7 @@ class Command(RunningWorkload):
         deadline = time.monotonic() + READY_LIMIT
         while not self._is_ready(main, ready):
             if not main.alive and not self._is_ready(main, ready):
-                raise ExperimentError(f"{main.why()}, before it was ready")
+                raise ExperimentError(f"{main.explain_end()}, before it was ready")
             if time.monotonic() > deadline:
                 raise ExperimentError(f"{self.spec.name}: not ready after {READY_LIMIT} s: correct 'ready'")
             time.sleep(POLL)
@@ -182,7 +182,7 @@ class Command(RunningWorkload):
         self.numaplace = numaplace
         self._look_at_tasks()
         if not self.seen and not self.unseen_counts:
-            raise ExperimentError(f"{self.programs[self.role].why()}, before it could be looked at: give it more work")
+            raise ExperimentError(f"{self.programs[self.role].explain_end()}, before it could be looked at: give it more work")
         known = [k for k, process in enumerate(self.found) if process.pid in self.seen]
         self.found, self.tasks = [self.found[k] for k in known], tuple(self.tasks[k] for k in known)
         return [self.seen[process.pid] for process in self.found]
@@ -191,7 +191,7 @@ class Command(RunningWorkload):
         """One that ends has given up its memory before it is gone."""
         while alive := self.list_alive():
             try:
-                self.seen |= {task["pid"]: task for task in self.numaplace.ps(alive)["tasks"] if any(task["pages"].values())}
+                self.seen |= {task["pid"]: task for task in self.numaplace.read_tasks(alive)["tasks"] if any(task["pages"].values())}
                 return
             except ExperimentError:
                 if alive == self.list_alive():
@@ -206,7 +206,7 @@ class Command(RunningWorkload):
         with Counting(tuple(cpu for node in self.nodes for cpu in node.cpus), WORK_LIMIT) as counting:
             begun = time.monotonic()
             measured = self._measure_metrics()
-        worked, counts = self.client or self.programs[self.role], counting.totals()
+        worked, counts = self.client or self.programs[self.role], counting.sum_counts()
         ready = worked.started + (0 if self.client else self.ready_seconds)
         ended = worked.started + worked.seconds
         if ended - begun > COUNTED * (ended - ready) and counts.keys() >= {"local_dram", "remote_dram"}:
@@ -221,7 +221,7 @@ class Command(RunningWorkload):
                                      self.spec.user)
             self.client.finish(WORK_LIMIT)
             if not main.alive:
-                raise ExperimentError(f"{main.why()}, while its client ran")
+                raise ExperimentError(f"{main.explain_end()}, while its client ran")
         else:
             self._look_until_end(main)
             main.finish(WORK_LIMIT)
@@ -243,7 +243,7 @@ class Command(RunningWorkload):
                                  self.spec.user)
             ended = program.wait(WORK_LIMIT)
             program.stop()
-            return "ok" if ended and program.process.returncode == 0 else f"check: {program.why()}"
+            return "ok" if ended and program.process.returncode == 0 else f"check: {program.explain_end()}"
         said = (self.client or self.programs[self.role]).output
         if check and not re.search(check.pattern, said, re.MULTILINE):
             return f"check: {check.pattern!r} is not in the output, whose last line is {last_line(said)!r}"
@@ -251,7 +251,7 @@ class Command(RunningWorkload):
 
     def list_vanished(self) -> list[str]:
         """A program that has done its work has not."""
-        return [program.why() for program in self.programs.values() if not program.alive and program.process.returncode]
+        return [program.explain_end() for program in self.programs.values() if not program.alive and program.process.returncode]
 
     def stop(self) -> None:
         for program in (self.client, *self.programs.values()):

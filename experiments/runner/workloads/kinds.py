@@ -41,7 +41,7 @@ def check_programs(suite: Suite) -> None:
         find_redis_benchmark()
     for workload in suite.workloads:
         if workload.kind == "command":
-            packages.check(workload.options["command"])
+            packages.check_needs(workload.options["command"])
     for name in list_lacking(suite):
         raise CannotError(f"{name} is not installed, and Debian 12 does not have it: build it from its authors' "
                           "sources, or leave this suite out")

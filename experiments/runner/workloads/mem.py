@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import ExperimentError
 from ...host.host_nodes import Node, format_list
 from ...host.tool import Numaplace
-from ...host.topology import SPREADS, ordered
+from ...host.topology import SPREADS, order_cpus
 from ...paths import HERE
 from ..suite.schedule import Trial
 from ..suite.suite import Suite, Task
@@ -40,7 +40,7 @@ class Memory(RunningWorkload):
         super().__init__(trial, suite, nodes, scratch)
         self.operation = self.options.get("operation", "triad")
         spread = self.options.get("spread", SPREADS[0])
-        self.free = {k: list(ordered(node.places, spread)) for k, node in enumerate(nodes)}
+        self.free = {k: list(order_cpus(node.places, spread)) for k, node in enumerate(nodes)}
 
     def start(self) -> None:
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}

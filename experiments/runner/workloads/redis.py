@@ -20,7 +20,7 @@ from ...errors import CannotError, ExperimentError
 from ...host.counters import Counting
 from ...host.process import set_cpus
 from ...host.tool import last_line
-from ...host.topology import SPREADS, ordered
+from ...host.topology import SPREADS, order_cpus
 from ...paths import HERE
 from ..kinds.footprint import STRUCTURES
 from ..suite.suite import Task
@@ -60,7 +60,7 @@ class Redis(RunningWorkload):
         self.send_to_own_cpus()
 
     def send_to_own_cpus(self) -> None:
-        free = {k: list(ordered(node.places, SPREADS[0])) for k, node in enumerate(self.nodes)}
+        free = {k: list(order_cpus(node.places, SPREADS[0])) for k, node in enumerate(self.nodes)}
         for task in self.tasks:
             cpus = free[task.runs_on]
             set_cpus(self.programs[task.role].pid, [cpus.pop(0)] if len(cpus) > 1 else self.nodes[task.runs_on].cpus)
@@ -87,7 +87,7 @@ class Redis(RunningWorkload):
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline:
             if not self.programs["server"].alive:
-                raise ExperimentError(f"redis-server did not start: {self.programs['server'].why()}; "
+                raise ExperimentError(f"redis-server did not start: {self.programs['server'].explain_end()}; "
                                       f"its log says: {self._read_end_of_log()}")
             with socket.socket(socket.AF_UNIX) as attempt:
                 try:
@@ -157,7 +157,7 @@ class RedisTimes(Redis):
                  make_metric("throughput", "ops/s", (load["ops"] + update["ops"]) / seconds)]
         found += [make_metric(f"latency_{name}", "us", update["latency_us"][name]) for name in ("p50", "p99", "p999")]
         self.details = {"load": load, "update": update}
-        return Measured(found, [], {"client": self.details}, counting.series())
+        return Measured(found, [], {"client": self.details}, counting.list_series())
 
 
 class ForeignClient(Redis):

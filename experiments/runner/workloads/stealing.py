@@ -67,7 +67,7 @@ class Stealing(RunningWorkload):
             program.send("run")
             result = program.receive("result", WORK_LIMIT)
         if counting:
-            counts.append(counting.totals())
+            counts.append(counting.sum_counts())
         program.send("verify")
         self.said = program.receive("verified", WORK_LIMIT)
         self.results.append(self.said)

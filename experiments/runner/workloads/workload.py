@@ -102,7 +102,7 @@ class RunningWorkload:
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         """The tasks in their order: pid, comm, cpus, node and pages by node."""
-        answer = numaplace.ps(self.pids)
+        answer = numaplace.read_tasks(self.pids)
         by_pid = {task["pid"]: task for task in answer["tasks"]}
         missing = [pid for pid in self.pids if pid not in by_pid]
         if missing:
@@ -127,7 +127,7 @@ class RunningWorkload:
         return [program.pid for program in self.programs.values() if program.alive]
 
     def list_vanished(self) -> list[str]:
-        return [f"task {role} vanished: {program.why()}"
+        return [f"task {role} vanished: {program.explain_end()}"
                 for role, program in self.programs.items() if not program.alive]
 
     def stop(self) -> None:

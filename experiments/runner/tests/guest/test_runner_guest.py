@@ -34,7 +34,7 @@ LIMIT = 180  # s
 
 def observe(workload: str, policy: str, scratch: Path, engine: str = "auto") -> dict:
     trial = schedule.Trial(next(w for w in SUITE.workloads if w.name == workload), policy, 0, 0, False)
-    nodes = host_nodes.usable(SUITE.nodes, SUITE.name)
+    nodes = host_nodes.select_usable(SUITE.nodes, SUITE.name)
     record = Observer(SUITE, nodes, Numaplace(engine=engine), scratch).observe(trial)
     print(json.dumps(record))
     # A busy host may keep one of the machine's CPUs waiting: that is marked, but no fault here.
