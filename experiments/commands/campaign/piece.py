@@ -56,12 +56,12 @@ class Piece:
     def name(self) -> str:
         return f"{self.suite} on {self.machine.name}"
 
-    def state(self) -> State:
+    def read_state(self) -> State:
         records = results.count(self.out)
         try:
             return State(*(self.out / VERDICT).read_text(encoding="utf-8").rstrip("\n").split(" ", 2), records)
         except OSError:
-            return State(OPEN, why=self._said(), records=records)
+            return State(OPEN, why=self._read_said(), records=records)
 
     def prepare(self) -> None:
         """Makes the folder, which then has no verdict."""
@@ -86,7 +86,7 @@ class Piece:
         step = ["sh", "-c", STEP.read_text(encoding="utf-8"), "step.sh", self.machine.folder, self.kept_as, self.machine.program,
                 f"{self.suite}.toml" if own else self.suite, *words]
         with open(options.suite if own else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
-            return start(self.machine.command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
+            return start(self.machine.list_command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
                          start_new_session=True)
 
     def stop(self, process: subprocess.Popen[bytes]) -> None:
@@ -98,17 +98,17 @@ class Piece:
 
     def conclude(self, status: int, seconds: float) -> int | None:
         """Writes the verdict after its process has ended. Returns the run's status, None where it did not come to its end."""
-        if self.machine.remote and (status := self._unpack()) is None:
+        if self.machine.remote and (status := self._unpack_results()) is None:
             return None
         word = DONE if self.is_done(status) else STATES.get(status, FAILED)
-        why = {DONE: "", SKIPPED: self._said()}.get(word, f"status {status}: {self._said()}")
+        why = {DONE: "", SKIPPED: self._read_said()}.get(word, f"status {status}: {self._read_said()}")
         (self.out / VERDICT).write_text(f"{word} {seconds:.0f} {why}\n", encoding="utf-8")
         return status
 
     def is_done(self, status: int) -> bool:
         return status == 0
 
-    def _unpack(self) -> int | None:
+    def _unpack_results(self) -> int | None:
         new = self.out.with_name(f"{self.out.name}.new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
@@ -122,7 +122,7 @@ class Piece:
         finally:
             shutil.rmtree(new, ignore_errors=True)
 
-    def _said(self) -> str:
+    def _read_said(self) -> str:
         log = self.out / LOG
         return last_line(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else ""
 
@@ -138,7 +138,7 @@ def list_pieces(folder: Path, places: Iterable[tuple[str, Machine]], options: Ru
     return found
 
 
-def every_suite(options: RunOptions) -> Iterator[tuple[str, Machine]]:
+def list_suites(options: RunOptions) -> Iterator[tuple[str, Machine]]:
     """Each suite with its machines: the lab's that is given, its own of the lab, or this one where it has the nodes."""
     for name in suites.list_names():
         suite = suites.load_suite(name)

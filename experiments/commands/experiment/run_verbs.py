@@ -44,7 +44,7 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
 
 
-def report(args: argparse.Namespace) -> None:
+def report_runs(args: argparse.Namespace) -> None:
     from ...analysis.pages import memory_figures, placement_table, report, report_all, summary, text_table
     from ...analysis.runs.results import read
 
@@ -67,7 +67,7 @@ def report(args: argparse.Namespace) -> None:
     print(*written, sep="\n")
 
 
-def compare(args: argparse.Namespace) -> int:
+def compare_runs(args: argparse.Namespace) -> int:
     from ...analysis.pages import compare_report, text_table
     from ...analysis.stats import compare, gate
 
@@ -86,28 +86,28 @@ def compare(args: argparse.Namespace) -> int:
     return gate.STATUS if crossed else 0
 
 
-def pack(args: argparse.Namespace) -> None:
+def pack_runs(args: argparse.Namespace) -> None:
     from ...analysis import bundle
 
     bundle.pack_runs(args.directory, args.bundle, args.sign)
     print(args.bundle)
 
 
-def unpack(args: argparse.Namespace) -> None:
+def unpack_runs(args: argparse.Namespace) -> None:
     from ...analysis import bundle
 
     folder, told = bundle.unpack_runs(args.bundle, args.folder, args.allowed)
     print(told, folder, sep="\n")
 
 
-def carry_out(args: argparse.Namespace) -> int:
+def carry_out_verb(args: argparse.Namespace) -> int:
     """Carries a verb out. Returns the exit status. CannotError: a package of the analysis is not installed."""
     try:
         from ...analysis.runs.results import ResultsError
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
     try:
-        commands = {"report": report, "compare": compare, "pack": pack, "unpack": unpack}
+        commands = {"report": report_runs, "compare": compare_runs, "pack": pack_runs, "unpack": unpack_runs}
         return commands[args.command](args) or 0
     except ResultsError as error:
         print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)

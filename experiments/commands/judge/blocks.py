@@ -17,17 +17,17 @@ from ...runner.suite import schedule
 from .side import Side
 
 
-def order(boots: int) -> list[tuple[int, int]]:
+def order_boots(boots: int) -> list[tuple[int, int]]:
     """Returns the boots as (block, 0 for A or 1 for B)."""
     return [(block, side) for block in range(boots) for side in ((0, 1), (1, 0))[block % 2]]
 
 
-def run(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
+def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
     """Makes what is left. `arguments`: of the guest's runner, for each side."""
     parts = boot_shares.divide_repeats(request.suite, request.boots)
     for side in sides:
         forget_unfinished(side, parts)
-    for block, number in order(request.boots):
+    for block, number in order_boots(request.boots):
         side, part = sides[number], parts[block]
         if not part.has_left(results.read(side.out)):
             continue
@@ -52,5 +52,5 @@ def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
             results.rewrite_records(side.out, kept)
 
 
-def observations(request: Request) -> int:
+def count_observations(request: Request) -> int:
     return 2 * len(schedule.make_schedule(request.suite))

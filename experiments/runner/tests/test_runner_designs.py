@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.commands.campaign.piece import every_suite
+from experiments.commands.campaign.piece import list_suites
 from experiments.errors import UsageError
 from experiments.host import host_nodes
 from experiments.host.topology import Cpu
@@ -215,6 +215,6 @@ def test_what_measures_places_that_it_names_has_no_placement(name: str) -> None:
 
 
 def test_all_suites_leave_those_out_and_say_why(capsys) -> None:
-    names = {name for name, _ in every_suite(RunOptions(lab="cxl-3n", policies=["none", "interleave"]))}
+    names = {name for name, _ in list_suites(RunOptions(lab="cxl-3n", policies=["none", "interleave"]))}
     assert "core-to-core" not in names and {"contention", "cross", "cachetest", "redis-lists"} <= names
     assert "core-to-core: left out, has no placement: it measures" in capsys.readouterr().out

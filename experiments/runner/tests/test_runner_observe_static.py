@@ -11,7 +11,7 @@ from statistics import fmean
 
 import pytest
 
-from experiments.commands.campaign.piece import every_suite
+from experiments.commands.campaign.piece import list_suites
 from experiments.commands.experiment.cli import main
 from experiments.runner.options import RunOptions
 from experiments.runner.records import results
@@ -231,7 +231,7 @@ def without_memtier(monkeypatch) -> None:
 
 def test_all_leaves_out_what_needs_a_program_that_debian_does_not_have(monkeypatch, capsys) -> None:
     without_memtier(monkeypatch)
-    names = {name for name, _ in every_suite(RunOptions(lab=""))}
+    names = {name for name, _ in list_suites(RunOptions(lab=""))}
     assert "redis-benchmark" in names and "redis-memtier" not in names
     assert "redis-memtier: left out, memtier_benchmark is not installed" in capsys.readouterr().out
 
