@@ -67,7 +67,7 @@ class ActiveMechanism:
 
     def end(self, record: Record) -> None:
         """Writes what the kernel has counted since the beginning to the record, as its key `kernel`."""
-        record["kernel"] = activity.since(self.before, self._read_activity())
+        record["kernel"] = activity.compute_difference(self.before, self._read_activity())
 
     def tear_down(self, record: Record) -> None:
         """Switches the mechanism off; why that failed becomes a mark of the record."""
@@ -88,4 +88,4 @@ class ActiveMechanism:
         return Scope(self.nodes, self.guard)
 
     def _read_activity(self) -> activity.Activity:
-        return activity.now(self.counters, self.threads)
+        return activity.read_activity(self.counters, self.threads)

@@ -131,7 +131,7 @@ class Observer:
 
     def _run_pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         """Measures the workload's inputs and its work, at its first observation in this boot."""
-        levels = tuple(level for level in registry.only_policies(self.suite.policies) if get_policy(level) != pilot.BASELINE)
+        levels = tuple(level for level in registry.select_policies(self.suite.policies) if get_policy(level) != pilot.BASELINE)
         if not running.works or not levels:
             return
         name = trial.workload.name
@@ -234,7 +234,7 @@ class Observer:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
                 record["metrics"].append(make_metric(name, "fraction", value))
-        moved = activity.moved(record["kernel"]) if running.unpinned or self.active.mechanism else count_moved_pages(record["apply"])
+        moved = activity.count_moved(record["kernel"]) if running.unpinned or self.active.mechanism else count_moved_pages(record["apply"])
         record["metrics"].append(make_metric("pages_moved", "pages", moved))
 
     def _fill_work(self, running: RunningWorkload, record: Record) -> None:

@@ -82,7 +82,7 @@ def check_suite(suite: Suite, numaplace: Numaplace) -> None:
     check_programs(suite)
     nodes = host_nodes.nodes()
     active_mechanism.check_mechanisms(suite, nodes)
-    placed = [] if schedule.is_static(suite) else registry.only_policies(suite.policies)
+    placed = [] if schedule.is_static(suite) else registry.select_policies(suite.policies)
     if placed and not host_nodes.remote_memory(nodes):
         raise CannotError(f"placement {placed[0]}: this machine has one node with memory, so that nothing can be placed: run it in the lab "
                           "with --lab")
@@ -93,7 +93,7 @@ def check_suite(suite: Suite, numaplace: Numaplace) -> None:
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
     """Checks the policies' names and options, before anything starts."""
-    policies = registry.only_policies(suite.policies)
+    policies = registry.select_policies(suite.policies)
     for level in suite.policies:
         if knowledge.read_knowledge(level) != knowledge.Knowledge() and level not in policies:
             raise UsageError(f"placement {level}: a mechanism is told nothing: leave out #knows and #links")
@@ -193,7 +193,7 @@ def _make_model(request: Request, numaplace: Numaplace, platform: str, records: 
                 scratch: Path) -> tuple[Request, dict[str, Any] | None]:
     """Makes the model that policies plan with; the time that it takes to measure it is a part of the budget."""
     begin, begun = time.monotonic(), manifest.read_model(request.out) if _is_begun(request, records) else None
-    ours = replace(request.suite, policies=tuple(registry.only_policies(request.suite.policies)))
+    ours = replace(request.suite, policies=tuple(registry.select_policies(request.suite.policies)))
     model = calibration.choose_model(ours, numaplace, platform, request.out, begun, scratch)
     if request.budget is not None:
         request = replace(request, budget=request.budget - (time.monotonic() - begin))

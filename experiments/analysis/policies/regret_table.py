@@ -64,7 +64,7 @@ def list_activity(results: Results) -> list[dict[str, Any]]:
                              "speed": format_spread([o.value(metric[0]) for o in found]) if metric else text_format.DASH,
                              "unit": metric[1] if metric else "",
                              "remote": format_spread([o.value(REMOTE) for o in found]),
-                             "moved": format_spread([activity_of.moved(o.raw["kernel"]) for o in found]),
+                             "moved": format_spread([activity_of.count_moved(o.raw["kernel"]) for o in found]),
                              "system": format_spread([o.raw["kernel"]["system_s"] for o in found]),
                              "threads": format_spread([o.raw["kernel"]["threads_s"] for o in found])})
     return rows

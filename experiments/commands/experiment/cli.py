@@ -147,8 +147,8 @@ def run_mechanisms_command(args: argparse.Namespace) -> int:
     for file in args.files:
         if not file.endswith(".py"):
             raise UsageError(f"mechanisms {file}: is no file NAME.py")
-    found = listing.rows(host_nodes.nodes(), args.files)
-    print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.text, found)))
+    found = listing.make_rows(host_nodes.nodes(), args.files)
+    print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.format_row, found)))
     return 0
 
 

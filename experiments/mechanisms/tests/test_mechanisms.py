@@ -20,7 +20,7 @@ PAGE = Path(__file__).resolve().parents[3] / "Documentation/reference/mechanisms
 
 def test_levels_are_policies_or_mechanisms() -> None:
     levels = ("none", "none#2", "maximum-local:pages=follow", "numa-balancing", "tiering:hot_threshold_ms=100#2")
-    assert registry.only_policies(levels) == list(levels[:3])
+    assert registry.select_policies(levels) == list(levels[:3])
     assert registry.of_level(levels[4]).values["hot_threshold_ms"] == 100
 
 
