@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import ExperimentError, Interrupted, NotPutBackError, not_put_back
+from ..errors import ExperimentError, Interrupted, NotPutBackError, describe_not_put_back
 from .interrupts import hold_signals
 from .process import read_processes
 
@@ -100,7 +100,7 @@ class Guard:
         except ExperimentError as error:
             failed = self._undo_steps(before)
             if failed:
-                raise NotPutBackError(f"{error}; {not_put_back(failed)}") from None
+                raise NotPutBackError(f"{error}; {describe_not_put_back(failed)}") from None
             raise
         except Interrupted as stop:
             stop.add(self._undo_steps(before))
@@ -110,7 +110,7 @@ class Guard:
             raise
         failed = self._undo_steps(before)
         if failed:
-            raise NotPutBackError(not_put_back(failed))
+            raise NotPutBackError(describe_not_put_back(failed))
 
     def _undo_steps(self, steps: int) -> list[str]:
         """Undoes the steps but for the first `steps`. Returns what could not be put back."""
@@ -159,7 +159,7 @@ def _keep_steps(theirs: socket.socket, scratch: Path) -> None:
         _end_programs(scratch)
     finally:
         if failed := _undo_steps(steps, 0):
-            _log_failure(not_put_back(failed))
+            _log_failure(describe_not_put_back(failed))
         shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
 

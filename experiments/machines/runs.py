@@ -15,7 +15,7 @@ from typing import Any
 from ..calibrate.measure import Value
 from ..errors import ExperimentError, UsageError
 from ..lab import machine
-from ..paths import HERE, version
+from ..paths import HERE, read_version
 from ..runner.records import manifest, results
 from ..runner.suite import schedule
 from .record import FORMAT, Record
@@ -41,7 +41,7 @@ def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
                 **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
                 **_read_calibrated(machine_file)}
     given = {*clean} | ({CALIBRATION} if machine_file else set())
-    found = {"format": FORMAT, "kind": "measured", "numaplace": version(HERE.sources), "machine": _describe_machine(manifests, clean),
+    found = {"format": FORMAT, "kind": "measured", "numaplace": read_version(HERE.sources), "machine": _describe_machine(manifests, clean),
              "measured": {name: value for name, value in measured.items() if value},
              "missing": {name: NOT_GIVEN for name in (CALIBRATION, LATENCY, *TABLES) if name not in given}}
     return found | ({"model": _read_model(machine_file)} if machine_file else {})

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Protocol
 
-from ..units import duration
+from ..units import format_duration
 from .records.record import Record
 
 INTERVAL = 5.0  # s, between lines where no terminal is
@@ -41,7 +41,7 @@ class Lines:
         before, begin = self.first or (done, now)
         if done in (before, self.total):
             return ""
-        return f"  {duration((now - begin) / (done - before) * (self.total - done))} left"
+        return f"  {format_duration((now - begin) / (done - before) * (self.total - done))} left"
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -89,7 +89,7 @@ class Narrator:
     def tell(self, number: int, total: int, record: Record) -> None:
         self.told += 1
         left = (time.monotonic() - self.begin) / self.told * (total - number)
-        print(format_line(number, total, record, f"{duration(left)} left" if total > number else ""), flush=True)
+        print(format_line(number, total, record, f"{format_duration(left)} left" if total > number else ""), flush=True)
 
 
 def format_line(number: int, total: int, record: Record, left: str = "") -> str:

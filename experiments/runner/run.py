@@ -18,7 +18,7 @@ from ..host.host_nodes import read_lab_name
 from ..host.interrupts import stop_signals
 from ..host.tool import Numaplace
 from ..mechanisms import registry
-from ..units import duration
+from ..units import format_duration
 from . import active_mechanism, calibration, check_machine
 from .boots import boot_shares
 from .observe import Observer
@@ -71,7 +71,7 @@ def plan_run(request: Request, lab: str | None) -> Request:
         suite = estimate.limit_repeats(request.suite, request.budget * request.jobs, lab)
         request = replace(request, suite=suite, boots=boot_shares.choose_boots(suite, request.boots))
     found, repeats = estimate.estimate_run(request.suite, lab), request.suite.repeats
-    takes = found.source if found.seconds is None else f"about {duration(found.seconds / request.jobs)} ({found.source})"
+    takes = found.source if found.seconds is None else f"about {format_duration(found.seconds / request.jobs)} ({found.source})"
     fewer = f"; {repeats} of {asked} repeats, for the budget" if repeats < asked else ""
     print(f"{request.suite.name}: {found.observations} observations, {takes}{fewer}", flush=True)
     return request

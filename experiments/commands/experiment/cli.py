@@ -20,7 +20,7 @@ from ...runner.records.record import Record
 from ...runner.run import Request, adapt_to_machine, execute_suite, plan_run
 from ...runner.suite import designs, estimate, schedule
 from ...runner.suite import suite as suites
-from ...units import duration
+from ...units import format_duration
 from ..run_request import add_run_options, choose_lab_machine, request_of, split_list
 from ..run_request import split_policies as split_policies  # worth's and judge's
 from . import run_all, run_verbs
@@ -103,7 +103,7 @@ def list_times(as_json: bool) -> int:
         print(json.dumps(rows, indent=1))
         return 0
     for row in rows:
-        takes = row["by"] if row["seconds"] is None else f"{duration(row['seconds']):>8} ({row['by']})"
+        takes = row["by"] if row["seconds"] is None else f"{format_duration(row['seconds']):>8} ({row['by']})"
         print(f"{row['suite']:16} {row['on']:20} {row['observations'] or '-':>6}  {takes}")
     return 0
 

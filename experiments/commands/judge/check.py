@@ -33,7 +33,7 @@ from ...runner import run_in_lab
 from ...runner.boots import boot_shares
 from ...runner.records import results
 from ...runner.suite import suite as suites
-from ...units import duration, seconds
+from ...units import format_duration, seconds
 from . import cli, side, verdict
 
 SERIES, PERCENT = "6.12", 5
@@ -172,7 +172,7 @@ def carry_out(top: Path, blocks: int, limit: float) -> int:
     if there < blocks:
         records = Kept(top / "boots.jsonl").read().values()
         each = statistics.fmean(record["seconds"] for record in records) if records else None
-        left = f", {duration(each * len(POOLS) * (blocks - there))} to go" if each else ""
+        left = f", {format_duration(each * len(POOLS) * (blocks - there))} to go" if each else ""
         print(f"check-judge: {there} of {blocks} blocks are there{left}: the same command goes on", file=sys.stderr)
         return UNFINISHED
     text, right = summarise(pools, [workload.name for workload in suites.load_suite(cli.SUITE).workloads])

@@ -12,7 +12,7 @@ from pathlib import Path
 from ...errors import UsageError
 from ...runner.options import RunOptions
 from ...runner.suite.suite import Suite
-from ...units import duration
+from ...units import format_duration
 from . import tuned
 from .rounds import BASELINE, Rounds
 from .search import Search, check_package, list_parameters
@@ -57,7 +57,7 @@ def carry_out_search(args: argparse.Namespace, suite: Suite, seed: int, machine:
     print("\n".join(map(format_result, searches)))
     made = len(searches[0].tried)
     fewer = f" of {args.trials}, for the budget" if made < args.trials else ""
-    print(f"{made} trials each{fewer}, in {duration(time.monotonic() - begin)}; rank what was found with "
+    print(f"{made} trials each{fewer}, in {format_duration(time.monotonic() - begin)}; rank what was found with "
           f"numaplace experiment run {args.suite} --tuned {out / tuned.NAME}")
     return 0
 

@@ -23,7 +23,7 @@ from typing import Any
 from ...errors import UsageError
 from ...host.host_nodes import read_lab_name
 from ...paths import cache
-from ...units import duration
+from ...units import format_duration
 from ..kinds import footprint
 from ..records import results
 from . import schedule
@@ -87,7 +87,7 @@ def limit_repeats(suite: Suite, seconds: float, lab: str | None) -> Suite:
     block = estimate_run(replace(suite, repeats=2), lab).seconds - one
     repeats = 1 + math.floor((seconds - one) / block)
     if repeats < 1:
-        raise UsageError(f"--budget: one repeat of suite {suite.name} takes {duration(one)} ({found.source}): "
+        raise UsageError(f"--budget: one repeat of suite {suite.name} takes {format_duration(one)} ({found.source}): "
                          "give more time, or fewer workloads with --workloads, or --quick")
     return replace(suite, repeats=repeats)
 

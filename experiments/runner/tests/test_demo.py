@@ -29,7 +29,7 @@ def test_a_person_is_asked_and_the_default_is_no(monkeypatch) -> None:
 
 
 MEASURED = (ROOT / "Documentation/measured/demo.txt").read_text()
-END = as_measured.expected_end(MEASURED)
+END = as_measured.find_expected_end(MEASURED)
 
 
 def ends_as(end: str) -> str | None:
