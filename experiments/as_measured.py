@@ -18,25 +18,26 @@ INTERVAL = re.compile(r" (\[[^\]]*\]|[*=m](?= |$))")  # with what it decides
 REPORT = re.compile(r"\S*/results/demo/report\.html$")
 
 
-def expected_end(measured: str) -> str:
+def find_expected_end(measured: str) -> str:
     """Returns how the demo ends, from the text of its measured file: the table without the file's head, then what it says last."""
-    return end_of(measured).partition("observations by commit")[0] + AFTER
+    return find_end(measured).partition("observations by commit")[0] + AFTER
 
 
-def kind(line: str) -> str:
+def remove_figures(line: str) -> str:
     """A line without its figures, intervals, widths and folders: these differ from run to run and from machine to machine."""
     line = re.sub("─+", "─", REPORT.sub("report.html", line.rstrip()))
     return " ".join(FIGURE.sub("#", INTERVAL.sub("", line)).split())
 
 
-def kinds(text: str) -> list[str]:
+def list_kinds(text: str) -> list[str]:
     """Of a table's lines, which begin with a space, and of the words below it, whose lines break where figures let them."""
     lines = text.strip("\n").splitlines()
     words = " ".join(line.strip() for line in lines if not line.startswith(" "))
-    return [found for found in (*map(kind, (line for line in lines if line.startswith(" "))), kind(words)) if found not in ("", "#")]
+    rows = [remove_figures(line) for line in lines if line.startswith(" ")]
+    return [found for found in (*rows, remove_figures(words)) if found not in ("", "#")]
 
 
-def end_of(output: str) -> str:
+def find_end(output: str) -> str:
     """From the head of the last table on."""
     lines = output.splitlines(keepends=True)
     head = max((number for number, line in enumerate(lines) if line.startswith(" workload")), default=len(lines))
@@ -45,8 +46,8 @@ def end_of(output: str) -> str:
 
 def find_difference(output: str, measured: str) -> str | None:
     """Returns what is wrong with the first line that is not of the measured kind, or None."""
-    wanted = kinds(expected_end(measured))
-    found = kinds(end_of(output))
+    wanted = list_kinds(find_expected_end(measured))
+    found = list_kinds(find_end(output))
     for number, kind_wanted in enumerate(wanted):
         kind_found = found[number] if number < len(found) else "nothing"
         if kind_found != kind_wanted:

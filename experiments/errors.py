@@ -40,10 +40,10 @@ class Interrupted(BaseException):
     def add(self, failed: list[str]) -> None:
         """What could not be put back."""
         if failed:
-            self.left = not_put_back(failed)
+            self.left = describe_not_put_back(failed)
 
 
-def not_put_back(failed: list[str]) -> str:
+def describe_not_put_back(failed: list[str]) -> str:
     return f"not put back: {'; '.join(failed)}: put it back by hand"
 
 

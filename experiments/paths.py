@@ -29,31 +29,31 @@ class Places:
         return installed if self.installed else tree
 
 
-def version(sources: Path) -> str:
+def read_version(sources: Path) -> str:
     header = (sources / "kmod/uapi/numaplace.h").read_text(encoding="utf-8")
     return re.search(r'#define NUMAPLACE_VERSION\s+"(.*)"', header)[1]
 
 
-def of_tree(code: Path, top: Path) -> Places:
+def find_in_tree(code: Path, top: Path) -> Places:
     build = top / "build"
     return Places(code, build, build / "lab/plugin.so", build / "libmodel.so", top, build / "modules", False)
 
 
-def of_prefix(code: Path, prefix: Path) -> Places:
+def find_in_prefix(code: Path, prefix: Path) -> Places:
     own, sources = prefix / "lib/numaplace", prefix / "share/numaplace/src"
     # By version: the modules of another one are not taken.
-    modules = cache() / "modules" / (version(sources) if sources.is_dir() else "none")
+    modules = cache() / "modules" / (read_version(sources) if sources.is_dir() else "none")
     return Places(code, prefix / "bin", own / "plugin.so", own / "libmodel.so", sources, modules, True)
 
 
 def find_places(code: Path) -> Places:
     """The places that belong to the package experiments in this folder."""
     if code.parts[-3:] == ("lib", "numaplace", "python"):
-        return of_prefix(code, code.parents[2])
+        return find_in_prefix(code, code.parents[2])
     if (code / "Kbuild").exists():
-        return of_tree(code, code)
+        return find_in_tree(code, code)
     program = Path(shutil.which("numaplace") or "/usr/bin/numaplace").resolve()
-    make = of_tree if program.parent.name == "build" else of_prefix
+    make = find_in_tree if program.parent.name == "build" else find_in_prefix
     return make(code, program.parents[1])
 
 

@@ -34,6 +34,6 @@ def mib(text: str) -> int:
     return int(value)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else (
         f"{seconds / 3600:.1f} h")

@@ -22,33 +22,33 @@ FAILS_AT = 2  # times a part's budget
 QUICK = ["-m", "quick or not (lab or full or long)", "--ignore=experiments/analysis"]
 
 
-def phases(workers: str) -> dict[str, list[str]]:
+def list_phases(workers: str) -> dict[str, list[str]]:
     shared = ["-n", workers, "--no-loadscope-reorder"]
-    return {"side-by-side": [*shared, "-m", "not full and not timed_boot", *proved()], "alone": ["-m", "timed_boot and not full"]}
+    return {"side-by-side": [*shared, "-m", "not full and not timed_boot", *list_proved()], "alone": ["-m", "timed_boot and not full"]}
 
 
-def proved() -> list[str]:
+def list_proved() -> list[str]:
     """What is left out, as options of pytest: it has passed for these inputs, by the records of make check-full."""
     if os.environ.get("SERIES") == "all":
         return []
     records, options = full.KEPT.read(), []
-    for piece in full.proving():
+    for piece in full.list_proving():
         if piece.state(records.get(piece.name)) == "passed":
             print(f"not run again, it has passed with these inputs ({records[piece.name]['commit']}): {piece.name}", flush=True)
             options += [f"--deselect={test}" for test in piece.tests]
     return options
 
 
-def run(name: str, options: list[str]) -> tuple[int, list[Cost]]:
+def run_tests(name: str, options: list[str]) -> tuple[int, list[Cost]]:
     """pytest's status, and its tests; none where it did not come to its end."""
     path = TOP / "build" / f"costs-{name}.jsonl"
     path.unlink(missing_ok=True)
     settings = {"NUMAPLACE_BUILT": "1", "NUMAPLACE_COSTS": str(path)}
     status = subprocess.run([sys.executable, "-m", "pytest", *options], cwd=TOP, env=os.environ | settings, check=False).returncode
-    return status, durations.read(path)
+    return status, durations.read_costs(path)
 
 
-def without_reason() -> list[str]:
+def list_without_reason() -> list[str]:
     """Tests that took long in the last run of this tree and do not say why: what pytest refuses at collection."""
     if not durations.TABLE.exists():
         return []
@@ -56,10 +56,10 @@ def without_reason() -> list[str]:
     return [line for line in done.stderr.splitlines() if line.endswith("with its reason")]
 
 
-def over_budget(costs: list[Cost], budget: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
+def list_over_budget(costs: list[Cost], budget: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
     """Parts above their budget, in words; those that fail the check."""
     told, failed = [], []
-    for part, (processor, _, boots, _) in sorted(durations.by_part(costs).items()):
+    for part, (processor, _, boots, _) in sorted(durations.group_by_part(costs).items()):
         allowed, most = budget["processor_seconds"].get(part, 0), budget["boots"].get(part, 0)
         if boots > most:
             failed.append(f"{part}: {boots} tests boot a machine, its budget is {most}: let them share one, mark some full, or "
@@ -72,10 +72,10 @@ def over_budget(costs: list[Cost], budget: dict[str, dict[str, float]]) -> tuple
     return told, failed
 
 
-def report(costs: list[Cost]) -> list[str]:
+def report_costs(costs: list[Cost]) -> list[str]:
     """Writes the durations; what the check fails for beside its tests."""
-    durations.TABLE.write_text(durations.table(costs), encoding="utf-8")
-    told, failed = over_budget(costs, tomllib.loads(BUDGET.read_text(encoding="utf-8")))
+    durations.TABLE.write_text(durations.make_table(costs), encoding="utf-8")
+    told, failed = list_over_budget(costs, tomllib.loads(BUDGET.read_text(encoding="utf-8")))
     print("\n".join(["", f"durations are in {durations.TABLE.relative_to(TOP)}", *told, *(f"failed: {line}" for line in failed)]))
     return failed
 
@@ -83,16 +83,16 @@ def report(costs: list[Cost]) -> list[str]:
 def main(arguments: list[str]) -> int:
     quick, more = arguments[:1] == ["quick"], arguments[arguments[:1] == ["quick"]:]
     workers = os.environ.get("TEST_WORKERS", "2")
-    chosen = {"quick": ["-n", workers, "--no-loadscope-reorder", *QUICK]} if quick else phases(workers)
-    if refused := without_reason():
+    chosen = {"quick": ["-n", workers, "--no-loadscope-reorder", *QUICK]} if quick else list_phases(workers)
+    if refused := list_without_reason():
         print("\n".join([*refused, f"0 passed, {len(refused)} failed, 0 skipped"]))
         return 1
     costs, statuses = [], []
     for name, options in chosen.items():
-        status, found = run(name, [*options, *more])
+        status, found = run_tests(name, [*options, *more])
         statuses.append(status)
         costs += found
-    beside = [] if quick else report(costs)
+    beside = [] if quick else report_costs(costs)
     counts = Counter(cost.outcome for cost in costs)
     failed = counts["failed"] + len(beside)
     failed += any(statuses) and not failed  # pytest itself failed: not a test

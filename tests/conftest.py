@@ -34,7 +34,7 @@ DEFAULT = ((kernels.DEFAULT_SERIES, TOOLS), (kernels.DEFAULT_SERIES, MODULE),
            *((series, KERNEL) for series in kernels.known_series() if series != kernels.DEFAULT_SERIES))
 
 
-def chosen() -> list[tuple[str, Part]]:
+def choose_boots() -> list[tuple[str, Part]]:
     """The boots: a series, and which of the tests."""
     wanted = os.environ.get("NUMAPLACE_KERNELS", "").split()
     series = kernels.known_series() if wanted == ["all"] else wanted
@@ -48,7 +48,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     order(config, items)
     text = durations.TABLE.read_text(encoding="utf-8") if durations.TABLE.exists() else ""
-    found = durations.without_reason(items, text)
+    found = durations.list_without_reason(items, text)
     if found and not hasattr(config, "workerinput"):  # a worker of pytest -n cannot say why it ends
         raise pytest.UsageError("\n".join(found))
 
@@ -61,10 +61,10 @@ def pytest_collect_file(file_path, parent):
 
 class GuestFile(pytest.File):
     def collect(self):
-        tests = guest.inner_tests()
-        for series, part in chosen() if tests else ():
+        tests = guest.list_inner_tests()
+        for series, part in choose_boots() if tests else ():
             yield Boot.from_parent(self, name=f"{series}-{part.name}", series=series, part=part,
-                                   tests={test: marked for test, marked in tests.items() if part.has(test)})
+                                   tests={test: marked for test, marked in tests.items() if part.contains(test)})
 
 
 class Boot(pytest.Collector):
@@ -86,7 +86,7 @@ class Boot(pytest.Collector):
             log.add_marker(pytest.mark.quick)
         return [*items, log]
 
-    def outcome(self) -> guest.Run:
+    def read_outcome(self) -> guest.Run:
         """Boots on the first question, for the tests of this boot that were selected."""
         if self.run is None:
             self.run = guest.Run(self.series, self.part)
@@ -116,7 +116,7 @@ class InnerTest(LabItem):
     boots = 0
 
     def runtest(self):
-        run = self.parent.outcome()
+        run = self.parent.read_outcome()
         result = run.results.get(self.name)
         if result is None:
             raise GuestFailure(run.explain_missing(self.name))
@@ -133,11 +133,11 @@ class KernelLog(LabItem):
     boots = 1
 
     def runtest(self):
-        run = self.parent.outcome()
+        run = self.parent.read_outcome()
         self.seconds = run.seconds
         if not run.console:
             raise GuestFailure(f"there is no kernel log (status {run.status}):\n{run.output}")
-        if faults := run.kernel_faults():
+        if faults := run.list_kernel_faults():
             raise GuestFailure("\n...\n".join(faults))
 
 

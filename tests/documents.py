@@ -39,18 +39,18 @@ class Block:
     shown: str | None = None   # what the page prints after it
     varies: bool = False
 
-    def last_line(self, output: str) -> tuple[str, str]:
+    def get_last_line(self, output: str) -> tuple[str, str]:
         """Of what is shown and of what was printed, without figures if these vary."""
         lines = [" ".join(text.strip().splitlines()[-1].split()) if text.strip() else ""
                  for text in (self.shown or "", output)]
         return tuple(FIGURE.sub("#", line) if self.varies else line for line in lines)  # type: ignore[return-value]
 
 
-def pages() -> list[Path]:
+def list_pages() -> list[Path]:
     return sorted([*ROOT.glob("*.md"), *(ROOT / "Documentation").rglob("*.md")])
 
 
-def blocks(page: Path) -> list[Block]:
+def read_blocks(page: Path) -> list[Block]:
     found: list[Block] = []
     text = page.read_text(encoding="utf-8")
     for fence in FENCE.finditer(text):
@@ -67,28 +67,28 @@ def save_files(page: Path, folder: Path) -> None:
     """Those that the page shows, and those beside the page that it links to."""
     for name in LINKED.findall(page.read_text(encoding="utf-8")):
         shutil.copy(page.parent / name, folder)
-    for block in blocks(page):
+    for block in read_blocks(page):
         if block.kind.startswith("file="):
             (folder / block.kind.removeprefix("file=")).write_text(block.text, encoding="utf-8")
 
 
-def run(chosen: list[Block], folder: Path, timeout: int, shell: Sequence[str] = HERE,
-        env: dict[str, str] | None = None) -> None:
+def run_blocks(chosen: list[Block], folder: Path, timeout: int, shell: Sequence[str] = HERE,
+               env: dict[str, str] | None = None) -> None:
     """One shell for all blocks of a page, which share variables and processes; each ends with a line of its own.
     Of a block that fails no process stays: it would keep the output open until the time is up."""
     script = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + "".join(f"{block.text}echo '{END}'\n" for block in chosen)
     done = subprocess.run([*shell, script], cwd=folder, capture_output=True, text=True, timeout=timeout,
-                          check=False, env=environment() if env is None else env)
+                          check=False, env=make_environment() if env is None else env)
     outputs = done.stdout.split(f"{END}\n")
     begun = chosen[min(len(outputs), len(chosen)) - 1]
     assert done.returncode == 0, f"{begun.where}:\n{done.stdout}{done.stderr}"
     for block, output in zip(chosen, outputs):
         if block.shown is not None:
-            shown, printed = block.last_line(output)
+            shown, printed = block.get_last_line(output)
             assert printed == shown, f"{block.where}: the page shows\n{shown}\nand the command printed\n{output}"
 
 
-def environment() -> dict[str, str]:
+def make_environment() -> dict[str, str]:
     return os.environ | {"PATH": f"{ROOT / 'build'}:{os.environ['PATH']}", "POLICY_H": str(ROOT / "policies")}
 
 
@@ -97,7 +97,7 @@ OPTION = re.compile(r"(?<!\S)(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])")
 QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 
 
-def options_used(text: str) -> list[tuple[list[str], str]]:
+def list_options(text: str) -> list[tuple[list[str], str]]:
     """Each option in each `numaplace COMMAND ..` of a text, with the command's words."""
     found = []
     for name, rest in COMMAND.findall(text):
@@ -115,9 +115,9 @@ def main(names: list[str]) -> None:
         with tempfile.TemporaryDirectory(dir=".") as name:
             save_files(page, Path(name))
             for kinds, shell in (({"", "boot"}, HERE), ({"lab"}, LAB)):
-                chosen = [b for b in blocks(page) if b.language == "sh" and b.kind in kinds]
+                chosen = [b for b in read_blocks(page) if b.language == "sh" and b.kind in kinds]
                 if chosen:
-                    run(chosen, Path(name), 3600, shell, env)
+                    run_blocks(chosen, Path(name), 3600, shell, env)
                 ran += len(chosen)
         print(f"{page.relative_to(ROOT)}: {ran} blocks ran", flush=True)
 

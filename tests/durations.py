@@ -39,7 +39,7 @@ class Cost:
         return str(Path(file).parent).removesuffix("/tests")
 
 
-def processor_seconds() -> float:
+def read_processor_time() -> float:
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
@@ -65,7 +65,7 @@ class Costs:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    now = processor_seconds()
+    now = read_processor_time()
     report.processor = now - (item.stash.get(BEGAN, now) if call.when == "setup" else item.stash[SEEN])
     item.stash[SEEN] = now
     report.boots = getattr(item, "boots", int(any(item.iter_markers("lab")) and not any(item.iter_markers("timed_boot"))))
@@ -77,7 +77,7 @@ BEGAN, SEEN = pytest.StashKey[float](), pytest.StashKey[float]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    item.stash[BEGAN] = processor_seconds()
+    item.stash[BEGAN] = read_processor_time()
 
 
 def pytest_configure(config):
@@ -86,21 +86,21 @@ def pytest_configure(config):
         config.pluginmanager.register(Costs(Path(path)))
 
 
-def read(path: Path) -> list[Cost]:
+def read_costs(path: Path) -> list[Cost]:
     return [Cost(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def table(costs: list[Cost]) -> str:
+def make_table(costs: list[Cost]) -> str:
     """By part, then the slowest tests."""
     lines = ["processor    seconds  tests  boots  part"]
-    for part, (processor, seconds, boots, tests) in sorted(by_part(costs).items(), key=lambda item: -item[1][0]):
+    for part, (processor, seconds, boots, tests) in sorted(group_by_part(costs).items(), key=lambda item: -item[1][0]):
         lines.append(f"{processor:7.1f} s  {seconds:7.1f} s  {tests:5}  {boots:5}  {part}")
     lines += ["", f"the {SLOWEST} slowest", "  seconds  processor  test"]
     slowest = sorted(costs, key=lambda cost: -cost.seconds)[:SLOWEST]
     return "\n".join([*lines, *(f"{c.seconds:7.1f} s  {c.processor:7.1f} s  {c.test}" for c in slowest), ""])
 
 
-def by_part(costs: list[Cost]) -> dict[str, tuple[float, float, int, int]]:
+def group_by_part(costs: list[Cost]) -> dict[str, tuple[float, float, int, int]]:
     """Seconds of processor, seconds, number of boots and of tests."""
     parts: dict[str, list[Cost]] = {}
     for cost in costs:
@@ -109,7 +109,7 @@ def by_part(costs: list[Cost]) -> dict[str, tuple[float, float, int, int]]:
             for part, found in parts.items()}
 
 
-def without_reason(items: list[pytest.Item], text: str) -> list[str]:
+def list_without_reason(items: list[pytest.Item], text: str) -> list[str]:
     """Tests that took longer than LONG by the table of the last run, and have no marker that says why."""
     took = {test: float(seconds) for seconds, _, test in LINE.findall(text.partition("slowest")[2])}
     return [f"{item.nodeid} took {took[item.nodeid]:.0f} s: mark it long or full, with its reason" for item in items

@@ -44,7 +44,7 @@ class Piece:
     command: tuple[str, ...]
     series: str = ""  # that NUMAPLACE_KERNELS names
     times: int = 1
-    tests: tuple[str, ...] = ()  # of proving()
+    tests: tuple[str, ...] = ()  # of list_proving()
 
     @functools.cached_property
     def digest(self) -> str:
@@ -60,7 +60,7 @@ class Piece:
         return "passed" if record["times"] >= self.times else f"passed {record['times']} of {self.times} times"
 
 
-def proving() -> list[Piece]:
+def list_proving() -> list[Piece]:
     """What make check runs too where the record is not of the tree as it is."""
     others = [series for series in kernels.known_series() if series != kernels.DEFAULT_SERIES]
     tests = {f"kernel {series}": (MODULE, f"{GUEST}::{series}-kernel") for series in others}
@@ -69,30 +69,30 @@ def proving() -> list[Piece]:
             for name, (inputs, *chosen) in tests.items()]
 
 
-def collected(marker: str) -> dict[str, int]:
+def collect_files(marker: str) -> dict[str, int]:
     """The files with tests of these markers, and how many."""
     listed = subprocess.run([*PYTEST, "--collect-only", "-q", "--no-header", "-m", marker, f"--ignore={GUEST}"], cwd=TOP,
                             capture_output=True, text=True, check=False)
     return Counter(line.partition("::")[0] for line in listed.stdout.splitlines() if "::" in line)
 
 
-def on_host() -> Iterator[Piece]:
+def list_on_host() -> Iterator[Piece]:
     for area in ("policies", "userspace", "experiments", "tests"):
         yield Piece(f"host {area}", (*AREAS, *DOCUMENTS, "setup", "Makefile"), (*PYTEST, area, "-m", "full and not lab"))
 
 
-def with_boots() -> Iterator[Piece]:
-    for file in sorted(collected("lab and full")):
+def list_with_boots() -> Iterator[Piece]:
+    for file in sorted(collect_files("lab and full")):
         yield Piece(f"boots {file}", TOOLS, (*PYTEST, file, "-m", "lab and full"))
 
 
-def in_the_lab() -> Iterator[Piece]:
+def list_in_lab() -> Iterator[Piece]:
     for series in kernels.known_series():
         for part, inputs in (("module", MODULE), ("tools", TOOLS)):
             yield Piece(f"guest {series} {part}", inputs, (*PYTEST, f"{GUEST}::{series}-{part}"), series)
 
 
-def of_other_targets() -> Iterator[Piece]:
+def list_other_targets() -> Iterator[Piece]:
     yield Piece("statistics", ("experiments/analysis", "experiments/bench/drawn", "experiments/commands/judge", "experiments/runner/repeats", "experiments/commands/worth"),
                 ("make", "-s", "check-statistics"))
     yield Piece("fuzz parsers", ("userspace", "policies"), ("make", "-s", "fuzz"))
@@ -108,13 +108,13 @@ def of_other_targets() -> Iterator[Piece]:
                         ("make", "-s", "check-debug", f"KERNEL={series}", f"FILE={name}"))
 
 
-def ten_times() -> Iterator[Piece]:
-    for file in sorted(collected("lab")):
+def list_repeated() -> Iterator[Piece]:
+    for file in sorted(collect_files("lab")):
         yield Piece(f"ten times {file}", TOOLS, (*PYTEST, file, "-m", "lab"), times=TIMES)
 
 
-def every() -> list[Piece]:
-    return [*proving(), *on_host(), *with_boots(), *in_the_lab(), *of_other_targets(), *ten_times()]
+def list_pieces() -> list[Piece]:
+    return [*list_proving(), *list_on_host(), *list_with_boots(), *list_in_lab(), *list_other_targets(), *list_repeated()]
 
 
 def run_once(piece: Piece) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def run_once(piece: Piece) -> dict[str, Any]:
         costs = Path(folder) / "costs"
         settings = {"NUMAPLACE_COSTS": str(costs), "NUMAPLACE_KERNELS": piece.series}
         status = subprocess.run(piece.command, cwd=TOP, env=os.environ | settings, check=False).returncode
-        tests = durations.read(costs)
+        tests = durations.read_costs(costs)
     if piece.command[:len(PYTEST)] == PYTEST and not any(test.outcome == "passed" for test in tests):
         status = status or 1  # nothing has passed, so nothing is proved
     return {"piece": piece.name, "inputs": piece.digest, "status": status, "times": 1, "seconds": round(time.monotonic() - began),
@@ -132,7 +132,7 @@ def run_once(piece: Piece) -> dict[str, Any]:
             "commit": pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()}
 
 
-def merged(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
+def merge_runs(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
     """A run, with the earlier ones of the same inputs where each is to pass several times: what failed once stays named."""
     if before is None or before["inputs"] != now["inputs"]:
         return now
@@ -140,7 +140,7 @@ def merged(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]
                   "status": max(before["status"], now["status"], key=abs), "failed": sorted({*before["failed"], *now["failed"]})}
 
 
-def run(chosen: list[Piece], until: float) -> int:
+def run_pieces(chosen: list[Piece], until: float) -> int:
     """1 where a piece failed."""
     failed = 0
     for piece in chosen:
@@ -151,7 +151,7 @@ def run(chosen: list[Piece], until: float) -> int:
             if time.monotonic() > until:
                 print(f"check-full: the time is over before '{piece.name}': call again to go on")
                 return int(failed > 0)
-            record = merged(record if piece.times > 1 else None, run_once(piece))
+            record = merge_runs(record if piece.times > 1 else None, run_once(piece))
             KEPT.write(record)
             print(f"check-full: {piece.name}: {piece.state(record)}, {record['seconds']} s", flush=True)
             if record["times"] >= piece.times:
@@ -160,7 +160,7 @@ def run(chosen: list[Piece], until: float) -> int:
     return int(failed > 0)
 
 
-def age(chosen: list[Piece]) -> int:
+def print_ages(chosen: list[Piece]) -> int:
     records, states = KEPT.read(), Counter()
     for piece in chosen:
         record = records.get(piece.name)
@@ -179,11 +179,11 @@ def main(words: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no further piece after these")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of the pieces' names, as 'kernel *'")
     args = parser.parse_args(words)
-    chosen = [piece for piece in every() if not args.patterns or any(fnmatch(piece.name, one) for one in args.patterns)]
+    chosen = [piece for piece in list_pieces() if not args.patterns or any(fnmatch(piece.name, one) for one in args.patterns)]
     if not chosen:
         print(f"check-full: no piece is named '{' '.join(args.patterns)}': make check-full-age lists them", file=sys.stderr)
         return 2
-    return age(chosen) if args.action == "age" else run(chosen, time.monotonic() + 60 * args.minutes)
+    return print_ages(chosen) if args.action == "age" else run_pieces(chosen, time.monotonic() + 60 * args.minutes)
 
 
 if __name__ == "__main__":

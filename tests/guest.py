@@ -46,21 +46,21 @@ class Part:
     folder: str = "/guest/"    # what is in their names
     users: bool = False        # some run programs of the tree as another user
 
-    def has(self, test: str) -> bool:
+    def contains(self, test: str) -> bool:
         return test.startswith(self.areas) and self.folder in test
 
 
-def folders() -> list[str]:
+def list_folders() -> list[str]:
     return sorted(str(path.relative_to(TOP)) for area in ("kmod", "userspace", "policies", "experiments")
                   for path in (TOP / area).glob("**/tests/guest") if any(path.glob("**/test_*.py")))
 
 
-def inner_tests() -> dict[str, dict[str, list[str]]]:
+def list_inner_tests() -> dict[str, dict[str, list[str]]]:
     """The tests in the guest folders, with their markers; importing them needs only pytest and the standard library."""
-    if not folders():
+    if not list_folders():
         return {}
     listed = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-header", "-p", "tests.guest_list", *folders()],
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-header", "-p", "tests.guest_list", *list_folders()],
         cwd=TOP, capture_output=True, text=True, check=False)
     if listed.returncode != 0:
         raise RuntimeError(f"the guest tests cannot be collected:\n{listed.stdout}{listed.stderr}")
@@ -68,7 +68,7 @@ def inner_tests() -> dict[str, dict[str, list[str]]]:
     return {line["test"]: line["markers"] for line in lines}
 
 
-def bound(place: Path, command: list[str]) -> list[str]:
+def bind_tree(place: Path, command: list[str]) -> list[str]:
     """The command in the tree at another place, below a folder that only its owner may enter and on a path with blanks, as a
     clone may lie."""
     own = [] if os.geteuid() == 0 else ["--map-root-user"]
@@ -101,7 +101,9 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="closed folder ") as closed:
             elsewhere = Path(closed) / "numa place"
             elsewhere.mkdir()
-            command = bound(elsewhere, self.lab(elsewhere, report.name, tests)) if self.part.users else self.lab(TOP, report.name, tests)
+            command = self.list_lab_words(elsewhere if self.part.users else TOP, report.name, tests)
+            if self.part.users:
+                command = bind_tree(elsewhere, command)
             done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
         self.seconds += time.monotonic() - started
         self.status = done.returncode
@@ -110,7 +112,7 @@ class Run:
         if report.exists():
             self.read(report)
 
-    def lab(self, top: Path, report: str, tests: list[str]) -> list[str]:
+    def list_lab_words(self, top: Path, report: str, tests: list[str]) -> list[str]:
         """The command, of a tree that is at top."""
         factor = DEBUG_FACTOR if is_debug(self.series) else 1
         command = ["env", f"PATH={PATH}", f"NUMAPLACE_GUEST_REPORT=/run/tests/reports/{report}", f"NUMAPLACE_TEST_LIMIT={TEST_LIMIT * factor}",
@@ -139,5 +141,5 @@ class Run:
         self.explained = True
         return f"the machine ended before this test (status {self.status}):\n{self.output}"
 
-    def kernel_faults(self) -> list[str]:
+    def list_kernel_faults(self) -> list[str]:
         return ["\n".join(report) for report in find_reports(self.console.splitlines())]

@@ -17,11 +17,11 @@ started = time.monotonic()
 events = open(os.environ.get("NUMAPLACE_GUEST_REPORT", os.devnull), "a", buffering=1, encoding="utf-8")
 
 
-def write(**record):
+def write_event(**record):
     events.write(json.dumps(record) + "\n")
 
 
-def too_long(_number, _frame):
+def report_too_long(_number, _frame):
     raise TimeoutError(f"this test took longer than {TEST_LIMIT} s")
 
 
@@ -34,23 +34,23 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_configure():
-    signal.signal(signal.SIGALRM, too_long)
+    signal.signal(signal.SIGALRM, report_too_long)
 
 
 def pytest_runtest_logstart(nodeid):
     global started
     started = time.monotonic()
-    write(event="start", test=nodeid)
+    write_event(event="start", test=nodeid)
     signal.alarm(TEST_LIMIT)
 
 
 def pytest_runtest_logreport(report):
     if report.when == "call" or report.outcome != "passed":
-        write(event=report.when, test=report.nodeid, outcome=report.outcome, seconds=report.duration,
-              text=str(report.longrepr[2] if report.skipped else report.longreprtext),
-              output=report.capstdout + report.capstderr)
+        write_event(event=report.when, test=report.nodeid, outcome=report.outcome, seconds=report.duration,
+                    text=str(report.longrepr[2] if report.skipped else report.longreprtext),
+                    output=report.capstdout + report.capstderr)
 
 
 def pytest_runtest_logfinish(nodeid):
     signal.alarm(0)
-    write(event="finish", test=nodeid, seconds=time.monotonic() - started)
+    write_event(event="finish", test=nodeid, seconds=time.monotonic() - started)

@@ -53,7 +53,7 @@ mpki = 20
 """
 
 
-def examples(page: Path) -> list[str]:
+def read_examples(page: Path) -> list[str]:
     text = (gzip.decompress(page.read_bytes()) if page.suffix == ".gz" else page.read_bytes()).decode()
     section = re.search(r"^\.SH \"?EXAMPLES\"?\n(.*?)(?=^\.SH )", text + ".SH \n", re.MULTILINE | re.DOTALL)
     assert section, f"{page} has no examples"
@@ -62,7 +62,7 @@ def examples(page: Path) -> list[str]:
     return found
 
 
-def pages(folder: Path) -> Iterator[tuple[str, Path]]:
+def list_pages(folder: Path) -> Iterator[tuple[str, Path]]:
     """The command, "" for numaplace itself, and its page; a page with a command of two words belongs to the first."""
     for page in sorted(folder.glob("numaplace*.1*")):
         if (named := PAGE.match(page.name)) and (command := named["command"] or "") != "all":
@@ -70,7 +70,7 @@ def pages(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 @contextmanager
-def target() -> Iterator[int]:
+def start_target() -> Iterator[int]:
     """Its pid, in the cgroup of the service."""
     GROUP.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen([sys.executable, "-c", TARGET], stdout=subprocess.PIPE, text=True) as process:
@@ -82,24 +82,24 @@ def target() -> Iterator[int]:
             process.kill()
 
 
-def area(pid: int) -> str:
+def find_area(pid: int) -> str:
     """The target's largest anonymous area."""
     lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()]
     return max((words[0] for words in lines if len(words) == 5),
                key=lambda span: int(span.split("-")[1], 16) - int(span.split("-")[0], 16))
 
 
-def real(example: str, pid: int) -> str:
+def fill_example(example: str, pid: int) -> str:
     """With the names of this machine in it."""
     thread = max(os.listdir(f"/proc/{pid}/task"), key=int)
-    names = {r"\b4711\b": str(pid), r"\b4712\b": thread, r"\b7f0000000000-7f0000200000\b": area(pid),
+    names = {r"\b4711\b": str(pid), r"\b4712\b": thread, r"\b7f0000000000-7f0000200000\b": find_area(pid),
              r"\balice\b": "root"}
     for name, here in names.items():
         example = re.sub(name, here, example)
     return example
 
 
-def prepare(folder: Path, pid: int) -> None:
+def prepare_files(folder: Path, pid: int) -> None:
     """The files that the pages name."""
     for name in ("program", "server"):
         (folder / name).write_text("#!/bin/sh\nexec sleep 0.2\n", encoding="ascii")
@@ -111,15 +111,15 @@ def prepare(folder: Path, pid: int) -> None:
                    shell=True, check=True, cwd=folder)
 
 
-def run(page: Path, folder: Path) -> int:
+def run_examples(page: Path, folder: Path) -> int:
     """How many of a page ran, one after the other; a policy of one's own is in the tutorial."""
-    wanted = [e for e in examples(page) if "./mine.so" not in e]
-    with target() as pid:
-        prepare(folder, pid)
+    wanted = [e for e in read_examples(page) if "./mine.so" not in e]
+    with start_target() as pid:
+        prepare_files(folder, pid)
         if "restore" in page.name:
             subprocess.run(["numaplace", "place", str(pid), "--cpus", "0"], check=True, stdout=subprocess.DEVNULL)
         for example in wanted:
-            done = subprocess.run(["bash", "-o", "pipefail", "-euc", real(example, pid)], cwd=folder, text=True,
+            done = subprocess.run(["bash", "-o", "pipefail", "-euc", fill_example(example, pid)], cwd=folder, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
             assert done.returncode == 0, f"{page.name}: {example}\n{done.stdout}{done.stderr}"
         subprocess.run(["numaplace", "restore", "--all"], check=False, capture_output=True)
@@ -127,11 +127,11 @@ def run(page: Path, folder: Path) -> int:
 
 
 def main(folder: Path) -> None:
-    for command, page in pages(folder):
+    for command, page in list_pages(folder):
         if command in ELSEWHERE:
             continue
         with tempfile.TemporaryDirectory() as name:
-            print(f"{page.name}: {run(page, Path(name))} examples ran", flush=True)
+            print(f"{page.name}: {run_examples(page, Path(name))} examples ran", flush=True)
 
 
 if __name__ == "__main__":

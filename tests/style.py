@@ -57,12 +57,12 @@ TOOLS = {
 }
 
 
-def tracked(top: Path) -> list[str]:
+def list_tracked(top: Path) -> list[str]:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=top, capture_output=True, text=True, check=True).stdout
     return [name for name in listed.split("\0") if name and (top / name).is_file()]
 
 
-def findings(command: list[str | Path], folder: Path) -> str:
+def list_findings(command: list[str | Path], folder: Path) -> str:
     """One a line; empty where there are none."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if not done.returncode:
@@ -70,13 +70,13 @@ def findings(command: list[str | Path], folder: Path) -> str:
     return (done.stdout + done.stderr).strip() or f"{command[0]} ended with status {done.returncode}"
 
 
-def run(tool: str, top: Path, names: list[str]) -> str:
+def run_tool(tool: str, top: Path, names: list[str]) -> str:
     chosen = [name for name in names if TOOLS[tool].reads(name, (top / name).read_bytes())]
     assert chosen, f"no file for {tool} in {top}"
-    return findings([*TOOLS[tool].command, *chosen], top)
+    return list_findings([*TOOLS[tool].command, *chosen], top)
 
 
-def sparse(sources: Path, *goals: str) -> str:
+def run_sparse(sources: Path, *goals: str) -> str:
     """Of the kernel module in a folder, or of one object of it."""
-    return findings([HERE.sources / "setup" / "kernel-build", kernels.DEFAULT_SERIES, f"M={sources.resolve()}", *KBUILD, *goals],
-                    sources)
+    return list_findings([HERE.sources / "setup" / "kernel-build", kernels.DEFAULT_SERIES, f"M={sources.resolve()}", *KBUILD, *goals],
+                         sources)

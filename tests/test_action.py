@@ -24,7 +24,7 @@ def podman_is_told(folder: Path, given: dict[str, str]) -> list[str]:
     recorder = folder / "podman"
     recorder.write_text(RECORDER, encoding="utf-8")
     recorder.chmod(0o755)
-    assert action.run(GIVEN | given, str(folder), cwd=folder).returncode == 7
+    assert action.run_step(GIVEN | given, str(folder), cwd=folder).returncode == 7
     return json.loads((folder / "arguments").read_text(encoding="utf-8"))
 
 
@@ -49,16 +49,16 @@ def test_what_the_lab_is_told(tmp_path: Path, given: dict[str, str], options: li
 
 
 def test_every_input_is_used_and_described() -> None:
-    inputs = action.described()["inputs"]
-    assert set(inputs) == set(action.INPUT.findall(" ".join(action.step()["env"].values())))
+    inputs = action.read_description()["inputs"]
+    assert set(inputs) == set(action.INPUT.findall(" ".join(action.read_step()["env"].values())))
     for name, entry in inputs.items():
         assert set(entry) in ({"description", "required"}, {"description", "default"}), name
     # Text of a workflow's author is never a part of the script itself.
-    assert not re.search(r"\$\{\{", action.step()["run"])
+    assert not re.search(r"\$\{\{", action.read_step()["run"])
 
 
 def test_a_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="no input machin"):
-        action.environment(GIVEN | {"machin": "demo-2s"})
+        action.make_environment(GIVEN | {"machin": "demo-2s"})
     with pytest.raises(KeyError):
-        action.environment({"image": "x"})
+        action.make_environment({"image": "x"})

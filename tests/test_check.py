@@ -22,11 +22,11 @@ COSTS = [Cost("a/tests/test_x.py::one", "passed", 12, 3, 1), Cost("a/tests/test_
 ])
 def test_a_part_is_told_above_its_budget_and_fails_at_twice_that(processor, boots, told, failed):
     budget = {"processor_seconds": {"a": processor, "boot 6.12-module": 50}, "boots": {"a": boots}}
-    assert tuple(map(len, check.over_budget(COSTS, budget))) == (told, failed)
+    assert tuple(map(len, check.list_over_budget(COSTS, budget))) == (told, failed)
 
 
 def test_a_part_without_a_budget_fails():
-    assert len(check.over_budget(COSTS, {"processor_seconds": {}, "boots": {"a": 1}})[1]) == 2
+    assert len(check.list_over_budget(COSTS, {"processor_seconds": {}, "boots": {"a": 1}})[1]) == 2
 
 
 def test_a_long_test_needs_a_reason(tmp_path):
@@ -34,7 +34,8 @@ def test_a_long_test_needs_a_reason(tmp_path):
     (tmp_path / "test_x.py").write_text("import pytest\ndef test_one(): pass\n@pytest.mark.long('it waits')\ndef test_two(): pass\n")
     (tmp_path / "conftest.py").write_text(
         "import pytest\nfrom tests import durations\ndef pytest_collection_modifyitems(items):\n"
-        "    print(durations.without_reason(items, durations.table([durations.Cost(item.nodeid, 'passed', 11, 1) for item in items])))\n")
+        "    costs = [durations.Cost(item.nodeid, 'passed', 11, 1) for item in items]\n"
+        "    print(durations.list_without_reason(items, durations.make_table(costs)))\n")
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", tmp_path], capture_output=True, text=True,
                           check=False, cwd=TOP)
     assert done.stdout.count("took 11 s: mark it long or full") == 1 and "test_one took" in done.stdout, done.stdout
@@ -53,44 +54,44 @@ def piece(outcome: str, times: int = 1) -> Piece:
 
 
 def test_a_piece_that_passed_is_not_run_again_until_its_inputs_change(kept):
-    assert full.run([piece("passed")], float("inf")) == 0
+    assert full.run_pieces([piece("passed")], float("inf")) == 0
     (record,) = kept.read().values()
     assert (record["passed"], record["failed"]) == (1, [])
-    assert full.run([piece("failed")], float("inf")) == 0, "by its name and inputs it is done"
+    assert full.run_pieces([piece("failed")], float("inf")) == 0, "by its name and inputs it is done"
     kept.write(record | {"inputs": "others"})
-    assert full.run([piece("failed")], float("inf")) == 1
+    assert full.run_pieces([piece("failed")], float("inf")) == 1
     assert kept.read()["p"]["failed"] == ["t"]
-    assert full.run([piece("passed")], float("inf")) == 0, "what failed is run again"
+    assert full.run_pieces([piece("passed")], float("inf")) == 0, "what failed is run again"
 
 
 def test_a_piece_is_run_as_often_as_it_says_and_goes_on(kept):
-    assert full.run([piece("passed", 3)], 0) == 0 and not kept.read(), "no time"
+    assert full.run_pieces([piece("passed", 3)], 0) == 0 and not kept.read(), "no time"
     kept.write(full.run_once(piece("passed")) | {"times": 2})
     assert piece("passed", 3).state(kept.read()["p"]) == "passed 2 of 3 times"
-    assert full.run([piece("failed", 3)], float("inf")) == 1
+    assert full.run_pieces([piece("failed", 3)], float("inf")) == 1
     assert (kept.read()["p"]["times"], kept.read()["p"]["failed"]) == (3, ["t"]), "what failed once is named"
 
 
 def test_a_piece_of_which_nothing_passed_proves_nothing(kept):
     none = Piece("p", ("KERNELS",), (*full.PYTEST, "--version"))
-    assert full.run([none], float("inf")) == 1 and none.state(kept.read()["p"]) == "failed"
+    assert full.run_pieces([none], float("inf")) == 1 and none.state(kept.read()["p"]) == "failed"
 
 
 def test_what_has_passed_for_these_inputs_is_left_out(kept, monkeypatch):
     monkeypatch.delenv("SERIES", raising=False)
-    assert check.proved() == []
-    for one in full.proving():
+    assert check.list_proved() == []
+    for one in full.list_proving():
         kept.write({"piece": one.name, "inputs": one.digest, "failed": [], "status": 0, "times": 1, "commit": "c"})
-    assert "--deselect=tests/guest.toml::6.1-kernel" in check.proved() and len(check.proved()) == 4
+    assert "--deselect=tests/guest.toml::6.1-kernel" in check.list_proved() and len(check.list_proved()) == 4
     kept.write(kept.read()["kernel 6.1"] | {"inputs": "others"})
-    assert len(check.proved()) == 3
+    assert len(check.list_proved()) == 3
     monkeypatch.setenv("SERIES", "all")
-    assert check.proved() == []
+    assert check.list_proved() == []
 
 
 def test_a_record_ages_no_piece():
     kept = str(full.KEPT.path.relative_to(TOP))
-    every = (*full.proving(), *full.on_host(), *full.in_the_lab(), *full.of_other_targets())
+    every = (*full.list_proving(), *full.list_on_host(), *full.list_in_lab(), *full.list_other_targets())
     known = pieces.git(TOP, "ls-files", "--", *{path for one in every for path in one.inputs}).splitlines()
     assert "Documentation/testing.md" in known and kept not in known
 

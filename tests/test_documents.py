@@ -20,9 +20,9 @@ INDENTED = re.compile(r"^(?:    .*\n|\n)+", re.MULTILINE)
 
 
 def pages_with(kind: str) -> list[Path]:
-    return [page for page in documents.pages()
+    return [page for page in documents.list_pages()
             if page.parent.name in ("tutorials", "how-to") and page.name not in OWN_TEST
-            and any((b.language, b.kind) == ("sh", kind) for b in documents.blocks(page))]
+            and any((b.language, b.kind) == ("sh", kind) for b in documents.read_blocks(page))]
 
 
 def names(path: Path) -> str:
@@ -40,7 +40,7 @@ def test_make_docs_has_no_warning(built: None) -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     pages = ROOT / "build" / "docs"
     assert (pages / "index.html").exists()
-    for page in documents.pages():
+    for page in documents.list_pages():
         html = (pages / page.relative_to(ROOT)).with_suffix(".html")
         assert html.exists(), html
         for image in re.findall(r'<img [^>]*src="([^"]+)"', html.read_text(encoding="utf-8")):
@@ -60,7 +60,7 @@ def test_a_link_to_nothing_fails(tmp_path: Path, wrong: str) -> None:
 
 
 def test_addresses_are_well_formed() -> None:
-    for page in documents.pages():
+    for page in documents.list_pages():
         for url in URL.findall(page.read_text(encoding="utf-8")):
             parts = urlsplit(url)
             assert parts.hostname and ("." in parts.hostname or parts.hostname == "localhost"), f"{page}: {url}"
@@ -74,12 +74,12 @@ def help_of(*words: str) -> str:
 
 def test_options_in_code_exist(built: None) -> None:
     seen = 0
-    for page in documents.pages():
+    for page in documents.list_pages():
         if page.name in WRONG_ON_PURPOSE:
             continue
         text = page.read_text(encoding="utf-8")
-        code = "".join(b.text for b in documents.blocks(page) if b.language == "sh") + "".join(INDENTED.findall(text))
-        for words, option in documents.options_used(code):
+        code = "".join(b.text for b in documents.read_blocks(page) if b.language == "sh") + "".join(INDENTED.findall(text))
+        for words, option in documents.list_options(code):
             assert re.search(rf"(?<![\w-]){option}(?![\w-])", help_of(*words)), f"{page.name}: {' '.join(words)} {option}"
             seen += 1
     assert seen > 60
@@ -87,7 +87,7 @@ def test_options_in_code_exist(built: None) -> None:
 
 def run_page(page: Path, kinds: set[str], folder: Path, timeout: int) -> None:
     documents.save_files(page, folder)
-    documents.run([b for b in documents.blocks(page) if b.language == "sh" and b.kind in kinds], folder, timeout)
+    documents.run_blocks([b for b in documents.read_blocks(page) if b.language == "sh" and b.kind in kinds], folder, timeout)
 
 
 @pytest.mark.parametrize("page", pages_with(""), ids=names)
@@ -106,8 +106,8 @@ def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
     page = ROOT / "Documentation" / "nowhere.md"
     block = documents.Block(str(page), "sh", "", "echo 1 2\n", "1 3\n")
     with pytest.raises(AssertionError, match="the page shows\n1 3"):
-        documents.run([block], tmp_path, 10)
-    documents.run([documents.Block(str(page), "sh", "", "echo 1 2\n", "1 3\n", varies=True)], tmp_path, 10)
+        documents.run_blocks([block], tmp_path, 10)
+    documents.run_blocks([documents.Block(str(page), "sh", "", "echo 1 2\n", "1 3\n", varies=True)], tmp_path, 10)
 
 
 def test_a_block_that_fails_is_found_with_its_processes(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_block_that_fails_is_found_with_its_processes(tmp_path: Path) -> None:
     text = "sleep 600 & echo $! > pid\nuntil grep -q sleep /proc/$!/comm; do :; done\necho said\nfalse\n"
     block = documents.Block("nowhere.md:1", "sh", "", text)
     with pytest.raises(AssertionError, match="nowhere.md:1:\nsaid"):
-        documents.run([block], tmp_path, 60)
+        documents.run_blocks([block], tmp_path, 60)
     assert eventually(lambda: has_ended(int((tmp_path / "pid").read_text())))
 
 

@@ -22,8 +22,8 @@ def measure():
 
 def test_each_file_has_a_target_with_inputs_that_are_there(measure):
     files = {path.name for path in FOLDER.glob("*.txt")}
-    assert files <= set(measure.targets())
-    for target in measure.targets().values():
+    assert files <= set(measure.read_targets())
+    for target in measure.read_targets().values():
         assert [name for name in target["inputs"] if not (TOP / name).exists()] == []
 
 
@@ -44,27 +44,27 @@ def repository(measure, tmp_path, monkeypatch):
 
 
 def test_a_file_ages_by_changes_of_its_inputs_alone(measure, repository):
-    assert measure.why_old("x.txt", ["code"]) == "no target has written it"
-    assert measure.write("x.txt", "echo measured", ["code"])
+    assert measure.explain_old("x.txt", ["code"]) == "no target has written it"
+    assert measure.write_file("x.txt", "echo measured", ["code"])
     assert (repository / "x.txt").read_text().endswith("\n\nmeasured\n")
-    assert measure.why_old("x.txt", ["code"]) is None
+    assert measure.explain_old("x.txt", ["code"]) is None
     git(repository, "commit", "-q", "--amend", "-m", "another history")
     for name, content, old in (("other", "2", None), ("code", "2", "later changes to code"), ("code", "1", None)):
         (repository / name).write_text(content)
         git(repository, "add", name)
         git(repository, "commit", "-qm", name)
-        assert measure.why_old("x.txt", ["code"]) == old
+        assert measure.explain_old("x.txt", ["code"]) == old
 
 
 def test_what_was_measured_with_changes_is_old(measure, repository):
     (repository / "code").write_text("2")
-    assert measure.write("x.txt", "echo measured", ["code"])
-    assert measure.why_old("x.txt", ["code"]) == "written with changes that were not committed"
+    assert measure.write_file("x.txt", "echo measured", ["code"])
+    assert measure.explain_old("x.txt", ["code"]) == "written with changes that were not committed"
 
 
 @pytest.mark.parametrize(("command", "written"), [("exit 1", True), ("exit 2", False)])
 def test_a_command_that_could_not_measure_writes_nothing(measure, repository, command, written):
-    assert measure.write("x.txt", command, ["code"]) == written
+    assert measure.write_file("x.txt", command, ["code"]) == written
     assert (repository / "x.txt").exists() == written
 
 

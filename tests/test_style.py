@@ -34,7 +34,7 @@ int planted(const int __user *from)
 
 @pytest.mark.parametrize("tool", style.TOOLS)
 def test_tree(tool: str) -> None:
-    found = style.run(tool, ROOT, style.tracked(ROOT))
+    found = style.run_tool(tool, ROOT, style.list_tracked(ROOT))
     assert not found, found
 
 
@@ -45,18 +45,18 @@ def test_planted_fault(tool: str, tmp_path: Path) -> None:
         shutil.copy(ROOT / option, tmp_path)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)
-    assert expected in style.run(tool, tmp_path, [name])
+    assert expected in style.run_tool(tool, tmp_path, [name])
 
 
 @pytest.mark.parametrize("module", ["src", "lab"])
 def test_sparse(module: str) -> None:
-    found = style.sparse(style.MODULES / module, "C=2", "modules")
+    found = style.run_sparse(style.MODULES / module, "C=2", "modules")
     assert not found, found
 
 
 def test_sparse_finds_a_user_pointer_that_is_read(tmp_path: Path) -> None:
     for name, text in MODULE.items():
         (tmp_path / name).write_text(text)
-    assert "planted.c:7:17: error: dereference of noderef expression" in style.sparse(tmp_path, "C=1", "planted.o")
+    assert "planted.c:7:17: error: dereference of noderef expression" in style.run_sparse(tmp_path, "C=1", "planted.o")
     (tmp_path / "planted.c").write_text(MODULE["planted.c"].replace("__user ", ""))
-    assert not style.sparse(tmp_path, "C=1", "planted.o")
+    assert not style.run_sparse(tmp_path, "C=1", "planted.o")

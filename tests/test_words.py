@@ -22,7 +22,7 @@ AVOIDED = {  # anywhere: what to write. A term of the glossary stands between as
 
 
 def tracked(top: Path) -> list[Path]:
-    return [top / name for name in style.tracked(top)]
+    return [top / name for name in style.list_tracked(top)]
 
 
 def avoided(text: str) -> list[str]:

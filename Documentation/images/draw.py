@@ -27,18 +27,18 @@ GROUNDS = [
 WIDTH, GAP, HEIGHT = 2.0, 0.45, 1.45
 
 
-def box(axes, x: float, y: float, width: float, height: float, fill: str) -> None:
+def draw_box(axes, x: float, y: float, width: float, height: float, fill: str) -> None:
     axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.08",
                                   facecolor=fill, edgecolor=EDGE, linewidth=1))
 
 
-def draw() -> None:
+def draw_figure() -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "numaplace", "font.family": "DejaVu Sans", "font.size": 8.5})
     total = len(STATIONS) * (WIDTH + GAP) - GAP
     figure, axes = pyplot.subplots(figsize=(total * 0.95, 3.2))
     for i, (title, text, strong) in enumerate(STATIONS):
         x = i * (WIDTH + GAP)
-        box(axes, x, 1.2, WIDTH, HEIGHT, STRONG if strong else FILL)
+        draw_box(axes, x, 1.2, WIDTH, HEIGHT, STRONG if strong else FILL)
         axes.text(x + WIDTH / 2, 2.4, title, ha="center", weight="bold")
         axes.text(x + WIDTH / 2, 1.8, text, ha="center", va="center", linespacing=1.4)
         if i:
@@ -46,7 +46,7 @@ def draw() -> None:
     share = (total - GAP * (len(GROUNDS) - 1)) / len(GROUNDS)
     for i, (title, text) in enumerate(GROUNDS):
         x = i * (share + GAP)
-        box(axes, x, 0, share, 0.85, FILL)
+        draw_box(axes, x, 0, share, 0.85, FILL)
         axes.text(x + share / 2, 0.53, title, ha="center", weight="bold")
         axes.text(x + share / 2, 0.2, text, ha="center", fontsize=7.5)
     axes.set_xlim(-0.05, total + 0.05)
@@ -56,4 +56,4 @@ def draw() -> None:
 
 
 if __name__ == "__main__":
-    draw()
+    draw_figure()

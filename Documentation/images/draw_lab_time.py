@@ -30,7 +30,7 @@ NOTES = [  # text, what it points at, where it stands
 ]
 
 
-def draw() -> None:
+def draw_figure() -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "numaplace", "font.family": "DejaVu Sans", "font.size": 8.5})
     figure, axes = pyplot.subplots(figsize=(9.5, 4.2))
     for i, (begin, end) in enumerate(NO_TIME):
@@ -50,4 +50,4 @@ def draw() -> None:
 
 
 if __name__ == "__main__":
-    draw()
+    draw_figure()

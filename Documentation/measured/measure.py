@@ -26,25 +26,25 @@ BOUND_FAILS = 1
 WRITTEN_BY = re.compile(r"^# commit [0-9a-f]+(, changed)?, inputs ([0-9a-f]+)$", re.MULTILINE)
 
 
-def targets() -> dict[str, dict]:
+def read_targets() -> dict[str, dict]:
     return tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8"))
 
 
-def processor() -> str:
+def read_processor() -> str:
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found[1] if found else platform.machine()
 
 
-def head(command: str, inputs: list[str], load: float, seconds: float) -> str:
+def make_head(command: str, inputs: list[str], load: float, seconds: float) -> str:
     changed = ", changed" if pieces.git(TOP, "status", "--porcelain", "--", *inputs) else ""
     commit = pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()
     version = qemu_program.read_full_version(qemu_program.find())
     return (f"# {command}\n# commit {commit}{changed}, inputs {pieces.digest(TOP, inputs)}\n"
-            f"# {processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {version}; "
+            f"# {read_processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {version}; "
             f"load {load:.1f} before; {seconds:.0f} s\n\n")
 
 
-def write(name: str, command: str, inputs: list[str]) -> bool:
+def write_file(name: str, command: str, inputs: list[str]) -> bool:
     load, started = os.getloadavg()[0], time.monotonic()
     done = subprocess.run(command, shell=True, cwd=TOP, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, BOUND_FAILS):
@@ -52,13 +52,13 @@ def write(name: str, command: str, inputs: list[str]) -> bool:
         print(f"measured: {name} is not written: '{command}' ended with status {done.returncode}", file=sys.stderr)
         return False
     new = HERE / f"{name}.new"
-    new.write_text(head(command, inputs, load, time.monotonic() - started) + done.stdout, encoding="utf-8")
+    new.write_text(make_head(command, inputs, load, time.monotonic() - started) + done.stdout, encoding="utf-8")
     new.replace(HERE / name)
     print(f"measured: {name}", flush=True)
     return True
 
 
-def why_old(name: str, inputs: list[str]) -> str | None:
+def explain_old(name: str, inputs: list[str]) -> str | None:
     """None where the file is of the code that is there."""
     path = HERE / name
     found = WRITTEN_BY.search(path.read_text(encoding="utf-8")) if path.exists() else None
@@ -74,17 +74,17 @@ def main() -> int:
     parser.add_argument("--age", action="store_true", help="list what is older than its code")
     parser.add_argument("names", nargs="*", metavar="FILE", help="write these; without any, those that are old")
     args = parser.parse_args()
-    known = targets()
+    known = read_targets()
     for name in args.names:
         if name not in known:
             print(f"measured: no target writes '{name}': known are {', '.join(known)}", file=sys.stderr)
             return 2
-    old = {name: why for name, one in known.items() if (why := why_old(name, one["inputs"]))}
+    old = {name: why for name, one in known.items() if (why := explain_old(name, one["inputs"]))}
     if args.age:
         for name, why in old.items():
             print(f"{name}: {why}")
         return 0
-    return int(not all([write(name, **known[name]) for name in args.names or old]))
+    return int(not all([write_file(name, **known[name]) for name in args.names or old]))
 
 
 if __name__ == "__main__":

@@ -40,5 +40,5 @@ fi
 import sys
 from experiments.analysis.pages import placement_table
 from experiments.analysis.runs.results import read
-placement_table.show(read(sys.argv[1]))' "$out" | sed -n '/^ *$/,$p'
+placement_table.show_run(read(sys.argv[1]))' "$out" | sed -n '/^ *$/,$p'
 echo "observations by commit $(commit | cut -c1-12)"

@@ -37,7 +37,7 @@ class Placing:
         d["to"], d["reason"] = node, reason
         self.used[node] += task["cores"]
 
-    def keep(self, task: dict) -> None:
+    def keep_task(self, task: dict) -> None:
         """A task that stays uses CPUs of the nodes that it runs on, in proportion to what these have."""
         cpus, so_far, given = sum(self.cpus[node] for node in task["runs_on"]), 0, 0
         for node in task["runs_on"]:
@@ -53,18 +53,18 @@ class Placing:
         self.place(task, d, home, f"runs on its home node {home} already" if d["from"] == home else
                    f"free core on its home node {home}")
 
-    def rank(self, d: dict, node: int) -> tuple:
+    def rank_node(self, d: dict, node: int) -> tuple:
         """Nearest to what it wants first, then where it runs."""
         wanted = d["from"] if d["home"] is None else d["home"]
         return (0 if wanted is None else self.distance[node, wanted], node != d["from"])
 
-    def overflow(self, task: dict, d: dict) -> None:
+    def overflow_task(self, task: dict, d: dict) -> None:
         near = [node for node in self.nodes if self.has_room(node, task)]
         if near and (d["home"], d["from"]) != (None, None):
-            node = min(near, key=lambda node: self.rank(d, node))
+            node = min(near, key=lambda node: self.rank_node(d, node))
         else:
             node = min(task["may_run"], key=lambda node: (
-                (self.used[node] + task["cores"]) / self.cpus[node], *self.rank(d, node)))
+                (self.used[node] + task["cores"]) / self.cpus[node], *self.rank_node(d, node)))
         self.place(task, d, node, self.why(task, d, node))
 
     def why(self, task: dict, d: dict, node: int) -> str:
@@ -80,13 +80,13 @@ class Placing:
         return f"home node {home} has no CPUs, node {node} is the nearest with a free core"
 
 
-def decide(question: dict) -> list[dict]:
+def decide_placement(question: dict) -> list[dict]:
     placing = Placing(question["machine"])
     pairs = sorted(zip(question["tasks"], question["decisions"]), key=lambda pair: -pair[1]["penalty"]["value"])
     free = [pair for pair in pairs if pair[0]["may_run"]]
     for task, d in zip(question["tasks"], question["decisions"]):
         if not task["may_run"]:
-            placing.keep(task)
+            placing.keep_task(task)
             d["reason"] = "left where it runs: no node's CPUs may be given to it"
     for _, group in groupby(free, key=lambda pair: pair[1]["penalty"]["value"]):
         # Of equals, those that are at home stay there: another plan after this one changes nothing.
@@ -96,7 +96,7 @@ def decide(question: dict) -> list[dict]:
         if d["to"] is not None:
             continue
         if task["cores"] <= max(placing.cpus[node] for node in task["may_run"]):
-            placing.overflow(task, d)
+            placing.overflow_task(task, d)
         else:
             d["reason"] = f"keeps {task['cores']} CPUs busy, more than any node has: left to the kernel"
     if question["options"].get("pages") == "follow":
@@ -108,4 +108,4 @@ def decide(question: dict) -> list[dict]:
     return question["decisions"]
 
 
-json.dump({"about": ABOUT, "decisions": decide(json.load(sys.stdin))}, sys.stdout)
+json.dump({"about": ABOUT, "decisions": decide_placement(json.load(sys.stdin))}, sys.stdout)

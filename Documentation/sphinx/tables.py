@@ -17,69 +17,69 @@ METRICS = ROOT / "userspace/lib/daemon/metrics.c"
 METRIC = re.compile(r'\b(?:(counter|gauge)\(out, "(\w+)",[^"]*|head\(out, "(\w+)", "(\w+)",\s*)((?:"[^"]*"\s*)+)\)')
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def format_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     head = list(head)
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
-def code(*names: object) -> str:
+def format_code(*names: object) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def help_of(program: str, *words: str) -> str:
+def read_help(program: str, *words: str) -> str:
     done = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True)
     return done.stdout
 
 
-def commands_in(text: str, indent: int) -> list[str]:
+def list_commands(text: str, indent: int) -> list[str]:
     """Commands in help text. argparse indents them by four and lists options after them."""
     text = text.split("\noptions:")[0]
     return re.findall(rf"^ {{{indent}}}([a-z][a-z-]*)(?:  ?\S.*| .*)?$", text, re.MULTILINE)
 
 
-def commands(program: str) -> str:
-    text = help_of(program)
+def make_commands(program: str) -> str:
+    text = read_help(program)
     out = [f"```text\n{text}```\n"]
-    for name in commands_in(text, 2):
-        own = help_of(program, name)
+    for name in list_commands(text, 2):
+        own = read_help(program, name)
         out.append(f"\n## {name}\n\n```text\n{own}```\n")
-        for sub in commands_in(own, 4) if own.startswith("usage:") else []:
-            out.append(f"\n### {name} {sub}\n\n```text\n{help_of(program, name, sub)}```\n")
+        for sub in list_commands(own, 4) if own.startswith("usage:") else []:
+            out.append(f"\n### {name} {sub}\n\n```text\n{read_help(program, name, sub)}```\n")
     return "".join(out)
 
 
-def policies(program: str) -> str:
+def make_policies(program: str) -> str:
     done = subprocess.run([program, "policies"], capture_output=True, text=True, check=True)
     return f"```text\n{done.stdout}```\n"
 
 
-def metrics(_: str) -> str:
+def make_metrics(_: str) -> str:
     rows = []
     for kind, name, head_name, head_kind, words in METRIC.findall(METRICS.read_text(encoding="utf-8")):
-        rows.append([code(name or head_name), kind or head_kind, "".join(re.findall(r'"([^"]*)"', words))])
-    return table(["`numaplace_daemon_`..", "type", "meaning"], rows)
+        rows.append([format_code(name or head_name), kind or head_kind, "".join(re.findall(r'"([^"]*)"', words))])
+    return format_table(["`numaplace_daemon_`..", "type", "meaning"], rows)
 
 
-def machines(program: str) -> str:
+def make_machines(program: str) -> str:
     done = subprocess.run([program, "lab", "list"], capture_output=True, text=True, check=True)
     rows = re.findall(r"^(\S+) +(\d+) nodes, (\d+) CPUs, (\d+) MiB: (.*)$", done.stdout, re.MULTILINE)
-    return table(["machine", "nodes", "CPUs", "MiB", "describes"], [[code(name), *rest] for name, *rest in rows])
+    return format_table(["machine", "nodes", "CPUs", "MiB", "describes"], [[format_code(name), *rest] for name, *rest in rows])
 
 
-def model_fields(program: str) -> str:
+def make_model_fields(program: str) -> str:
     return subprocess.run([program, "machine", "--fields"], capture_output=True, text=True, check=True).stdout
 
 
-def suites(_: str) -> str:
-    found = [suite.load(name) for name in suite.names()]
-    return table(["suite", "question", "answers to", "machines of the lab", "takes"],
-                 [[code(s.name), s.question, s.paper, code(*s.machines), s.takes] for s in found])
+def make_suites(_: str) -> str:
+    found = [suite.load_suite(name) for name in suite.list_names()]
+    return format_table(["suite", "question", "answers to", "machines of the lab", "takes"],
+                        [[format_code(s.name), s.question, s.paper, format_code(*s.machines), s.takes] for s in found])
 
 
-def parameters(_: str) -> str:
+def make_parameters(_: str) -> str:
     kinds = {"str": "text", "int": "whole number", "float": "number"}
-    found = [suite.load(name) for name in suite.names()]
+    found = [suite.load_suite(name) for name in suite.list_names()]
     rows = []
     for kind, keys in suite.PARAMETERS.items():
         for key, wanted in keys.items():
@@ -88,36 +88,37 @@ def parameters(_: str) -> str:
                 if key in s.parameters[kind]:
                     values.setdefault(s.parameters[kind][key], []).append(s.name)
             used = "; ".join(f"`{value}`: {', '.join(users)}" for value, users in values.items())
-            rows.append([code(f"{kind}.{key}"), kinds[wanted.__name__], used])
-    return table(["parameter", "type", "value, and suites that have it"], rows)
+            rows.append([format_code(f"{kind}.{key}"), kinds[wanted.__name__], used])
+    return format_table(["parameter", "type", "value, and suites that have it"], rows)
 
 
-def relative_levels(s: suite.Suite) -> dict[str, str]:
+def describe_relative_levels(s: suite.Suite) -> dict[str, str]:
     """What of the machine a suite's levels are, on real machines; a reason for what it has none of."""
-    real = suite.with_levels(s, s.real)
+    real = suite.replace_levels(s, s.real)
     values = [*(v for levels in real.levels.values() for v in levels), *(v for kind in real.parameters.values() for v in kind.values())]
     values += [v for case in real.levels.get("case", []) for v in case.values()]
     sizes = sorted({v for v in values if suite.is_size(v)}, key=lambda v: (v.split()[1], float(v.split()[0])))
-    nodes = host_nodes.usable(1, s.name, among=host_nodes.of_lab("cxl-3n"))
-    alone = any(nodes[k].memory_only for w in designs.expand(real, nodes).workloads for t in w.tasks for k in t.memory_on)
-    return designs.lacking(s) | ({"size": code(*sizes)} if sizes else {}) | (
-        {"spread": code(*real.levels["spread"])} if "spread" in real.levels else {}) | (
+    nodes = host_nodes.select_usable(1, s.name, among=host_nodes.of_lab("cxl-3n"))
+    alone = any(nodes[k].memory_only for w in designs.expand_suite(real, nodes).workloads for t in w.tasks for k in t.memory_on)
+    return designs.explain_lacking(s) | ({"size": format_code(*sizes)} if sizes else {}) | (
+        {"spread": format_code(*real.levels["spread"])} if "spread" in real.levels else {}) | (
         {suite.MEMORY_ONLY: "yes"} if alone else {})
 
 
-def levels(_: str) -> str:
+def make_levels(_: str) -> str:
     kinds = ("size", "spread", suite.MEMORY_ONLY)
-    rows = [[code(s.name), *map(relative_levels(s).__getitem__, kinds)] for s in map(suite.load, suite.names())]
-    return table(["suite", "sizes of the machine", "`spread`", "`memory-only`"], rows)
+    rows = [[format_code(s.name), *map(describe_relative_levels(s).__getitem__, kinds)] for s in map(suite.load_suite, suite.list_names())]
+    return format_table(["suite", "sizes of the machine", "`spread`", "`memory-only`"], rows)
 
 
-TABLES: tuple[Callable[[str], str], ...] = (commands, policies, metrics, machines, model_fields, suites, parameters, levels)
+TABLES: tuple[Callable[[str], str], ...] = (make_commands, make_policies, make_metrics, make_machines, make_model_fields,
+                                            make_suites, make_parameters, make_levels)
 
 
 def main(program: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for make in TABLES:
-        (folder / f"{make.__name__}.md").write_text(make(program), encoding="utf-8")
+        (folder / f"{make.__name__.removeprefix('make_')}.md").write_text(make(program), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -37,21 +37,21 @@ class NoSshKeygenError(ResultsError):
     status = 3
 
 
-def pack(directory: Path, path: Path, key: Path | None = None) -> None:
+def pack_runs(directory: Path, path: Path, key: Path | None = None) -> None:
     """Writes a run, or a folder of runs, into `path`, signed by `key` where there is one."""
-    files = _records(directory)
+    files = _find_records(directory)
     partial = path.with_name(path.name + ".partial")
     with tempfile.TemporaryDirectory(prefix="numaplace-pack-") as scratch:
         sums = Path(scratch) / SUMS
         try:
-            sums.write_text(_sums(files))
+            sums.write_text(_format_sums(files))
             if key:
-                _sign(sums, key)
+                _sign_sums(sums, key)
             with tarfile.open(partial, "w:gz") as tar:
                 for made in sorted(Path(scratch).iterdir()):
-                    tar.add(made, made.name, filter=_plain)
+                    tar.add(made, made.name, filter=_strip_owner)
                 for name, record in files.items():
-                    tar.add(record, name, filter=_plain)
+                    tar.add(record, name, filter=_strip_owner)
             os.replace(partial, path)
         except OSError as error:
             with suppress(OSError):
@@ -59,8 +59,8 @@ def pack(directory: Path, path: Path, key: Path | None = None) -> None:
             raise ResultsError(f"{error.filename or path}: {error.strerror}: check its folder and its permissions") from None
 
 
-def _records(directory: Path) -> dict[str, Path]:
-    folders = report_all.runs(directory.resolve()) or [directory.resolve()]
+def _find_records(directory: Path) -> dict[str, Path]:
+    folders = report_all.list_runs(directory.resolve()) or [directory.resolve()]
     files: dict[str, Path] = {}
     for folder in folders:
         read(folder)
@@ -76,24 +76,24 @@ def _records(directory: Path) -> dict[str, Path]:
     return files
 
 
-def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _strip_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o644
     return member
 
 
-def _sums(files: dict[str, Path]) -> str:
+def _format_sums(files: dict[str, Path]) -> str:
     """Returns lines as sha256sum writes them."""
     return "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {name}\n" for name, file in sorted(files.items()))
 
 
-def unpack(path: Path, folder: Path | None, allowed: Path | None) -> tuple[Path, str]:
+def unpack_runs(path: Path, folder: Path | None, allowed: Path | None) -> tuple[Path, str]:
     """Writes the files of `path` into a new folder; returns it, and what is to be told of sums and signature.
 
     Raises BundleError where a file is not as it was packed, or, with `allowed`, no signer of that file has signed it.
     """
-    folder = folder or _default(path)
+    folder = folder or _choose_folder(path)
     if folder.is_symlink() or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise BundleError(f"{folder}: there already: choose another FOLDER")
     try:
@@ -101,8 +101,8 @@ def unpack(path: Path, folder: Path | None, allowed: Path | None) -> tuple[Path,
         with tempfile.TemporaryDirectory(prefix=f"{folder.name}.partial-", dir=folder.parent) as scratch:
             whole = Path(scratch) / "whole"
             whole.mkdir()  # with the rights of a new folder, which the scratch one has not
-            count = _extract(path, whole)
-            signer = _signer(path, whole, allowed) if allowed else None
+            count = _extract_files(path, whole)
+            signer = _find_signer(path, whole, allowed) if allowed else None
             signed = (whole / SIGNATURE).exists()
             os.rename(whole, folder)
     except OSError as error:
@@ -111,21 +111,21 @@ def unpack(path: Path, folder: Path | None, allowed: Path | None) -> tuple[Path,
     return folder, f"{path}: {count} files as they were packed; {told}"
 
 
-def _default(path: Path) -> Path:
+def _choose_folder(path: Path) -> Path:
     ending = next((ending for ending in ENDINGS if path.name.endswith(ending)), "")
     if not ending or path.name == ending:
         raise BundleError(f"{path}: does not end in {' or '.join(ENDINGS)}, so that no folder has its name: give a FOLDER too")
     return Path(path.name.removesuffix(ending))
 
 
-def _extract(path: Path, whole: Path) -> int:
+def _extract_files(path: Path, whole: Path) -> int:
     """Returns how many files have the sums that SHA256SUMS names; extracts nothing but plain files below `whole`."""
     try:
         with tarfile.open(path, "r:gz") as tar:
             size, names = 0, set()
             for member in tar:  # Python before 3.11.4, as in Debian 12, has no tarfile.data_filter
                 size += member.size
-                if not _allowed(member) or member.name in names:
+                if not _is_allowed(member) or member.name in names:
                     raise BundleError(f"{path}: {member.name!r}: no plain file of a bundle")
                 if size > LIMIT:
                     raise BundleError(f"{path}: {member.name}: more than {LIMIT} bytes with the files before it: not unpacked")
@@ -136,46 +136,46 @@ def _extract(path: Path, whole: Path) -> int:
         raise BundleError(f"{path}: cut off, damaged or no bundle ({error}): fetch it again") from None
     names -= {SUMS, SIGNATURE}
     listed = (whole / SUMS).read_text(errors="replace") if (whole / SUMS).exists() else ""
-    for line in sorted({*_sums({name: whole / name for name in names}).splitlines()} ^ {*listed.splitlines()}):
+    for line in sorted({*_format_sums({name: whole / name for name in names}).splitlines()} ^ {*listed.splitlines()}):
         raise BundleError(f"{path}: {line[66:] or SUMS}: not as it was packed by {SUMS}: fetch it again")
     if not names:
         raise BundleError(f"{path}: no run in it: fetch it again")
     return len(names)
 
 
-def _allowed(member: tarfile.TarInfo) -> bool:
+def _is_allowed(member: tarfile.TarInfo) -> bool:
     return (member.isreg() and not member.issparse()
             and (member.name in (SUMS, SIGNATURE) or RECORD.fullmatch(member.name) is not None))
 
 
-def _sign(sums: Path, key: Path) -> None:
+def _sign_sums(sums: Path, key: Path) -> None:
     """Writes the signature beside the file, by a private key, or a public one whose private key an ssh-agent has."""
-    done = _ssh_keygen("sign", "-n", NAMESPACE, "-f", key, sums)
+    done = _run_ssh_keygen("sign", "-n", NAMESPACE, "-f", key, sums)
     if done.returncode:
-        raise BundleError(f"--sign {key}: {_last_line(done)}: give a private key of OpenSSH that nobody else can read")
+        raise BundleError(f"--sign {key}: {_read_last_line(done)}: give a private key of OpenSSH that nobody else can read")
 
 
-def _signer(path: Path, whole: Path, allowed: Path) -> str:
+def _find_signer(path: Path, whole: Path, allowed: Path) -> str:
     """Returns which of the signers of `allowed` has signed."""
     if not allowed.is_file():
         raise BundleError(f"--allowed {allowed}: no such file: give one of lines 'NAME KEY', as ssh-keygen(1) describes")
     signature = whole / SIGNATURE
     if not signature.exists():
         raise BundleError(f"{path}: {SIGNATURE}: missing, and --allowed wants a signature: ask for one that is packed with --sign")
-    found = _ssh_keygen("find-principals", "-f", allowed, "-s", signature)
+    found = _run_ssh_keygen("find-principals", "-f", allowed, "-s", signature)
     for signer in found.stdout.splitlines():
-        found = _ssh_keygen("verify", "-n", NAMESPACE, "-f", allowed, "-I", signer, "-s", signature, text=(whole / SUMS).read_text())
+        found = _run_ssh_keygen("verify", "-n", NAMESPACE, "-f", allowed, "-I", signer, "-s", signature, text=(whole / SUMS).read_text())
         if not found.returncode:
             return signer
-    raise BundleError(f"{path}: {SIGNATURE}: {SUMS} is not signed by a key in {allowed} ({_last_line(found)}): not unpacked")
+    raise BundleError(f"{path}: {SIGNATURE}: {SUMS} is not signed by a key in {allowed} ({_read_last_line(found)}): not unpacked")
 
 
-def _ssh_keygen(what: str, *options: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
+def _run_ssh_keygen(what: str, *options: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(["ssh-keygen", "-Y", what, *options], input=text, capture_output=True, text=True, errors="replace")
     except FileNotFoundError:
         raise NoSshKeygenError("ssh-keygen is not installed: install the package openssh-client") from None
 
 
-def _last_line(done: subprocess.CompletedProcess[str]) -> str:
+def _read_last_line(done: subprocess.CompletedProcess[str]) -> str:
     return (done.stderr or done.stdout).strip().rpartition("\n")[2].strip()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..host import host_nodes
-from ..host.host_nodes import in_lab
+from ..host.host_nodes import read_lab_name
 from ..runner.boots import boot_shares
 from ..runner.options import RunOptions
 from ..runner.repeats import precision
@@ -35,7 +35,8 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--repeat-until-ci", metavar="PERCENT", type=percent,
                      help="goes on until every mean's 95 %% interval is no wider, each way")
     one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
-    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
+    one.add_argument("--workloads", metavar="NAME,..", type=split_list,
+                     help="or patterns, as in '*-remote', or files of programs, NAME.toml")
     one.add_argument("--placements", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
                      help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
     one.add_argument("--tuned", metavar="FILE", type=Path,
@@ -58,14 +59,14 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--force", action="store_true", help="throws away the results in DIR")
 
 
-def split(text: str) -> list[str]:
+def split_list(text: str) -> list[str]:
     return [word for word in text.split(",") if word]
 
 
 def split_policies(text: str) -> list[str]:
     """Commas stand between policies and between a policy's options: OPTION=VALUE belongs to the policy before it."""
     found: list[str] = []
-    for word in split(text):
+    for word in split_list(text):
         if found and ":" in found[-1] and "=" in word.partition(":")[0].partition("#")[0]:
             found[-1] += f",{word}"
         else:
@@ -84,15 +85,15 @@ def request_of(args: RunOptions) -> Request:
     """Returns what is asked for, on no machine yet."""
     if not args.suite:
         raise UsageError("which suite? 'list' shows them; --all runs every one")
-    suite = suites.load(args.suite)
+    suite = suites.load_suite(args.suite)
     if args.quick:
-        suite = suites.with_levels(suite, suite.quick)
-    elif args.lab is None and not in_lab():
-        suite = suites.with_levels(suite, suite.real)
-    suite = suites.with_levels(suite, suite.on.get(lab_machine(args, suite), {}))
+        suite = suites.replace_levels(suite, suite.quick)
+    elif args.lab is None and not read_lab_name():
+        suite = suites.replace_levels(suite, suite.real)
+    suite = suites.replace_levels(suite, suite.on.get(choose_lab_machine(args, suite), {}))
     now = None if suite.design else args.workloads  # a design makes its workloads on the machine
-    suite = suites.change(suites.choose(suite, now, args.policies), args.set)
-    suite = suites.repeated(suite, args.repeats, args.seed)
+    suite = suites.change_parameters(suites.choose_cells(suite, now, args.policies), args.set)
+    suite = suites.replace_repeats(suite, args.repeats, args.seed)
     if args.tuned:
         suite = add_tuned(args, suite)
     suite = replace(suite, calibrate=False) if args.no_calibrate else suite
@@ -101,7 +102,7 @@ def request_of(args: RunOptions) -> Request:
             raise UsageError(f"--{name} is the lab's: give --lab MACHINE too")
     if args.jobs is not None and args.lab is None:
         raise UsageError("--jobs is the lab's: give --lab MACHINE too")
-    boots, jobs = boots_of(args, suite)
+    boots, jobs = choose_boots(args, suite)
     if boots != 1 and args.repeat_until_ci is not None:
         raise UsageError("--boots and --repeat-until-ci: give one of them, as the repeats of a boot are fixed before it")
     if args.functional and args.timed:
@@ -115,11 +116,11 @@ def request_of(args: RunOptions) -> Request:
                    args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
 
 
-def boots_of(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
+def choose_boots(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
     """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
     known before how many there will be. A functional machine uses several processors itself."""
     own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
-    boots = boot_shares.fitting(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
+    boots = boot_shares.choose_boots(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
     usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
     jobs = usual if args.jobs is None else args.jobs
     if not 1 <= jobs <= max(1, boots):
@@ -130,11 +131,11 @@ def boots_of(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
 def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
     from .tune import tuned
     most = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
-    found = tuned.beside(suite.policies, args.tuned, lab_machine(args, suite) or host_nodes.machine_name(),
-                         range(suite.seed, suite.seed + most))
-    return suites.choose(suite, None, found)
+    found = tuned.add_tuned(suite.policies, args.tuned, choose_lab_machine(args, suite) or host_nodes.machine_name(),
+                            range(suite.seed, suite.seed + most))
+    return suites.choose_cells(suite, None, found)
 
 
-def lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
+def choose_lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:
     """Returns the machine of the lab that it will run or runs on; none on a real machine."""
-    return (args.lab or suite.machines[0]) if args.lab is not None else in_lab()
+    return (args.lab or suite.machines[0]) if args.lab is not None else read_lab_name()

@@ -21,18 +21,21 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Process:
+    """Holds a process: a number that is used again, with another start, is another one."""
+
     pid: int
     started: str  # since boot, so that a number that is used again is another process
     comm: str
 
     @property
     def alive(self) -> bool:
-        found = _stat(self.pid)
+        """Checks whether the process runs; a zombie does not."""
+        found = _read_stat(self.pid)
         return found is not None and found[2] == self.started and found[3] != "Z"
 
 
-def _stat(pid: int) -> tuple[int, str, str, str] | None:
-    """Returns parent, name, start and state of a process; None where it has ended."""
+def _read_stat(pid: int) -> tuple[int, str, str, str] | None:
+    """Reads parent, name, start and state of a process from /proc; None where it has ended."""
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
@@ -42,17 +45,17 @@ def _stat(pid: int) -> tuple[int, str, str, str] | None:
     return int(fields[1]), head.partition("(")[2], fields[19], fields[0]
 
 
-def tree(pid: int) -> list[Process]:
-    """Returns a process and all below it, parents first; none where it has ended."""
-    every = {int(name): found for name in os.listdir(PROC) if name.isdigit() and (found := _stat(int(name)))}
+def list_tree(pid: int) -> list[Process]:
+    """Lists a process and all below it, parents first, without zombies; none where it has ended."""
+    every = {int(name): found for name in os.listdir(PROC) if name.isdigit() and (found := _read_stat(int(name)))}
     ordered = [pid] if pid in every else []
     for parent in ordered:
         ordered += sorted(own for own, found in every.items() if found[0] == parent)
     return [Process(own, every[own][2], every[own][1]) for own in ordered if every[own][3] != "Z"]
 
 
-def lookup(user: str) -> pwd.struct_passwd | None:
-    """Finds the user that programs run as; None for the runner's own."""
+def find_user(user: str) -> pwd.struct_passwd | None:
+    """Finds the user that programs run as; None for the runner's own. CannotError: there is no such user."""
     if not user or os.geteuid():
         return None
     try:
@@ -67,7 +70,7 @@ class Background:
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path, user: str = "",
                  before_exec: Callable[[], None] = lambda: None) -> None:
         self.words, self.out, self.err = words, output.with_suffix(".out"), output.with_suffix(".err")
-        as_user = lookup(user)
+        as_user = find_user(user)
         who = {"user": as_user.pw_uid, "group": as_user.pw_gid, "extra_groups": []} if as_user else {}
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.started = time.monotonic()
@@ -81,58 +84,64 @@ class Background:
         self.pid = self.process.pid
         self.below: dict[tuple[int, str], Process] = {}
         self.ended = 0.0
-        self.waiter = threading.Thread(target=self._wait, daemon=True)
+        self.waiter = threading.Thread(target=self._wait_for_end, daemon=True)
         self.waiter.start()
 
-    def _wait(self) -> None:
+    def _wait_for_end(self) -> None:
+        """Waits for the program's end, in a thread, and notes its time."""
         self.process.wait()
         self.ended = time.monotonic()
 
-    def processes(self) -> list[Process]:
-        found = tree(self.pid) if self.alive else []
+    def list_processes(self) -> list[Process]:
+        """Lists the program and all below it that run now, and remembers them for stop()."""
+        found = list_tree(self.pid) if self.alive else []
         self.below |= {(process.pid, process.started): process for process in found}
         return found
 
     @property
     def alive(self) -> bool:
+        """Checks whether the program itself runs."""
         return self.process.poll() is None
 
     def wait(self, limit: float) -> bool:
-        """Waits; returns whether it has ended within that many seconds."""
+        """Waits for the program's end. Returns whether it has ended within `limit` seconds."""
         self.waiter.join(max(limit, 0))
         return not self.waiter.is_alive()
 
     @property
     def seconds(self) -> float:
+        """Returns the seconds from the program's start to its end."""
         return self.ended - self.started
 
     @property
     def stdout(self) -> str:
+        """Returns what the program has written to standard output so far."""
         return self.out.read_text(errors="replace")
 
     @property
     def output(self) -> str:
+        """Returns what the program has written so far: standard output, then standard error."""
         return self.stdout + self.err.read_text(errors="replace")
 
-    def why(self) -> str:
-        """Returns how it ended, and the last line that it said."""
+    def explain_end(self) -> str:
+        """Returns how the program ended, and the last line that it said."""
         said = last_line(self.err.read_text(errors="replace")) or last_line(self.stdout)
         return f"{self.words[0]} ended with status {self.process.poll()}" + (f": {said}" if said else "")
 
     def finish(self, limit: float) -> None:
-        """Its end, which must come in time and with status 0."""
+        """Waits for the program's end. ExperimentError: it did not come within `limit` seconds, or with a status that is not 0."""
         if not self.wait(limit):
             raise ExperimentError(f"{self.words[0]}: not finished after {limit:g} s")
         if self.process.returncode:
-            raise ExperimentError(self.why())
+            raise ExperimentError(self.explain_end())
 
     def stop(self) -> None:
-        """Lets it end in its own way, then kills what is left of it and below it."""
-        self.processes()
+        """Lets the program end in its own way, then kills what is left of it and below it."""
+        self.list_processes()
         if self.alive:
             self.process.terminate()
             if not self.wait(END_LIMIT):
-                self.processes()
+                self.list_processes()
         for process in self.below.values():
             if process.alive:
                 try:

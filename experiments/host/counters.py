@@ -54,15 +54,15 @@ class Counting:
         self.rows = [row for line in self.out for row in json.loads(line)["rows"] if row["what"] == "all"]
         self.out.close()
 
-    def series(self) -> dict[str, Any] | None:
-        """Returns IPC and accesses of each interval; a gap is None."""
+    def list_series(self) -> dict[str, Any] | None:
+        """Lists IPC and accesses of each interval; a gap is None. None where nothing was counted."""
         if not self.rows:
             return None
-        return {"interval_s": self.interval, "source": source(self.rows[0])} | {
+        return {"interval_s": self.interval, "source": name_source(self.rows[0])} | {
             name: [row[name]["value"] for row in self.rows] for name in ("ipc", "local_dram", "remote_dram")}
 
-    def totals(self) -> dict[str, float]:
-        """Returns the counts of the whole time, without what was not counted in every interval."""
+    def sum_counts(self) -> dict[str, float]:
+        """Sums the counts of the whole time by name, without what was not counted in every interval."""
         found = {}
         for name in COUNTS:
             values = [row[name]["value"] for row in self.rows]
@@ -71,6 +71,6 @@ class Counting:
         return found
 
 
-def source(row: dict[str, Any]) -> str:
+def name_source(row: dict[str, Any]) -> str:
     """Names what counted the row, such as lab; several joined by +, none where nothing was counted."""
     return "+".join(dict.fromkeys(cell["source"] for cell in row.values() if isinstance(cell, dict) and "source" in cell)) or "none"

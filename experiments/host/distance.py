@@ -13,35 +13,37 @@ if TYPE_CHECKING:
     from ..runner.suite.suite import Workload
 
 
-def apart(nodes: list[Node], a: int, b: int) -> int:
-    """Returns the distance from a's CPUs to b's memory."""
+def get_distance(nodes: list[Node], a: int, b: int) -> int:
+    """Returns the distance from the CPUs of node `a` to the memory of node `b`."""
     return nodes[a].distances[nodes[b].id]
 
 
-def with_cpus(nodes: list[Node]) -> list[int]:
+def list_with_cpus(nodes: list[Node]) -> list[int]:
+    """Lists the positions of the nodes that have CPUs."""
     return [k for k, node in enumerate(nodes) if node.cpus]
 
 
-def far_pair(nodes: list[Node]) -> tuple[int, int]:
-    """Returns the first two nodes with CPUs that are as far apart as any, taking the shorter way where ways differ."""
-    return max(combinations(with_cpus(nodes), 2), default=(0, 1),
-               key=lambda pair: min(apart(nodes, *pair), apart(nodes, *reversed(pair))))
+def find_far_pair(nodes: list[Node]) -> tuple[int, int]:
+    """Finds the first two nodes with CPUs that are as far apart as any, taking the shorter way where ways differ."""
+    return max(combinations(list_with_cpus(nodes), 2), default=(0, 1),
+               key=lambda pair: min(get_distance(nodes, *pair), get_distance(nodes, *reversed(pair))))
 
 
-def far_shift(nodes: list[Node]) -> int:
-    """Returns k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
+def find_far_shift(nodes: list[Node]) -> int:
+    """Finds k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
     another package, not only another node). Of nodes with CPUs."""
-    nodes = [nodes[k] for k in with_cpus(nodes)]
+    nodes = [nodes[k] for k in list_with_cpus(nodes)]
 
-    def nearest(shift: int) -> tuple[int, int]:
-        ways = [apart(nodes, i, (i + shift) % len(nodes)) for i in range(len(nodes))]
+    def rank_shift(shift: int) -> tuple[int, int]:
+        """Returns the smallest of the distances at this shift, then their sum."""
+        ways = [get_distance(nodes, i, (i + shift) % len(nodes)) for i in range(len(nodes))]
         return min(ways), sum(ways)
 
-    return max(range(1, len(nodes)), key=nearest)
+    return max(range(1, len(nodes)), key=rank_shift)
 
 
-def remote(workloads: Iterable[Workload], nodes: list[Node]) -> list[dict[str, Any]]:
-    """Returns from whose CPUs the workloads use whose memory, by ids; not of tasks with memory on several nodes."""
+def list_remote(workloads: Iterable[Workload], nodes: list[Node]) -> list[dict[str, Any]]:
+    """Lists from whose CPUs the workloads use whose memory, by ids; not of tasks with memory on several nodes."""
     pairs = {(task.runs_on, *task.memory_on) for w in workloads for task in w.tasks if len(task.memory_on) == 1}
-    return [{"from": nodes[a].id, "to": nodes[b].id, "distance": apart(nodes, a, b)}
+    return [{"from": nodes[a].id, "to": nodes[b].id, "distance": get_distance(nodes, a, b)}
             for a, b in sorted(pairs) if a != b and max(a, b) < len(nodes)]

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import ExperimentError, Interrupted, NotPutBackError, not_put_back
-from .interrupts import held
+from ..errors import ExperimentError, Interrupted, NotPutBackError, describe_not_put_back
+from .interrupts import hold_signals
 from .process import read_processes
 
 NUMA_BALANCING = Path("/proc/sys/kernel/numa_balancing")
@@ -43,7 +43,7 @@ class Guard:
         if not self.child:
             self.socket.close()
             try:
-                _keep(theirs, self.scratch)
+                _keep_steps(theirs, self.scratch)
             finally:
                 os._exit(1)
         theirs.close()
@@ -57,85 +57,88 @@ class Guard:
         os.waitpid(self.child, 0)
 
     def write(self, path: Path, value: str, back: str | None = None) -> None:
-        """Writes a value. back: what undoes it, where that is not what the file said. The kernel's errors are the caller's: OSError."""
-        before = said(path)
+        """Writes a value to a file. back: what undoes it, where that is not what the file said. OSError: the kernel refuses it."""
+        before = read_choice(path)
         if before.strip() != value:
-            self._add("write", str(path), before if back is None else back)
+            self._add_step("write", str(path), before if back is None else back)
             path.write_text(value, encoding="utf-8")
 
     def keep(self, path: Path) -> None:
         """Keeps the content of a file that something else is going to change."""
         if path.exists():
-            self._add("write", str(path), said(path))
+            self._add_step("write", str(path), read_choice(path))
 
-    def cgroup(self, path: Path) -> None:
-        """Makes a cgroup."""
-        self._add("remove", str(path))
+    def make_cgroup(self, path: Path) -> None:
+        """Makes a cgroup, which is removed at the end."""
+        self._add_step("remove", str(path))
         path.mkdir()
 
     def join(self, pid: int, group: Path) -> None:
         """Moves a process, with all its threads, into a cgroup; it goes back to the one (version 2) in which it was."""
         own = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()[-1].partition("::/")[2]
-        self._add("write", str(CGROUPS / own / "cgroup.procs"), str(pid))
+        self._add_step("write", str(CGROUPS / own / "cgroup.procs"), str(pid))
         (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
-    def run(self, *command: str) -> None:
+    def run_at_end(self, *command: str) -> None:
         """Adds a step that this command undoes; the command must be there."""
-        self._add("run", *command)
+        self._add_step("run", *command)
 
-    def ends(self, pid_file: Path) -> None:
+    def wait_at_end(self, pid_file: Path) -> None:
         """Adds a step whose undoing waits for the end of the process that writes its number into this file, after it was told to."""
-        self._add("ended", str(pid_file))
+        self._add_step("ended", str(pid_file))
 
-    def placed(self, numaplace: Path, pids: list[int]) -> None:
-        """Processes of the user's that are about to be placed: their CPUs and pages go back."""
-        self._add("restore", str(numaplace), *map(str, pids))
+    def restore_at_end(self, numaplace: Path, pids: list[int]) -> None:
+        """Adds a step whose undoing restores CPUs and pages of processes of the user's that are about to be placed."""
+        self._add_step("restore", str(numaplace), *map(str, pids))
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
-        """Undoes what is done in it at its end. NotPutBackError says what could not be."""
+    def open_scope(self) -> Iterator[None]:
+        """Opens a block at whose end all that was done in it is undone. NotPutBackError says what could not be."""
         before = self.steps
         try:
             yield
         except ExperimentError as error:
-            failed = self._back(before)
+            failed = self._undo_steps(before)
             if failed:
-                raise NotPutBackError(f"{error}; {not_put_back(failed)}") from None
+                raise NotPutBackError(f"{error}; {describe_not_put_back(failed)}") from None
             raise
         except Interrupted as stop:
-            stop.add(self._back(before))
+            stop.add(self._undo_steps(before))
             raise
         except BaseException:
-            self._back(before)
+            self._undo_steps(before)
             raise
-        failed = self._back(before)
+        failed = self._undo_steps(before)
         if failed:
-            raise NotPutBackError(not_put_back(failed))
+            raise NotPutBackError(describe_not_put_back(failed))
 
-    def _back(self, steps: int) -> list[str]:
+    def _undo_steps(self, steps: int) -> list[str]:
+        """Undoes the steps but for the first `steps`. Returns what could not be put back."""
         failed: list[str] = []
         try:
-            with held():
-                failed = self._ask("back", steps)
+            with hold_signals():
+                failed = self._ask_child("back", steps)
                 self.steps = steps
         except Interrupted as stop:
             stop.add(failed)
             raise
         return failed
 
-    def _add(self, *step: str) -> None:
-        with held():
-            self._ask("add", step)
+    def _add_step(self, *step: str) -> None:
+        """Tells the child of a step that is about to be done."""
+        with hold_signals():
+            self._ask_child("add", step)
             self.steps += 1
 
-    def _ask(self, *message: object) -> list[str]:
+    def _ask_child(self, *message: object) -> list[str]:
         """Asks the child. Returns what went wrong. Signals are held: an answer that is not read would be that of the next question."""
         self.socket.sendall(json.dumps(message).encode() + b"\n")
         return json.loads(self.answers.readline())
 
 
-def _keep(theirs: socket.socket, scratch: Path) -> None:
-    """Runs in the child and does not return. What goes wrong with the programs does not keep the steps from being undone."""
+def _keep_steps(theirs: socket.socket, scratch: Path) -> None:
+    """Keeps the steps, in the child, and undoes them after the runner's end; it does not return. What goes wrong with the programs
+    does not keep the steps from being undone."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -150,18 +153,18 @@ def _keep(theirs: socket.socket, scratch: Path) -> None:
             if what == "add":
                 steps.append(argument)
             else:
-                answer = _undo(steps, argument)
+                answer = _undo_steps(steps, argument)
             theirs.sendall(json.dumps(answer).encode() + b"\n")
     try:
         _end_programs(scratch)
     finally:
-        if failed := _undo(steps, 0):
-            _tell(not_put_back(failed))
+        if failed := _undo_steps(steps, 0):
+            _log_failure(describe_not_put_back(failed))
         shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
 
 
-def _tell(text: str) -> None:
+def _log_failure(text: str) -> None:
     """Writes to the kernel's log, or where that may not be written to a file beside it: nobody else hears of it after the runner's end."""
     for path, mode in ((KERNEL_LOG, "w"), (Path(tempfile.gettempdir()) / "numaplace-not-put-back", "a")):
         with suppress(OSError), path.open(mode, encoding="utf-8") as log:
@@ -178,7 +181,8 @@ def _end_programs(scratch: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _undo(steps: list[list[str]], left: int) -> list[str]:
+def _undo_steps(steps: list[list[str]], left: int) -> list[str]:
+    """Undoes the steps, the last one first, until `left` of them are left. Returns what could not be put back, a line each."""
     failed = []
     while len(steps) > left:
         what, name, *words = steps.pop()
@@ -194,11 +198,12 @@ def _undo(steps: list[list[str]], left: int) -> list[str]:
     return failed
 
 
-def _write(path: str, before: str) -> None:
+def _write_file(path: str, before: str) -> None:
+    """Writes what a file said before."""
     Path(path).write_text(before, encoding="utf-8")
 
 
-def _remove(path: str) -> None:
+def _remove_cgroup(path: str) -> None:
     """Removes a cgroup, also one whose processes are just ending. One that was never made is none."""
     group, end = Path(path), time.monotonic() + LIMIT
     while group.exists():
@@ -210,11 +215,12 @@ def _remove(path: str) -> None:
             time.sleep(TURN)
 
 
-def _run(*command: str) -> None:
+def _run_command(*command: str) -> None:
+    """Runs a command without input or output. CalledProcessError: its status is not 0."""
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _ended(pid_file: str) -> None:
+def _wait_for_end(pid_file: str) -> None:
     """Waits for the end of the process whose number the file has; a file that stays behind may have that of one that ended long ago."""
     file, end = Path(pid_file), time.monotonic() + LIMIT
     while file.exists() and Path("/proc", file.read_text(encoding="ascii").strip() or "none").exists():
@@ -223,31 +229,31 @@ def _ended(pid_file: str) -> None:
         time.sleep(TURN)
 
 
-def _restore(numaplace: str, *pids: str) -> None:
+def _restore_processes(numaplace: str, *pids: str) -> None:
     """Restores processes after the end of what still places them, which a runner that was killed has left behind."""
     end = time.monotonic() + LIMIT
-    while _places(pids) and time.monotonic() < end:
+    while _is_placing(pids) and time.monotonic() < end:
         time.sleep(TURN)
-    _run(numaplace, "restore", "--pages", *pids)  # of one that has ended nothing is left
+    _run_command(numaplace, "restore", "--pages", *pids)  # of one that has ended nothing is left
 
 
-def _places(pids: tuple[str, ...]) -> bool:
+def _is_placing(pids: tuple[str, ...]) -> bool:
     """Checks whether a numaplace apply of one of them runs."""
     wanted = {pid.encode() for pid in pids}
     commands = (line.split(b"\0") for _, line in read_processes("cmdline"))
     return any(words[1:2] == [b"apply"] and wanted & set(words) for words in commands)
 
 
-UNDO = {"write": _write, "remove": _remove, "run": _run, "ended": _ended, "restore": _restore}
+UNDO = {"write": _write_file, "remove": _remove_cgroup, "run": _run_command, "ended": _wait_for_end, "restore": _restore_processes}
 
 
-def said(path: Path) -> str:
-    """Returns what is to be written for the file to say what it says now: of a choice in sysfs, '[always] madvise never', the word."""
+def read_choice(path: Path) -> str:
+    """Reads what is to be written for the file to say what it says now: of a choice in sysfs, '[always] madvise never', the word."""
     text = path.read_text(encoding="utf-8")
     chosen = CHOSEN.search(text) if path.is_relative_to(SYSFS) else None
     return chosen[1] if chosen else text
 
 
-def numa_balancing() -> str | None:
-    """Its value, or None where the kernel has none."""
+def read_numa_balancing() -> str | None:
+    """Reads kernel.numa_balancing; None where the kernel has none."""
     return NUMA_BALANCING.read_text().strip() if NUMA_BALANCING.exists() else None

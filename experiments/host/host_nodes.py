@@ -23,6 +23,8 @@ CMDLINE = Path("/proc/cmdline")
 
 @dataclass(frozen=True)
 class Node:
+    """Describes a node: its CPUs, its distances and its memory in KiB."""
+
     id: int
     cpus: tuple[int, ...]
     distances: dict[int, int]  # by the other node's id
@@ -32,62 +34,68 @@ class Node:
 
     @property
     def usable(self) -> bool:
+        """Checks whether the node has both CPUs and memory."""
         return bool(self.cpus) and self.total_kib > 0
 
     @property
     def memory_only(self) -> bool:
+        """Checks whether the node has memory and no CPUs."""
         return not self.cpus and self.total_kib > 0
 
 
 def format_list(numbers: tuple[int, ...]) -> str:
+    """Formats numbers as '0,1,2'."""
     return ",".join(map(str, numbers))
 
 
-def _node(directory: Path, online: list[int], caches: list[dict[str, Any]] | None) -> Node:
+def _read_node(directory: Path, online: list[int], caches: list[dict[str, Any]] | None) -> Node:
+    """Reads a node from its folder in sysfs. caches: those that the lab simulates; None where the kernel's are true."""
     cpus = parse_list((directory / "cpulist").read_text())
     memory = {key: int(value) for key, value in
               re.findall(r"(\w+):\s+(\d+) kB", (directory / "meminfo").read_text())}
     return Node(int(directory.name[4:]), cpus,
                 dict(zip(online, map(int, (directory / "distance").read_text().split()))),
                 memory.get("MemTotal", 0), memory.get("MemFree", 0),
-                topology.of_host(cpus, directory.parent.parent / "cpu") if caches is None else topology.of_lab(cpus, caches))
+                topology.of_host(cpus, directory.parent.parent / "cpu") if caches is None else topology.make_lab_cpus(cpus, caches))
 
 
 def nodes(root: Path = SYSFS) -> list[Node]:
     """Returns all nodes that are online, which are those that have a folder: a node's distances are in their order."""
     online = sorted(int(d.name[4:]) for d in root.glob("node*") if d.name[4:].isdigit())
-    return [_node(root / f"node{number}", online, _lab_caches()) for number in online]
+    return [_read_node(root / f"node{number}", online, _find_lab_caches()) for number in online]
 
 
-def in_lab() -> str | None:
-    """Returns the name of the lab's machine that this is."""
-    return _kernel_option(r"numaplace_lab=([^,\s]+)")
+def read_lab_name() -> str | None:
+    """Reads the name of the lab's machine that this is; None where it is none."""
+    return _read_kernel_option(r"numaplace_lab=([^,\s]+)")
 
 
-def lab_changes() -> str | None:
-    """Returns what `lab run --set` changed of that machine's numbers."""
-    return _kernel_option(r"numaplace_lab_set=(\S+)")
+def read_lab_changes() -> str | None:
+    """Reads what `lab run --set` changed of that machine's numbers; None where it changed nothing."""
+    return _read_kernel_option(r"numaplace_lab_set=(\S+)")
 
 
 def machine_name() -> str:
     """Returns the machine's name as `numaplace topology` says it; there a long one is cut off."""
-    return "+".join(filter(None, (in_lab() or platform.node(), lab_changes())))
+    return "+".join(filter(None, (read_lab_name() or platform.node(), read_lab_changes())))
 
 
-def _kernel_option(pattern: str) -> str | None:
+def _read_kernel_option(pattern: str) -> str | None:
+    """Reads the group of a pattern from the kernel's command line; None where nothing matches."""
     found = re.search(rf"\b{pattern}", CMDLINE.read_text())
     return found[1] if found else None
 
 
-def _lab_caches() -> list[dict[str, Any]] | None:
-    """Returns the caches that the lab simulates: the guest's kernel only knows QEMU's."""
+def _find_lab_caches() -> list[dict[str, Any]] | None:
+    """Finds the caches that the lab simulates, as the guest's kernel only knows QEMU's; None where the lab does not know the machine."""
     from ..lab import machine as lab
 
-    name = in_lab()
-    return _described(name).cache if name and lab.is_known(name) else None
+    name = read_lab_name()
+    return _find_machine(name).cache if name and lab.is_known(name) else None
 
 
-def _described(name: str) -> Machine:
+def _find_machine(name: str) -> Machine:
+    """Finds a machine of the lab. UsageError: there is none of this name, or its file is wrong."""
     from ..lab import machine as lab
     from ..lab.errors import LabError
 
@@ -99,9 +107,9 @@ def _described(name: str) -> Machine:
 
 def of_lab(name: str) -> list[Node]:
     """Returns the nodes of a machine of the lab, as its file says; nothing has to boot."""
-    found = _described(name)
+    found = _find_machine(name)
     return [Node(number, tuple(node.cpus), dict(enumerate(found.distances[number])),
-                 node.memory >> 10, node.memory >> 10, topology.of_lab(node.cpus, found.cache))
+                 node.memory >> 10, node.memory >> 10, topology.make_lab_cpus(node.cpus, found.cache))
             for number, node in enumerate(found.nodes)]
 
 
@@ -110,8 +118,8 @@ def remote_memory(found: Iterable[Node]) -> bool:
     return sum(node.total_kib > 0 for node in found) > 1
 
 
-def usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
-    """Returns all nodes with CPUs and memory, of which the suite needs so many at least; those of memory alone come after."""
+def select_usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
+    """Selects all nodes with CPUs and memory, then those of memory alone. CannotError: fewer than `needed` have CPUs and memory."""
     there = nodes(root) if among is None else among
     good = [node for node in there if node.usable]
     if len(good) < needed:

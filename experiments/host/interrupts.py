@@ -17,10 +17,11 @@ class stop_signals:
     arrived: int | None = None  # while they were held
 
     def __enter__(self) -> None:
-        self.before = {number: signal.signal(number, self._stop) for number in NUMBERS}
+        self.before = {number: signal.signal(number, self._raise_interrupted) for number in NUMBERS}
 
     @classmethod
-    def _stop(cls, number: int, _frame: object) -> None:
+    def _raise_interrupted(cls, number: int, _frame: object) -> None:
+        """Raises Interrupted, or notes the signal while they are held; no later signal is handled."""
         for other in NUMBERS:
             signal.signal(other, signal.SIG_IGN)
         if not cls.held:
@@ -33,7 +34,7 @@ class stop_signals:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """Holds Interrupted back until the end of this block: of a handler that runs in the middle of a fork, Python
     prints the exception and goes on."""
     stop_signals.held = True

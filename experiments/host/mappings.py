@@ -21,11 +21,12 @@ def of_process(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, int]
         pages = {match[1] or "size": int(match[2]) for word in words if (match := FIELD.fullmatch(word))}
         size = pages.pop("size", 4)
         for node, count in pages.items():
-            found[name_of(words)][node] += count * size
+            found[name_mapping(words)][node] += count * size
     return {name: dict(nodes) for name, nodes in found.items()}
 
 
-def name_of(words: list[str]) -> str:
+def name_mapping(words: list[str]) -> str:
+    """Names a mapping by the words of its line: its file, 'the heap', 'the stack' or OTHER."""
     for word in words:
         if word.startswith("file="):
             return re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), word.removeprefix("file="))

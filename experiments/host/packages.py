@@ -22,63 +22,69 @@ REQUIREMENTS = "setup/requirements-arena.txt"
 SBIN = "/usr/local/sbin:/usr/sbin:/sbin"  # some of Debian's servers are there, which is not on a user's PATH
 
 
-def folder() -> Path:
+def find_folder() -> Path:
     """Returns the folder of packages, by the version of Python, as wheels are."""
     return cache() / f"arena-{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def environment() -> dict[str, str]:
+def make_environment() -> dict[str, str]:
     """Returns the environment of a workload's programs, whose output is to be seen at once."""
-    python = os.pathsep.join(filter(None, [str(folder()), os.environ.get("PYTHONPATH", "")]))
+    python = os.pathsep.join(filter(None, [str(find_folder()), os.environ.get("PYTHONPATH", "")]))
     return {"PATH": f"{HERE.programs}:{os.environ.get('PATH', os.defpath)}:{SBIN}", "PYTHONPATH": python, "PYTHONUNBUFFERED": "1"}
 
 
-def remedy(need: Need) -> str:
+def describe_remedy(need: Need) -> str:
+    """Returns the command that installs a need."""
     if need.program:
         return f"apt-get install {need.debian}"
     pinned = HERE.sources / REQUIREMENTS
-    return f"{sys.executable} -m pip install --target {folder()} " + (
-        f"-r {pinned}" if pinned.exists() and need.pypi in names(pinned) else need.pypi)
+    return f"{sys.executable} -m pip install --target {find_folder()} " + (
+        f"-r {pinned}" if pinned.exists() and need.pypi in read_names(pinned) else need.pypi)
 
 
-def names(pinned: Path) -> set[str]:
+def read_names(pinned: Path) -> set[str]:
+    """Reads the names of the packages that a file of requirements pins."""
     return {line.partition("==")[0].strip() for line in pinned.read_text(encoding="utf-8").splitlines() if "==" in line}
 
 
 def is_there(need: Need) -> bool:
+    """Checks whether a program is installed, or a module is in the folder of packages."""
     if need.program:
-        return program(need) is not None
-    return (folder() / need.module).exists() or any(folder().glob(f"{need.module}.*"))
+        return find_program(need) is not None
+    return (find_folder() / need.module).exists() or any(find_folder().glob(f"{need.module}.*"))
 
 
-def program(need: Need) -> str | None:
-    """Finds a program by its name on PATH, or by a path that may have a pattern for its version."""
+def find_program(need: Need) -> str | None:
+    """Finds a program by its name on PATH, or by a path that may have a pattern for its version; None where there is none."""
     if "/" in need.program:
         return max(glob.glob(need.program), default=None)
-    return shutil.which(need.program, path=environment()["PATH"])
+    return shutil.which(need.program, path=make_environment()["PATH"])
 
 
-def missing(command: Command) -> list[str]:
-    """Returns a line for each need that is missing."""
-    return [f"{need.program or need.module} is not installed: {remedy(need)}" for need in command.needs if not is_there(need)]
+def list_missing(command: Command) -> list[str]:
+    """Lists the needs that are missing, a line with the remedy each."""
+    return [f"{need.program or need.module} is not installed: {describe_remedy(need)}" for need in command.needs if not is_there(need)]
 
 
-def check(command: Command) -> None:
-    for line in missing(command):
+def check_needs(command: Command) -> None:
+    """Checks that nothing that a workload needs is missing. CannotError says what is."""
+    for line in list_missing(command):
         raise CannotError(f"workload {command.name}: {line}")
 
 
-def versions(command: Command) -> dict[str, str | None]:
-    return {need.program or need.pypi: version(need) for need in command.needs}
+def read_versions(command: Command) -> dict[str, str | None]:
+    """Reads the versions of a workload's needs by name."""
+    return {need.program or need.pypi: read_version(need) for need in command.needs}
 
 
-def version(need: Need) -> str | None:
+def read_version(need: Need) -> str | None:
+    """Reads the version of a package, or the first line of what a program says of its own; None where it cannot be known."""
     if not need.program:
-        found = (d.version for d in metadata.distributions(path=[str(folder())]) if d.metadata["Name"] == need.pypi)
+        found = (d.version for d in metadata.distributions(path=[str(find_folder())]) if d.metadata["Name"] == need.pypi)
         return next(found, None)
     try:
-        done = subprocess.run(need.version or (program(need) or need.program, "--version"), capture_output=True, text=True, timeout=60,
-                              stdin=subprocess.DEVNULL, env=os.environ | environment())
+        done = subprocess.run(need.version or (find_program(need) or need.program, "--version"), capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, env=os.environ | make_environment())
     except (OSError, subprocess.TimeoutExpired):
         return None
     return next(iter((done.stdout or done.stderr).splitlines()), None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, Interrupted
-from .interrupts import NUMBERS, held
+from .interrupts import NUMBERS, hold_signals
 from .tool import last_line
 
 PR_SET_PDEATHSIG = 1
@@ -33,15 +33,16 @@ def start(arguments: list[str | Path], number: signal.Signals, before_exec: Call
     """Starts a child that gets the signal when the runner ends, or is interrupted while it starts the child."""
     runner, child = os.getpid(), None
 
-    def in_child() -> None:
+    def reset_signals() -> None:
+        """Makes the child's signals those of a new program, before exec."""
         for ignored in NUMBERS:  # from the first of them on by the runner, and what a program ignores it keeps at exec
             signal.signal(ignored, signal.SIG_DFL)
         die_with(runner, number)
         before_exec()
 
     try:
-        with held():
-            child = subprocess.Popen(arguments, preexec_fn=in_child, **options)
+        with hold_signals():
+            child = subprocess.Popen(arguments, preexec_fn=reset_signals, **options)
     except Interrupted:
         if child:
             child.send_signal(number)
@@ -74,6 +75,8 @@ def set_cpus(pid: int, cpus: Iterable[int]) -> None:
 
 
 class Program:
+    """Runs a program of a workload, which dies with the runner; those of the project answer in lines of JSON."""
+
     def __init__(self, arguments: list[str | Path], cpus: Iterable[int],
                  environment: Mapping[str, str], memory: int | None = None,
                  before_exec: Callable[[], None] = lambda: None) -> None:
@@ -87,36 +90,38 @@ class Program:
         if memory is not None:
             arguments = ["numactl", f"--preferred={memory}", *arguments]
 
-        def in_child() -> None:
+        def set_own_cpus() -> None:
+            """Sets the child's CPUs, before exec."""
             os.sched_setaffinity(0, wanted)
             before_exec()
 
         try:
             # A session of its own: Ctrl-C reaches the runner alone, which restores and then stops it.
             self.process = start(
-                arguments, signal.SIGKILL, in_child, stdin=subprocess.PIPE,
+                arguments, signal.SIGKILL, set_own_cpus, stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=self.errors, env=os.environ | environment, start_new_session=True,
                 bufsize=0)
         except FileNotFoundError:
             raise CannotError(f"{arguments[0]} is missing: run 'make setup tools'") from None
         self.pid = self.process.pid
 
-    def why(self) -> str:
-        """Returns the last thing it said on stderr, or how it ended."""
+    def explain_end(self) -> str:
+        """Returns the last line that the program said on stderr, or how it ended."""
         self.errors.seek(0)
         said = last_line(self.errors.read().decode(errors="replace"))
         return said or f"{self.name}: ended with status {self.process.poll()}"
 
     def send(self, line: str) -> None:
+        """Sends the program a line. ExperimentError: it has ended."""
         try:
             self.process.stdin.write(line.encode() + b"\n")
         except BrokenPipeError:
             self.process.wait()
-            raise ExperimentError(self.why()) from None
+            raise ExperimentError(self.explain_end()) from None
 
     def receive(self, event: str, limit: float) -> dict[str, Any]:
-        """Returns the next line, which must be this event; waits at most that many seconds for it."""
-        line = self._line(time.monotonic() + limit, event)
+        """Returns the next line, which must be this event and come within `limit` seconds. ExperimentError: another one or none came."""
+        line = self._read_line(time.monotonic() + limit, event)
         try:
             answer = json.loads(line)
             said = answer["event"]
@@ -126,7 +131,8 @@ class Program:
             raise ExperimentError(f"{self.name}: said {said!r} instead of {event!r}")
         return answer
 
-    def _line(self, deadline: float, event: str) -> bytes:
+    def _read_line(self, deadline: float, event: str) -> bytes:
+        """Reads the next line until `deadline`, in s of the monotonic clock. ExperimentError: none came, or the program has ended."""
         out = self.process.stdout.fileno()
         while b"\n" not in self.pending:
             left = deadline - time.monotonic()
@@ -135,16 +141,18 @@ class Program:
             data = os.read(out, 65536)
             if not data:
                 self.process.wait()
-                raise ExperimentError(self.why())
+                raise ExperimentError(self.explain_end())
             self.pending += data
         line, _, self.pending = self.pending.partition(b"\n")
         return line
 
     @property
     def alive(self) -> bool:
+        """Checks whether the program runs."""
         return self.process.poll() is None
 
     def stop(self) -> None:
+        """Kills the program where it runs, and closes its streams."""
         if self.alive:
             self.process.kill()
         self.process.wait()

@@ -13,10 +13,11 @@ def boot_id() -> str:
     return BOOT.read_text().strip()
 
 
-def now() -> dict[str, Any]:
-    return {"boot_id": boot_id(), "load": load()}
+def read_state() -> dict[str, Any]:
+    """Reads what a record says of the machine: the boot and the load."""
+    return {"boot_id": boot_id(), "load": read_load()}
 
 
-def load() -> float:
-    """Returns the tasks that run or wait to, on average over a minute."""
+def read_load() -> float:
+    """Reads how many tasks run or wait to, on average over a minute."""
     return round(os.getloadavg()[0], 2)

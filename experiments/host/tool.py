@@ -16,7 +16,7 @@ LIMIT = 300  # s, for one call
 MAKE_TOOLS = HERE.remedy("run 'make tools'", "install numaplace again")
 
 
-def policy_of(level: str) -> str:
+def get_policy(level: str) -> str:
     """Returns the policy of a level: 'none#2' is none once more, for A/A runs."""
     return level.partition("#")[0]
 
@@ -28,7 +28,8 @@ class Numaplace:
         self.program, self.engine = program, engine
         self.model: Path | None = None  # machine file that plans are made with; None: what the tool finds
 
-    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def _run_command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs one command. CannotError: the tool is missing; ExperimentError: no answer within LIMIT seconds."""
         try:
             return subprocess.run([self.program, *arguments], capture_output=True, text=True,
                                   timeout=LIMIT, stdin=subprocess.DEVNULL)
@@ -37,8 +38,9 @@ class Numaplace:
         except subprocess.TimeoutExpired:
             raise ExperimentError(f"numaplace {' '.join(arguments)}: no answer for {LIMIT} s") from None
 
-    def _json(self, *arguments: str) -> Any:
-        done = self._run(*arguments)
+    def _read_json(self, *arguments: str) -> Any:
+        """Runs one command and returns its JSON. UsageError, CannotError or ExperimentError by its status, but for failed decisions."""
+        done = self._run_command(*arguments)
         try:
             answer = json.loads(done.stdout)
         except ValueError:
@@ -48,56 +50,61 @@ class Numaplace:
             raise kind(f"numaplace {arguments[0]}: {answer.get('error', 'failed')}")
         return answer
 
-    def counters_once(self) -> str | None:
-        """Returns None where something can be counted here, else why not."""
-        done = self._run("counters", "--json", "-n", "1", "--interval", "100ms")
+    def check_counters(self) -> str | None:
+        """Checks whether something can be counted here. Returns None, or why not."""
+        done = self._run_command("counters", "--json", "-n", "1", "--interval", "100ms")
         return (last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
 
-    def topology(self) -> dict[str, Any]:
-        return self._json("topology", "--json")
+    def read_topology(self) -> dict[str, Any]:
+        """Reads the machine as the tool sees it."""
+        return self._read_json("topology", "--json")
 
     def check_policies(self, policies: Sequence[str]) -> None:
         """Checks policies such as 'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
         if policies:  # without any it lists them
-            self._json("policies", "--json", *map(policy_of, policies))
+            self._read_json("policies", "--json", *map(get_policy, policies))
 
-    def needing(self, policies: Sequence[str], what: str) -> list[str]:
-        """Returns those of the policies that say of themselves that they need it."""
+    def list_needing(self, policies: Sequence[str], what: str) -> list[str]:
+        """Lists those of the policies that say of themselves that they need `what`."""
         if not policies:
             return []
-        told = self._json("policies", "--json", *map(policy_of, policies))["policies"]
+        told = self._read_json("policies", "--json", *map(get_policy, policies))["policies"]
         return [policy for policy, about in zip(policies, told, strict=True) if what in about["needs"]]
 
-    def model_origin(self) -> str:
-        """Returns the origin of the contention model that a plan has here."""
-        plan = self._json("plan", "--policy", "none", "--sample", "0", *self._with_model(), "--json", str(os.getpid()))
+    def read_model_origin(self) -> str:
+        """Reads the origin of the contention model that a plan has here."""
+        plan = self._read_json("plan", "--policy", "none", "--sample", "0", *self._list_model_words(), "--json", str(os.getpid()))
         return plan["model"]
 
-    def _with_model(self) -> list[str]:
+    def _list_model_words(self) -> list[str]:
+        """Lists the words of a command line that name the machine file of plans; none where the tool finds it."""
         return ["--model", str(self.model)] if self.model else []
 
-    def ps(self, pids: list[int], sample: float = 0) -> dict[str, Any]:
+    def read_tasks(self, pids: list[int], sample: float = 0) -> dict[str, Any]:
         """Reads the tasks. sample: seconds that they are counted."""
-        return self._json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
+        return self._read_json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
         """Applies a policy. sample: seconds that the tasks are watched and counted."""
         options = [word for text in assume for word in ("--assume", text)]
         # The runner itself has chosen the CPUs that programs start on. A policy is measured, whatever its prediction.
-        return self._json("apply", "--override", "--least-gain", "0", "--policy", policy_of(policy), "--engine", self.engine, *options,
-                          *self._with_model(), "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
+        return self._read_json("apply", "--override", "--least-gain", "0", "--policy", get_policy(policy),
+                               "--engine", self.engine, *options, *self._list_model_words(),
+                               "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def measure_penalty(self, pid: int, phase: float) -> tuple[float, float | None]:
-        """Measures the penalty of a working task, and its misses per 1000 instructions; it runs away from its memory for two phases of so many seconds."""
-        found, = self._json("measure-penalty", "--flip", str(pid), "--sample", f"{round(phase * 1000)}ms", "--json")["tasks"]
+        """Measures the penalty of a working task, and its misses per 1000 instructions; it runs away from its memory for two phases of
+        `phase` seconds each."""
+        found, = self._read_json("measure-penalty", "--flip", str(pid), "--sample", f"{round(phase * 1000)}ms", "--json")["tasks"]
         return found["penalty"], found["mpki"]
 
     def restore(self, pids: list[int], pages: bool = False) -> str | None:
         """Restores tasks, with the pages where they were before, if asked. Returns None, or why it did not work."""
-        done = self._run("restore", *["--pages"] * pages, *map(str, pids))
+        done = self._run_command("restore", *["--pages"] * pages, *map(str, pids))
         return last_line(done.stderr) or f"status {done.returncode}" if done.returncode else None
 
 
 def last_line(text: str) -> str:
+    """Returns the last line of a text; "" of an empty one."""
     lines = text.strip().splitlines()
     return lines[-1] if lines else ""

@@ -36,35 +36,37 @@ def parse_list(text: str) -> tuple[int, ...]:
 
 def of_host(cpus: Iterable[int], root: Path) -> tuple[Cpu, ...]:
     """Reads the CPUs from sysfs' folder of them."""
-    return tuple(_cpu(number, root / f"cpu{number}") for number in cpus)
+    return tuple(_read_cpu(number, root / f"cpu{number}") for number in cpus)
 
 
-def _cpu(number: int, folder: Path) -> Cpu:
+def _read_cpu(number: int, folder: Path) -> Cpu:
     """Reads a CPU; where a kernel says nothing of a core or of caches, it is alone and the size is not known."""
-    siblings = _read(folder / "topology/thread_siblings_list") or str(number)
+    siblings = _read_text(folder / "topology/thread_siblings_list") or str(number)
     caches = {}
     for index in folder.glob("cache/index*"):
-        if _read(index / "type") in ("Data", "Unified"):
-            caches[int(_read(index / "level"))] = index
+        if _read_text(index / "type") in ("Data", "Unified"):
+            caches[int(_read_text(index / "level"))] = index
     last = caches.get(max(caches, default=0))
-    shared = (_read(last / "shared_cpu_list") if last else "") or str(number)
+    shared = (_read_text(last / "shared_cpu_list") if last else "") or str(number)
     return Cpu(number, min(parse_list(siblings)), min(parse_list(shared)),
-               _size(caches.get(2)), _size(last))
+               _read_size(caches.get(2)), _read_size(last))
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
+    """Reads a file of sysfs; "" where there is none."""
     try:
         return path.read_text().strip()
     except OSError:
         return ""
 
 
-def _size(cache: Path | None) -> int:
-    found = re.fullmatch(r"(\d+)([KM]?)", _read(cache / "size") if cache else "")
+def _read_size(cache: Path | None) -> int:
+    """Reads the size of a cache in bytes from its folder; 0 where it is not known."""
+    found = re.fullmatch(r"(\d+)([KM]?)", _read_text(cache / "size") if cache else "")
     return int(found[1]) << {"": 0, "K": 10, "M": 20}[found[2]] if found else 0
 
 
-def of_lab(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]:
+def make_lab_cpus(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]:
     """Returns the CPUs of a node of a lab machine: its caches are those of the machine file, not those that QEMU tells of."""
     sizes = {cache["level"]: cache["size"] for cache in caches}
     last = max(caches, key=lambda cache: cache["level"], default=None)
@@ -73,12 +75,11 @@ def of_lab(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]
                  for k, cpu in enumerate(cpus))
 
 
-def ordered(cpus: Iterable[Cpu], spread: str) -> tuple[int, ...]:
-    """Returns the order in which the threads of a node take its CPUs.
+def order_cpus(cpus: Iterable[Cpu], spread: str) -> tuple[int, ...]:
+    """Returns the order in which the threads of a node take its CPUs. UsageError: no such spread.
 
     l3: a CPU of each core, the last-level caches in turn; cores: one cache after the other; compact: the siblings of
-    a core beside each other too. A sibling comes after all cores but in compact.
-    """
+    a core beside each other too. A sibling comes after all cores but in compact."""
     if spread not in SPREADS:
         raise UsageError(f"spread '{spread}': is not one of {', '.join(SPREADS)}")
     cpus = sorted(cpus, key=lambda cpu: (cpu.l3, cpu.core, cpu.id))

@@ -15,6 +15,7 @@ RECORDS = Path(__file__).parent / "records"
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Carries the command line out. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m experiments.machines", description=__doc__)
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path,
                         help="records (default: those of the tree); with --record: folders of runs")
@@ -24,9 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     try:
         if args.record:
-            record.write(args.record, runs.collect(args.paths, args.machine_file))
+            record.write_record(args.record, runs.collect_record(args.paths, args.machine_file))
         else:
-            print(page.write(args.paths or sorted(RECORDS.glob("*.json")), args.out))
+            print(page.write_page(args.paths or sorted(RECORDS.glob("*.json")), args.out))
     except (ExperimentError, LabError) as error:
         print(f"machines: {error}", file=sys.stderr)
         return error.status

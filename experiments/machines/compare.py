@@ -24,6 +24,8 @@ Grid = list[list[float | None]]
 
 @dataclass(frozen=True)
 class Comparison:
+    """Holds what was measured and what a model predicts of it, as two grids of the same rows and columns."""
+
     machine: str
     source: str
     what: str
@@ -40,29 +42,33 @@ class Comparison:
 
     @property
     def cells(self) -> list[tuple[float, float]]:
-        """Measured and predicted, where both are there."""
+        """Returns measured and predicted, where both are there."""
         pairs = [pair for rows in zip(self.measured, self.predicted, strict=True) for pair in zip(*rows, strict=True)]
         return [(m, p) for m, p in pairs if m and p is not None]
 
     @property
     def errors(self) -> list[float]:
-        """In parts of what was measured."""
+        """Returns the errors in parts of what was measured; none where nothing is scored."""
         return [p / m - 1 for m, p in self.cells] if self.scored else []
 
     @property
     def mean(self) -> float | None:
+        """Returns the mean of the errors without their signs; None without errors."""
         return fmean(map(abs, self.errors)) if self.errors else None
 
     @property
     def worst(self) -> float | None:
+        """Returns the error that is farthest from 0, with its sign; None without errors."""
         return max(self.errors, key=abs) if self.errors else None
 
 
 def compare_record(name: str, record: Record) -> list[Comparison]:
-    return list(_published(record) if record["kind"] == "published" else _measured(name, record))
+    """Compares the figures of a record, published or measured, with each model there is of its machine."""
+    return list(_compare_published(record) if record["kind"] == "published" else _compare_measured(name, record))
 
 
-def derived(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Model:
+def derive_model(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Model:
+    """Derives a model from nothing but nodes and distances."""
     return Model.derive(distances, [node["cpus"] for node in nodes], [float(node["memory_mib"]) for node in nodes])
 
 
@@ -72,16 +78,18 @@ PATHS = {"opteron-6172-4s": ("2", {"local memory": (0, 0), "node in same package
          "xeon-x7560-4s": ("4", {"local memory": (0, 0), "other node": (0, 1)})}
 
 
-def _published(record: Record) -> Iterator[Comparison]:
+def _compare_published(record: Record) -> Iterator[Comparison]:
+    """Yields the comparisons of a paper's tables."""
     described = machine.find(record["machine_file"])
     for file in record["tables"]:
         if file in LUO:
-            yield from _luo(described, record["source"], LUO[file])
+            yield from _compare_luo(described, record["source"], LUO[file])
         else:
-            yield _theoretical(described, record["source"], file)
+            yield _compare_theoretical(described, record["source"], file)
 
 
-def _luo(described: machine.Machine, source: str, table: luo.Table) -> Iterator[Comparison]:
+def _compare_luo(described: machine.Machine, source: str, table: luo.Table) -> Iterator[Comparison]:
+    """Yields the comparisons of Luo's table with three models, in parts of 4 local threads."""
     nodes = [{"cpus": len(node.cpus), "memory_mib": node.memory >> 20} for node in described.nodes]
     kept = table.select_fitted()
     kept[luo.CORES, 0] = False  # the table's unit
@@ -90,30 +98,32 @@ def _luo(described: machine.Machine, source: str, table: luo.Table) -> Iterator[
     for part in held_out.predict_rows(table.machine):
         for cell, (_, ours) in part.cells.items():
             others[cell] = ours
-    predictions = ((DERIVED, NOTHING, luo.predict_relative(derived(nodes, described.distances))),
+    predictions = ((DERIVED, NOTHING, luo.predict_relative(derive_model(nodes, described.distances))),
                    ("machine file fitted without the row that is predicted", OTHERS, others),
                    ("machine file", THESE, luo.predict_relative(Model(described.model_text))))
     for model, fitted, predicted in predictions:
         yield Comparison(
             described.name, source, "bandwidth of one memory, by local and remote threads", "of 4 local threads", model, fitted,
             "local threads", [str(x) for x in luo.THREADS], [f"{y} remote" for y in luo.THREADS],
-            _grid(measured, kept), _grid(predicted, kept), note=_outliers(table))
+            _make_grid(measured, kept), _make_grid(predicted, kept), note=_name_outliers(table))
 
 
-def _outliers(table: luo.Table) -> str:
+def _name_outliers(table: luo.Table) -> str:
+    """Returns a sentence on the cells of a table that no fit uses; "" without any."""
     if not table.outliers:
         return ""
     cells = ", ".join(f"{x}L{y}R" for x, y in sorted(table.outliers))
     return f"Without {cells}, outliers of the paper that no fit uses."
 
 
-def _grid(values: np.ndarray, kept: np.ndarray) -> Grid:
+def _make_grid(values: np.ndarray, kept: np.ndarray) -> Grid:
+    """Makes a grid of the values that are kept and finite; None in the place of the others."""
     known = kept & np.isfinite(values)
     return [[float(v) if k else None for v, k in zip(*row, strict=True)] for row in zip(values, known, strict=True)]
 
 
-def _theoretical(described: machine.Machine, source: str, file: str) -> Comparison:
-    """What the paper computed, not measured: shown beside the model, and no error of it."""
+def _compare_theoretical(described: machine.Machine, source: str, file: str) -> Comparison:
+    """Compares bandwidths that the paper computed and did not measure: shown beside the model, and no error of it."""
     number, paths = PATHS[described.name]
     lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()
     printed = {words[2]: float(words[3]) for line in lines if (words := line.split(","))[0] == number}
@@ -125,40 +135,43 @@ def _theoretical(described: machine.Machine, source: str, file: str) -> Comparis
                       "Bandwidths of links in the machine file are from the same table.")
 
 
-def _measured(name: str, record: Record) -> Iterator[Comparison]:
+def _compare_measured(name: str, record: Record) -> Iterator[Comparison]:
+    """Yields the comparisons of a real machine's figures: with the derived model, and with calibrate-machine's where there is one."""
     nodes, distances = record["machine"]["nodes"], record["machine"]["distances"]
-    models = [(DERIVED, NOTHING, derived(nodes, distances))]
+    models = [(DERIVED, NOTHING, derive_model(nodes, distances))]
     if record.get("model"):
         models.append(("calibrate-machine", THESE, Model("\n".join(record["model"]) + "\n")))
     index = {node["id"]: k for k, node in enumerate(nodes)}
     measured = record["measured"]
     for model, fitted, found in models:
-        common = (name, _source(record), model, fitted, found, index)
+        common = (name, _describe_source(record), model, fitted, found, index)
         if measured.get("latency"):
-            yield _matrix(common, "latency from node to node", measured["latency"], found.unloaded_ns)
+            yield _compare_matrix(common, "latency from node to node", measured["latency"], found.compute_unloaded_ns)
         if measured.get("bandwidth"):
-            yield _matrix(common, "bandwidth from node to node, triad, 8 threads at most", measured["bandwidth"],
-                          lambda a, b, found=found: found.bandwidths([(a, b, min(8, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
+            yield _compare_matrix(common, "bandwidth from node to node, triad, 8 threads at most", measured["bandwidth"],
+                                  lambda a, b, found=found: found.bandwidths([(a, b, min(8, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
         if measured.get("contention"):
-            yield _contention(common, measured["contention"])
+            yield _compare_contention(common, measured["contention"])
         if any(_is_local_copy(row) for row in measured.get("numa_stream", [])):
-            yield _stream(common, nodes, measured["numa_stream"])
+            yield _compare_stream(common, nodes, measured["numa_stream"])
 
 
-def _source(record: Record) -> str:
+def _describe_source(record: Record) -> str:
+    """Returns where the figures of a record are from."""
     machine_is = "virtual machine" if record["machine"].get("virtual") else "machine"
     return f"measured on a {machine_is} by numaplace {record.get('numaplace', 'unknown')}"
 
 
-def _matrix(common: tuple, what: str, values: dict[str, Any], predict: Any) -> Comparison:
+def _compare_matrix(common: tuple, what: str, values: dict[str, Any], predict: Any) -> Comparison:
+    """Compares a matrix from node to node. predict: the figure of two nodes by their positions."""
     name, source, model, fitted, _, index = common
     rows, columns = values["from"], values["to"]
     return Comparison(name, source, what, values["unit"], model, fitted, "node of the CPUs", [str(a) for a in rows],
                       [f"memory of {b}" for b in columns], values["mean"], [[predict(index[a], index[b]) for b in columns] for a in rows])
 
 
-def _contention(common: tuple, cells: list[dict[str, Any]]) -> Comparison:
-    """Both sides together: calibrate-machine fits them apart."""
+def _compare_contention(common: tuple, cells: list[dict[str, Any]]) -> Comparison:
+    """Compares the bandwidth of both sides together: calibrate-machine fits them apart."""
     name, source, model, fitted, found, index = common
     local, remote = ({cell[side] for cell in cells} for side in ("local", "remote"))
     measured: Grid = [[None] * (max(remote) + 1) for _ in range(max(local) + 1)]
@@ -173,20 +186,22 @@ def _contention(common: tuple, cells: list[dict[str, Any]]) -> Comparison:
 
 
 def _is_local_copy(row: dict[str, Any]) -> bool:
+    """Checks whether a row is of plain copying of local memory, with its bandwidth."""
     wanted = {"operation": "copy", "access": "unstrided", "memory": "local"}
     return all(row.get(name) == level for name, level in wanted.items()) and "bandwidth_mb_s" in row
 
 
-def _stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:
-    """A curve that calibrate-machine fits nothing to."""
+def _compare_stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:
+    """Compares a curve that calibrate-machine fits nothing to."""
     name, source, model, fitted, found, _ = common
     curve = {row["threads"]: row["bandwidth_mb_s"] for row in rows if _is_local_copy(row)}
     places = [k for k, node in enumerate(nodes) if node["cpus"] and node["memory_mib"]]
 
-    def predicted(threads: int) -> float:
+    def predict_bandwidth(threads: int) -> float:
+        """Predicts the MB/s of so many threads in all."""
         flows = [(k, k, n) for k, n in zip(places, bergstrom.spread_threads(len(places), threads), strict=True) if n]
         return sum(found.bandwidths(flows, COPY)) / 1e6
 
     return Comparison(name, source, "bandwidth of all nodes' local memory, copy, by threads", "MB/s", model,
                       NOTHING if fitted == NOTHING else OTHERS, "threads", [str(n) for n in sorted(curve)], ["copy"],
-                      [[curve[n]] for n in sorted(curve)], [[predicted(n)] for n in sorted(curve)])
+                      [[curve[n]] for n in sorted(curve)], [[predict_bandwidth(n)] for n in sorted(curve)])

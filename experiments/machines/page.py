@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..analysis.pages.report import page_of
+from ..analysis.pages.report import build_page
 from ..analysis.pages.summary import write_text
 from ..errors import ExperimentError
 from . import compare, record
@@ -20,6 +20,8 @@ ALONE = {"loaded_latency": "Latency under load", "core_to_core": "From core to c
 
 @dataclass(frozen=True)
 class Entry:
+    """Holds what the page has of one machine."""
+
     name: str
     slug: str
     record: record.Record
@@ -28,6 +30,7 @@ class Entry:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
+        """Returns names and values of what is known of the machine."""
         if self.record["kind"] == "published":
             return [("machine file", self.record["machine_file"]), ("source", self.record["source"])]
         machine = self.record["machine"]
@@ -40,54 +43,62 @@ class Entry:
 
     @property
     def doubts(self) -> str:
-        """Why its figures may be off, beside each error."""
+        """Returns why its figures may be off, to stand beside each error; "" without a doubt."""
         machine = self.record.get("machine", {})
         load = machine.get("load_most") or 0
         return ", ".join(["virtual machine"] * bool(machine.get("virtual")) + [f"load {load:g}"] * (load > record.LOAD))
 
     @property
     def missing(self) -> list[tuple[str, str]]:
+        """Returns what was not measured, with the reason."""
         return sorted(self.record.get("missing", {}).items())
 
 
-def _tables(measured: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is measured and the contention model says nothing of."""
-    return [_table(title, measured[key]) for key, title in ALONE.items() if measured.get(key)]
+def _make_tables(measured: dict[str, Any]) -> list[dict[str, Any]]:
+    """Makes the tables of what is measured and the contention model says nothing of."""
+    return [_make_table(title, measured[key]) for key, title in ALONE.items() if measured.get(key)]
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _make_table(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Makes a table with a column for each key of its rows."""
     head = list(dict.fromkeys(name for row in rows for name in row))
     return {"title": title, "head": [name.replace("_", " ") for name in head],
             "rows": [[row.get(name) for name in head] for row in rows]}
 
 
-def entries(files: list[Path]) -> list[Entry]:
+def make_entries(files: list[Path]) -> list[Entry]:
+    """Makes the entry of each file. ExperimentError: a file that cannot be compared."""
     found = []
     for k, file in enumerate(files):
-        one = record.read(file)
+        one = record.read_record(file)
         try:
-            found.append(Entry(file.stem, f"machine-{k}", one, compare.compare_record(file.stem, one), _tables(one.get("measured", {}))))
+            found.append(Entry(file.stem, f"machine-{k}", one, compare.compare_record(file.stem, one),
+                               _make_tables(one.get("measured", {}))))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise ExperimentError(f"{file}: is not to be compared ({type(error).__name__}: {error}): "
                                   "take what --record wrote") from None
     return found
 
 
-def page(found: list[Entry]) -> str:
+def make_page(found: list[Entry]) -> str:
+    """Makes the page as text, in the order of what the models were fitted to."""
     scored = [(entry, one) for entry in found for one in entry.comparisons if one.mean is not None]
     scored.sort(key=lambda pair: ORDER.index(pair[1].fitted))
     groups = [(fitted, list(pairs)) for fitted, pairs in groupby(scored, key=lambda pair: pair[1].fitted)]
-    return page_of("zoo.html", title="Machines", entries=found, groups=groups, percent=_percent, figure=_figure)
+    return build_page("zoo.html", title="Machines", entries=found, groups=groups, percent=_format_percent, figure=_format_figure)
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
+    """Formats a part of 1 as a signed percentage."""
     return "–" if value is None else f"{100 * value:+.0f} %"
 
 
-def _figure(value: float | None) -> str:
+def _format_figure(value: float | None) -> str:
+    """Formats a figure with three digits, or all before the point."""
     return "–" if value is None else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
-def write(files: list[Path], out: Path) -> Path:
+def write_page(files: list[Path], out: Path) -> Path:
+    """Writes index.html into a folder that is made where it is missing. Returns its path."""
     out.mkdir(parents=True, exist_ok=True)
-    return write_text(out / "index.html", page(entries(files)))
+    return write_text(out / "index.html", make_page(make_entries(files)))

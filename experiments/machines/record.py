@@ -16,32 +16,34 @@ KINDS = ("measured", "published")
 Record = dict[str, Any]
 
 
-def text(record: Record) -> str:
-    return _text(record, "", WIDTH) + "\n"
+def format_record(record: Record) -> str:
+    """Formats a record as the text of its file."""
+    return _format_value(record, "", WIDTH) + "\n"
 
 
-def _text(value: Any, indent: str, width: int) -> str:
-    """What holds neither lists nor tables stands on one line, if there is room."""
+def _format_value(value: Any, indent: str, width: int) -> str:
+    """Formats a value; what holds neither lists nor tables stands on one line, if there is room."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if not inside or indent and len(line) <= width and not any(isinstance(one, (dict, list)) for one in inside):
         return line
     deeper = indent + " "
-    lines = [_text(one, deeper, width) for one in value] if isinstance(value, list) else [
-        f"{json.dumps(key)}: {_text(value[key], deeper, width)}" for key in sorted(value)]
+    lines = [_format_value(one, deeper, width) for one in value] if isinstance(value, list) else [
+        f"{json.dumps(key)}: {_format_value(value[key], deeper, width)}" for key in sorted(value)]
     first, last = "[]" if isinstance(value, list) else "{}"
     return f"{first}\n{deeper}" + f",\n{deeper}".join(lines) + f"\n{indent}{last}"
 
 
-def write(file: Path, record: Record) -> None:
+def write_record(file: Path, record: Record) -> None:
+    """Writes a record to a file. ExperimentError: it cannot be written."""
     try:
-        file.write_text(text(record), encoding="utf-8")
+        file.write_text(format_record(record), encoding="utf-8")
     except OSError as error:
         raise ExperimentError(f"cannot write {file}: {error.strerror}: name another file") from None
 
 
-def read(file: Path) -> Record:
-    """Whole and of the format that is known; its numbers are those of whoever made it."""
+def read_record(file: Path) -> Record:
+    """Reads a record, whole and of the format that is known; its numbers are those of whoever made it. ExperimentError: it is none."""
     try:
         content = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -49,33 +51,37 @@ def read(file: Path) -> Record:
     if len(content.encode()) > MOST_BYTES:
         raise ExperimentError(f"{file}: is larger than {MOST_BYTES >> 10} KiB: it is no record")
     try:
-        record = json.loads(content, parse_constant=_no_number)
+        record = json.loads(content, parse_constant=_refuse_constant)
     except ValueError as error:
         raise ExperimentError(f"{file}: not JSON ({error}): take what --record wrote") from None
-    problem = _problem(record)
+    problem = _find_problem(record)
     if problem:
         raise ExperimentError(f"{file}: {problem}: take what --record wrote")
     return record
 
 
-def _no_number(word: str) -> None:
+def _refuse_constant(word: str) -> None:
+    """Refuses NaN and infinities, which JSON has not, with a ValueError."""
     raise ValueError(f"{word} is no number")
 
 
-def _problem(record: Any) -> str | None:
+def _find_problem(record: Any) -> str | None:
+    """Returns what is wrong with a record; None where nothing is."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return f"is not of format {FORMAT}"
     if record.get("kind") not in KINDS:
         return f"kind is not one of {', '.join(KINDS)}"
-    return _published(record) if record["kind"] == "published" else _measured(record)
+    return _find_problem_of_published(record) if record["kind"] == "published" else _find_problem_of_measured(record)
 
 
-def _published(record: Record) -> str | None:
+def _find_problem_of_published(record: Record) -> str | None:
+    """Returns which keys a published record has not; None where it has all."""
     lacking = [key for key in ("machine_file", "source", "tables") if not record.get(key)]
     return f"has no {', '.join(lacking)}" if lacking else None
 
 
-def _measured(record: Record) -> str | None:
+def _find_problem_of_measured(record: Record) -> str | None:
+    """Returns what is wrong with the nodes and matrices of a measured record; None where nothing is."""
     parts = ("machine", "measured", "missing")
     lacking = [key for key in parts if not isinstance(record.get(key), dict)]
     if lacking:
@@ -95,10 +101,12 @@ def _measured(record: Record) -> str | None:
 
 
 def _is_node(node: Any) -> bool:
+    """Checks whether a value describes a node."""
     return isinstance(node, dict) and all(isinstance(node.get(key), int) for key in ("id", "cpus", "memory_mib"))
 
 
 def _is_matrix(matrix: Any, ids: set[int]) -> bool:
+    """Checks whether a value is a matrix of nodes with these ids."""
     rows, columns, mean = (matrix.get(key) for key in ("from", "to", "mean"))
     return (isinstance(rows, list) and isinstance(columns, list) and {*rows, *columns} <= ids
             and isinstance(mean, list) and [len(row) for row in mean] == [len(columns)] * len(rows)

@@ -15,7 +15,7 @@ from typing import Any
 from ..calibrate.measure import Value
 from ..errors import ExperimentError, UsageError
 from ..lab import machine
-from ..paths import HERE, version
+from ..paths import HERE, read_version
 from ..runner.records import manifest, results
 from ..runner.suite import schedule
 from .record import FORMAT, Record
@@ -29,84 +29,89 @@ NOT_GIVEN = "no run of it was given"
 Runs = dict[str, list[dict[str, Any]]]
 
 
-def collect(folders: list[Path], machine_file: Path | None) -> Record:
-    """Returns the record of the one real machine that all runs are of."""
+def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
+    """Collects the record of the one real machine that all runs are of. UsageError: no runs, or of several machines or the lab's."""
     if not folders:
         raise UsageError("--record: no run: give the folders of runs")
-    manifests = [_manifest(folder) for folder in folders]
-    if len({json.dumps(_shape(found), sort_keys=True) for found in manifests}) > 1:
+    manifests = [_read_manifest(folder) for folder in folders]
+    if len({json.dumps(_describe_shape(found), sort_keys=True) for found in manifests}) > 1:
         raise UsageError(f"{', '.join(map(str, folders))}: are of several machines: give the runs of one")
-    clean = {found["suite"]: _clean(folder) for folder, found in zip(folders, manifests, strict=True)}
-    measured = {"latency": latencies(clean.get(LATENCY, [])),
-                **{name.replace("-", "_"): table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
-                **_calibrated(machine_file)}
+    clean = {found["suite"]: _read_clean(folder) for folder, found in zip(folders, manifests, strict=True)}
+    measured = {"latency": make_latency_matrix(clean.get(LATENCY, [])),
+                **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
+                **_read_calibrated(machine_file)}
     given = {*clean} | ({CALIBRATION} if machine_file else set())
-    found = {"format": FORMAT, "kind": "measured", "numaplace": version(HERE.sources), "machine": _machine(manifests, clean),
+    found = {"format": FORMAT, "kind": "measured", "numaplace": read_version(HERE.sources), "machine": _describe_machine(manifests, clean),
              "measured": {name: value for name, value in measured.items() if value},
              "missing": {name: NOT_GIVEN for name in (CALIBRATION, LATENCY, *TABLES) if name not in given}}
-    return found | ({"model": _model(machine_file)} if machine_file else {})
+    return found | ({"model": _read_model(machine_file)} if machine_file else {})
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Reads the manifest of a run. UsageError: the run is of the lab; ExperimentError: the folder is no run."""
     try:
         found = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
         if found["platform"] != "real":
             raise UsageError(f"{folder}: is of a machine of the lab, whose figures are the lab's own: give runs of a real machine")
-        _shape(found)
+        _describe_shape(found)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ExperimentError(f"{folder}: is no run ({type(error).__name__}: {error}): give the folder of a run") from None
     return found
 
 
-def _shape(found: dict[str, Any]) -> list[Any]:
+def _describe_shape(found: dict[str, Any]) -> list[Any]:
     """Returns what differs between machines: the processor, and nodes with their CPUs and distances."""
     return [found["cpu"]["model"], [[node["id"], node["cpus"], node["distances"]] for node in found["topology"]]]
 
 
-def _model(file: Path) -> list[str]:
-    """Returns the lines of the contention model that calibrate-machine fitted, without the computer's name."""
+def _read_model(file: Path) -> list[str]:
+    """Reads the lines of the contention model that calibrate-machine fitted, without the computer's name."""
     return re.sub(r"^machine name=\S+", "machine name=measured", machine.find(str(file)).model_text).splitlines()
 
 
-def _clean(folder: Path) -> list[dict[str, Any]]:
+def _read_clean(folder: Path) -> list[dict[str, Any]]:
+    """Reads the observations of a run that are averaged."""
     return [one for one in results.read(folder) if schedule.is_clean(one) and not one.get("warmup")]
 
 
-def _machine(manifests: list[dict[str, Any]], clean: Runs) -> dict[str, Any]:
+def _describe_machine(manifests: list[dict[str, Any]], clean: Runs) -> dict[str, Any]:
+    """Describes the machine by the first manifest, and its load and doubts by all runs."""
     found = manifests[0]
-    loads = [load for records in clean.values() for one in records if (load := rounded(one.get("load"))) is not None]
+    loads = [load for records in clean.values() for one in records if (load := round_value(one.get("load"))) is not None]
     series = re.match(r"\d+\.\d+", found["kernel"]["release"])
     return {"cpu_model": found["cpu"]["model"] or "unknown", "kernel": series[0] if series else "unknown",
             "numa_balancing": found["numa_balancing"], "virtual": any("virtual machine" in doubt for doubt in found["doubts"]),
             "load_most": max(loads, default=None),
-            "nodes": [{"id": node["id"], "cpus": _count(node["cpus"] or ""), "memory_mib": node["mem_total"] >> 20}
+            "nodes": [{"id": node["id"], "cpus": _count_cpus(node["cpus"] or ""), "memory_mib": node["mem_total"] >> 20}
                       for node in found["topology"]],
             "distances": [node["distances"] for node in found["topology"]]}
 
 
-def _count(cpus: str) -> int:
-    """Returns how many a list such as '0-3,8' has."""
+def _count_cpus(cpus: str) -> int:
+    """Counts the CPUs of a list such as '0-3,8'."""
     parts = [part.partition("-") for part in cpus.split(",") if part]
     return sum(int(last or first) - int(first) + 1 for first, _, last in parts)
 
 
-def rounded(value: Any) -> float | None:
+def round_value(value: Any) -> float | None:
     """Rounds a number to four digits; None where it is none."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     return float(f"{value:.4g}") if number else None
 
 
-def _value(samples: list[float]) -> tuple[float | None, float | None, int]:
+def _summarise_samples(samples: list[float]) -> tuple[float | None, float | None, int]:
+    """Returns mean, half of the 95 % interval and number of the samples."""
     value = Value.from_samples(samples)
-    return rounded(value.mean), rounded(value.half), value.n
+    return round_value(value.mean), round_value(value.half), value.n
 
 
-def _samples(records: list[dict[str, Any]], name: str) -> list[float]:
+def _list_samples(records: list[dict[str, Any]], name: str) -> list[float]:
+    """Lists the values of a metric, in its unit, that are numbers."""
     return [metric["value"] for one in records for metric in one["metrics"]
-            if metric["name"] == name and metric["unit"] == UNITS[name] and rounded(metric["value"]) is not None]
+            if metric["name"] == name and metric["unit"] == UNITS[name] and round_value(metric["value"]) is not None]
 
 
-def _cells(records: Iterable[dict[str, Any]], factors: tuple[str, ...]) -> dict[tuple, list[dict[str, Any]]]:
+def _group_cells(records: Iterable[dict[str, Any]], factors: tuple[str, ...]) -> dict[tuple, list[dict[str, Any]]]:
     """Groups observations by their levels of these factors."""
     cells: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
     for one in records:
@@ -114,27 +119,28 @@ def _cells(records: Iterable[dict[str, Any]], factors: tuple[str, ...]) -> dict[
     return cells
 
 
-def table(records: list[dict[str, Any]], factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Returns a row for each cell: its levels, then mean, half of the 95 % interval and number of observations."""
+def make_table(records: list[dict[str, Any]], factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Makes a row for each cell: its levels, then mean, half of the 95 % interval and number of observations."""
     rows = []
-    for levels, found in sorted(_cells(records, factors).items(), key=lambda cell: str(cell[0])):
+    for levels, found in sorted(_group_cells(records, factors).items(), key=lambda cell: str(cell[0])):
         row = {name: level for name, level in zip(factors, levels, strict=True) if level is not None}
         for metric in metrics:
-            if samples := _samples(found, metric):
-                mean, half, row["n"] = _value(samples)
+            if samples := _list_samples(found, metric):
+                mean, half, row["n"] = _summarise_samples(samples)
                 row |= {f"{metric}_{UNITS[metric].replace('MB/s', 'mb_s')}": mean, f"{metric}_half": half}
         rows += [row] if "n" in row else []
     return rows
 
 
-def latencies(records: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Returns the matrix of latencies in ns, one load at a time, from node to node."""
-    cells = {key[1:]: _samples(found, "latency") for key, found in _cells(records, ("chains", "from", "to")).items() if key[0] == 1}
-    return matrix({pair: _value(samples) for pair, samples in cells.items() if samples}, "ns")
+def make_latency_matrix(records: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Makes the matrix of latencies in ns, one load at a time, from node to node; None without observations."""
+    cells = {key[1:]: _list_samples(found, "latency")
+             for key, found in _group_cells(records, ("chains", "from", "to")).items() if key[0] == 1}
+    return make_matrix({pair: _summarise_samples(samples) for pair, samples in cells.items() if samples}, "ns")
 
 
-def matrix(values: dict[tuple[int, int], tuple[float | None, float | None, int | None]], unit: str) -> dict[str, Any] | None:
-    """Returns a row for each node of CPUs, a column for each node of memory."""
+def make_matrix(values: dict[tuple[int, int], tuple[float | None, float | None, int | None]], unit: str) -> dict[str, Any] | None:
+    """Makes a row for each node of CPUs, a column for each node of memory; None without values."""
     if not values:
         return None
     rows, columns = (sorted({pair[k] for pair in values}) for k in (0, 1))
@@ -143,12 +149,12 @@ def matrix(values: dict[tuple[int, int], tuple[float | None, float | None, int |
         {"n": parts[2]} if any(n is not None for row in parts[2] for n in row) else {})
 
 
-def _calibrated(file: Path | None) -> dict[str, Any]:
-    """Returns what calibrate-machine measured besides latencies, which the suite has."""
+def _read_calibrated(file: Path | None) -> dict[str, Any]:
+    """Reads what calibrate-machine measured besides latencies, which the suite has. ExperimentError: its file cannot be read."""
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8")).get("measured", {}) if file else {}
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ExperimentError(f"{file}: cannot be read ({error}): give the file that calibrate-machine wrote") from None
-    pairs = {(cell["from"], cell["to"]): (rounded(cell["mb_s"]), rounded(cell.get("mb_s_half")), None)
+    pairs = {(cell["from"], cell["to"]): (round_value(cell["mb_s"]), round_value(cell.get("mb_s_half")), None)
              for cell in found.get("bandwidth", [])}
-    return {"bandwidth": matrix(pairs, "MB/s"), "contention": found.get("contention", [])}
+    return {"bandwidth": make_matrix(pairs, "MB/s"), "contention": found.get("contention", [])}

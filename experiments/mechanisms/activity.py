@@ -21,33 +21,34 @@ SYSTEM = (2, 5, 6)  # of the line cpu of /proc/stat: system, irq, softirq
 
 @dataclass(frozen=True)
 class Activity:
-    """Since the machine's start."""
+    """Holds what the kernel has counted since the machine's start."""
 
     counted: dict[str, int]
     system_s: float   # of all CPUs in the kernel, in ticks
     threads_s: float  # of the kernel threads that move memory or work for a mechanism
 
 
-def now(counters: Sequence[str], threads: Sequence[str]) -> Activity:
+def read_activity(counters: Sequence[str], threads: Sequence[str]) -> Activity:
+    """Reads the counters of /proc/vmstat and the times of the kernel threads whose names begin so."""
     wanted = dict.fromkeys((*MOVED, *counters))
     rows = (line.split() for line in VMSTAT.read_text(encoding="ascii").splitlines())
-    counted = {name: int(value) for name, value in rows if name in wanted} | {BY_MODULE: _by_module()}
-    return Activity(counted, _system(), _of_threads(threads))
+    counted = {name: int(value) for name, value in rows if name in wanted} | {BY_MODULE: _count_moved_by_module()}
+    return Activity(counted, _read_system_time(), _sum_thread_times(threads))
 
 
-def since(before: Activity, after: Activity) -> dict[str, float | dict[str, int]]:
-    """For a record."""
+def compute_difference(before: Activity, after: Activity) -> dict[str, float | dict[str, int]]:
+    """Computes what was counted in between, for a record: counters, and times in s."""
     return {"counters": {name: value - before.counted.get(name, 0) for name, value in after.counted.items()},
             "system_s": round(after.system_s - before.system_s, 6), "threads_s": round(after.threads_s - before.threads_s, 9)}
 
 
-def moved(kernel: dict[str, Any]) -> int:
-    """Pages that the machine has moved, by a record's `kernel`: by the kernel's own code and by numaplace's module."""
+def count_moved(kernel: dict[str, Any]) -> int:
+    """Counts the pages that the machine has moved, by a record's `kernel`: by the kernel's own code and by numaplace's module."""
     return kernel["counters"]["pgmigrate_success"] + kernel["counters"].get(BY_MODULE, 0)
 
 
-def _by_module() -> int:
-    """Pages since it was loaded; 0 where it is not, or may not be asked."""
+def _count_moved_by_module() -> int:
+    """Counts the pages that the module has moved since it was loaded; 0 where it is not, or may not be asked."""
     try:
         found = re.search(r"\bmoved=(\d+)", MODULE.read_text(encoding="ascii"))
     except OSError:
@@ -55,13 +56,14 @@ def _by_module() -> int:
     return int(found[1]) if found else 0
 
 
-def _system() -> float:
+def _read_system_time() -> float:
+    """Reads the time of all CPUs in the kernel, in s."""
     cpu = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
     return sum(int(cpu[k]) for k in SYSTEM) / os.sysconf("SC_CLK_TCK")
 
 
-def _of_threads(names: Sequence[str]) -> float:
-    """A thread that has ended since is not counted."""
+def _sum_thread_times(names: Sequence[str]) -> float:
+    """Sums the CPU time of the threads, in s. A thread that has ended since is not counted."""
     total = 0
     starts = tuple(name.encode() for name in names)
     for pid, comm in read_processes("comm") if names else ():

@@ -5,6 +5,8 @@ from .mechanism import Mechanism
 
 
 class Clairvoyant(Mechanism):
+    """Describes programs that place their own memory; it changes nothing itself."""
+
     name = "clairvoyant"
     about = "programs place their own hot memory as they know their next accesses; not a bound"
     counters = ("pgmigrate_success",)

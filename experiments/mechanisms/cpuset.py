@@ -12,29 +12,33 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 class Cpuset(Mechanism):
+    """Keeps each program's CPUs and pages on the node on which it runs."""
+
     name = "cpuset"
     about = "a cgroup with the memory and CPUs of the node that a program runs on; its pages move there (cpuset.mems)"
     counters = ("pgmigrate_success",)
 
     def lacks(self, nodes):
+        """Returns why a cgroup with a cpuset cannot be made here; None where it can."""
         absent = super().lacks(nodes) or missing(CGROUPS / "cgroup.controllers")
         if absent or "cpuset" in (CGROUPS / "cgroup.controllers").read_text(encoding="ascii").split():
             return absent
         return f"{CGROUPS} has no cpuset: mount cgroup version 2 with all controllers"
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        """Moves the programs into a cgroup for each node that has some."""
         with scope.changing(self.name):
             given = CGROUPS / "cgroup.subtree_control"
             if "cpuset" not in given.read_text(encoding="ascii").split():
                 scope.guard.write(given, "+cpuset", back="-cpuset")
             for node in scope.nodes:
-                if own := [pid for pid in pids if _node_of(pid, scope.nodes) is node]:
-                    self._bind(scope, node, own)
+                if own := [pid for pid in pids if _choose_node(pid, scope.nodes) is node]:
+                    self._bind_programs(scope, node, own)
 
-    def _bind(self, scope: Scope, node: Node, pids: Sequence[int]) -> None:
-        """Pages move when a cgroup that has processes loses a node, and not when these join it."""
+    def _bind_programs(self, scope: Scope, node: Node, pids: Sequence[int]) -> None:
+        """Binds programs to a node. Pages move when a cgroup that has processes loses a node, and not when these join it."""
         group = CGROUPS / f"numaplace-cpuset-{node.id}"
-        scope.guard.cgroup(group)
+        scope.guard.make_cgroup(group)
         mems = group / "cpuset.mems"
         mems.write_text(format_list(tuple(n.id for n in scope.nodes if n.total_kib)), encoding="ascii")
         (group / "cpuset.cpus").write_text(format_list(node.cpus), encoding="ascii")
@@ -43,7 +47,7 @@ class Cpuset(Mechanism):
         mems.write_text(str(node.id), encoding="ascii")
 
 
-def _node_of(pid: int, nodes: Sequence[Node]) -> Node:
-    """That has most of the CPUs which the program may use; the first of equal ones."""
+def _choose_node(pid: int, nodes: Sequence[Node]) -> Node:
+    """Chooses the node that has most of the CPUs which the program may use; the first of equal ones."""
     cpus = os.sched_getaffinity(pid)
     return max((node for node in nodes if node.cpus), key=lambda node: len(cpus & set(node.cpus)))

@@ -12,6 +12,8 @@ from .mechanism import Mechanism, Parameter, Scope
 
 
 class Daemon(Mechanism):
+    """Runs numaplace daemon beside the programs."""
+
     name = "daemon"
     about = "numaplace daemon with the policy maximum-local"
     parameters = {"interval_ms": Parameter("between two looks", 10, 60000, 1000),
@@ -20,16 +22,20 @@ class Daemon(Mechanism):
     counters = ("pgmigrate_success",)
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        """Starts the daemon for these programs; its output goes to the scratch folder."""
         self.process = start([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
                               "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
-                              *self._trial(), *map(str, pids)], signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              *self._list_trial_words(), *map(str, pids)], signal.SIGTERM,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=open(scope.guard.scratch / "daemon.log", "wb"))
         self.log = scope.guard.scratch / "daemon.log"
 
-    def _trial(self) -> list[str]:
+    def _list_trial_words(self) -> list[str]:
+        """Lists the words of the daemon's option --trial or --no-trial."""
         return ["--trial", f"{self.values['trial_ms']}ms"] if self.values["trial_ms"] else ["--no-trial"]
 
     def tear_down(self) -> None:
+        """Ends the daemon. ExperimentError: it had ended before."""
         process = getattr(self, "process", None)
         if process is None:
             return

@@ -9,7 +9,7 @@ is almost full.
 from collections.abc import Iterator
 from pathlib import Path
 
-from .mechanism import Mechanism, Parameter, Scope, missing, one_tier, tiers
+from .mechanism import Mechanism, Parameter, Scope, explain_one_tier, list_tiers, missing
 
 ADMIN = Path("/sys/kernel/mm/damon/admin/kdamonds")
 STAT = Path("/sys/module/damon_stat/parameters/enabled")  # runs from the boot on, from 6.17 on, and nothing may run beside it
@@ -22,6 +22,8 @@ USED, FREE = ("node_mem_used_bp", 9970), ("node_mem_free_bp", 50)  # of 10000
 
 
 class Damon(Mechanism):
+    """Runs a kernel thread of DAMON for each node of the fastest and of the slowest tier."""
+
     name = "damon"
     about = "DAMON moves cold pages to slower memory and hot ones back (DAMOS migrate_cold, migrate_hot)"
     parameters = {
@@ -36,35 +38,39 @@ class Damon(Mechanism):
     threads = ("kdamond",)
 
     def lacks(self, nodes):
-        return super().lacks(nodes) or missing(ADMIN / "nr_kdamonds") or one_tier()
+        """Returns why DAMON cannot move pages here; None where it can."""
+        return super().lacks(nodes) or missing(ADMIN / "nr_kdamonds") or explain_one_tier()
 
     def set_up(self, scope: Scope) -> None:
-        fast, slow = tiers()[0], tiers()[-1]
+        """Describes each kernel thread in sysfs and starts it."""
+        fast, slow = list_tiers()[0], list_tiers()[-1]
         jobs = [(node, "migrate_cold", slow[0]) for node in fast] + [(node, "migrate_hot", fast[0]) for node in slow]
         with scope.changing(self.name):
             if STAT.exists():
                 scope.guard.write(STAT, "N")
             scope.guard.write(ADMIN / "nr_kdamonds", str(len(jobs)))
             for number, (node, action, to) in enumerate(jobs):
-                self._describe(ADMIN / str(number), node, action, to, fast[0])
+                self._describe_node(ADMIN / str(number), node, action, to, fast[0])
                 scope.guard.write(ADMIN / str(number) / "state", "on")
 
-    def _describe(self, folder: Path, node: int, action: str, to: int, fast: int) -> None:
-        put(folder, {"contexts/nr_contexts": 1})
+    def _describe_node(self, folder: Path, node: int, action: str, to: int, fast: int) -> None:
+        """Writes to its folder what a kernel thread samples, which is the memory of `node`, and that its pages go to node `to`."""
+        write_values(folder, {"contexts/nr_contexts": 1})
         context = folder / "contexts/0"
-        put(context, {"operations": "paddr", "targets/nr_targets": 1, "schemes/nr_schemes": 1,
-                      "monitoring_attrs/intervals/sample_us": self.values["sample_ms"] * 1000,
-                      "monitoring_attrs/intervals/aggr_us": self.values["aggregation_ms"] * 1000,
-                      "monitoring_attrs/nr_regions/min": 10,
-                      "monitoring_attrs/nr_regions/max": self.values["regions"]})
-        ranges = list(physical(node))
-        put(context / "targets/0/regions", {"nr_regions": len(ranges)})
+        write_values(context, {"operations": "paddr", "targets/nr_targets": 1, "schemes/nr_schemes": 1,
+                               "monitoring_attrs/intervals/sample_us": self.values["sample_ms"] * 1000,
+                               "monitoring_attrs/intervals/aggr_us": self.values["aggregation_ms"] * 1000,
+                               "monitoring_attrs/nr_regions/min": 10,
+                               "monitoring_attrs/nr_regions/max": self.values["regions"]})
+        ranges = list(list_ranges(node))
+        write_values(context / "targets/0/regions", {"nr_regions": len(ranges)})
         for number, (start, end) in enumerate(ranges):
-            put(context / "targets/0/regions" / str(number), {"start": start, "end": end})
-        put(context / "schemes/0", self._scheme(action, to))
-        self._tune(context / "schemes/0/quotas", *((USED if action == "migrate_hot" else FREE)), fast)
+            write_values(context / "targets/0/regions" / str(number), {"start": start, "end": end})
+        write_values(context / "schemes/0", self._make_scheme(action, to))
+        self._tune_quota(context / "schemes/0/quotas", *((USED if action == "migrate_hot" else FREE)), fast)
 
-    def _scheme(self, action: str, to: int) -> dict[str, int | str]:
+    def _make_scheme(self, action: str, to: int) -> dict[str, int | str]:
+        """Makes the values of the scheme: which regions it takes, and the bytes that it moves at most."""
         looks = max(1, self.values["aggregation_ms"] // self.values["sample_ms"])
         hot = max(1, looks * self.values["hot_percent"] // 100)
         least, most, age = (hot, MOST_COUNT, 0) if action == "migrate_hot" else (
@@ -75,23 +81,24 @@ class Damon(Mechanism):
                 "access_pattern/age/min": age, "access_pattern/age/max": MOST_COUNT,
                 "quotas/bytes": self.values["quota_mbps"] * 10**6 * RESET_MS // 1000, "quotas/reset_interval_ms": RESET_MS}
 
-    def _tune(self, quotas: Path, metric: str, share: int, node: int) -> None:
-        """The kernel's own control of the quota, where it has a goal for one node's memory."""
-        put(quotas / "goals", {"nr_goals": 1})
+    def _tune_quota(self, quotas: Path, metric: str, share: int, node: int) -> None:
+        """Lets the kernel control the quota by the share of one node's memory, where it has such a goal."""
+        write_values(quotas / "goals", {"nr_goals": 1})
         goal = quotas / "goals/0"
         try:
-            put(goal, {"target_metric": metric, "nid": node, "target_value": share})
+            write_values(goal, {"target_metric": metric, "nid": node, "target_value": share})
         except OSError:
-            put(quotas / "goals", {"nr_goals": 0})
+            write_values(quotas / "goals", {"nr_goals": 0})
 
 
-def put(folder: Path, values: dict[str, int | str]) -> None:
+def write_values(folder: Path, values: dict[str, int | str]) -> None:
+    """Writes each value to the file of its name."""
     for name, value in values.items():
         (folder / name).write_text(str(value), encoding="ascii")
 
 
-def physical(node: int) -> Iterator[tuple[int, int]]:
-    """Ranges of physical addresses, of the blocks of memory that are online."""
+def list_ranges(node: int) -> Iterator[tuple[int, int]]:
+    """Yields the ranges of physical addresses of the node's blocks of memory that are online, as (start, end) in bytes."""
     size = int((MEMORY / "block_size_bytes").read_text(encoding="ascii"), 16)
     blocks = sorted(int(path.name.removeprefix("memory")) for path in NODES.glob(f"node{node}/memory[0-9]*")
                     if (path / "state").read_text(encoding="ascii").strip() == "online")

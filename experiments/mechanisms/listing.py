@@ -10,8 +10,8 @@ from ..host.host_nodes import Node
 from .registry import KNOWN, of_level
 
 
-def rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """All that are known, or those of the user's files."""
+def make_rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Makes a row for each mechanism that is known, or for those of the user's files."""
     known = {name: type(of_level(name)) for name in files} or KNOWN
     return [{"name": name, "about": of.about, "acts_on": "programs as they start" if of.starts else "running programs",
              "counters": list(of.counters), "lacks": of({}).call("lacks", nodes),
@@ -19,7 +19,8 @@ def rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any
                             for key, p in of.parameters.items()}} for name, of in known.items()]
 
 
-def text(row: dict[str, Any]) -> str:
+def format_row(row: dict[str, Any]) -> str:
+    """Formats a row as lines of text."""
     lines = [f"{row['name']}: {row['about']}", f"  here        {row['lacks'] or 'can be switched on'}",
              f"  acts on     {row['acts_on']}"]
     for key, p in row["parameters"].items():

@@ -20,7 +20,7 @@ TIERS = Path("/sys/devices/virtual/memory_tiering")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A whole number."""
+    """Describes a whole number that a level may give: its bounds and its default."""
 
     about: str
     low: int
@@ -30,14 +30,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Scope:
-    """What it is switched on for: the machine's nodes, and the guard that undoes each change."""
+    """Holds what a mechanism is switched on for: the machine's nodes, and the guard that undoes each change."""
 
     nodes: Sequence[Node]
     guard: Guard
 
     @contextmanager
     def changing(self, what: str) -> Iterator[None]:
-        """The kernel's refusal in one line."""
+        """Turns the kernel's refusal in this block, an OSError, into a CannotError of one line."""
         try:
             yield
         except OSError as error:
@@ -46,7 +46,8 @@ class Scope:
 
 
 class Mechanism:
-    """Subclasses say what differs. Nothing is changed but by set_up() and attach(), and every file through the guard."""
+    """Describes a mechanism; subclasses say what differs. Nothing is changed but by set_up() and attach(), and every file
+    through the guard."""
 
     name: ClassVar[str]
     about: ClassVar[str]
@@ -60,72 +61,74 @@ class Mechanism:
         self.values = {name: parameter.default for name, parameter in self.parameters.items()} | values
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """A method, of which whatever goes wrong is one line with its place: the file may be the user's."""
+        """Calls a method, of which whatever goes wrong is an ExperimentError of one line with its place: the file may be the user's."""
         try:
             return getattr(self, method)(*arguments)
         except ExperimentError:
             raise
         except (Exception, SystemExit) as error:
-            place = place_of(error, getattr(type(self), method))
+            place = locate_error(error, getattr(type(self), method))
             raise ExperimentError(f"mechanism {self.name}: {method}(): {place}{type(error).__name__}: {error}") from None
 
     def lacks(self, nodes: Sequence[Node]) -> str | None:
-        """Why it cannot be switched on here, and what to do; None where it can. A subclass asks this one too."""
+        """Returns why it cannot be switched on here, and what to do; None where it can. A subclass asks this one too."""
         if not remote_memory(nodes):
             return "this machine has one node with memory: take one of the lab, with --lab 2x2"
         return None
 
     def set_up(self, scope: Scope) -> None:
-        """Before the programs start, or, where a suite places them itself, after that."""
+        """Switches it on before the programs start, or, where a suite places them itself, after that."""
 
     def before_exec(self, nodes: Sequence[Node]) -> Callable[[], None]:
-        """Runs in each program's process before it starts."""
+        """Returns a function that runs in each program's process before it starts."""
         return lambda: None
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
-        """The programs run."""
+        """Tells it of the programs, which run."""
 
     def tear_down(self) -> None:
         """Ends its own processes. The guard undoes all else."""
 
 
-def place_of(error: Exception, function: Callable[..., object]) -> str:
-    """'FILE, line N: ' of the function's file; '' where it was not entered."""
+def locate_error(error: Exception, function: Callable[..., object]) -> str:
+    """Returns 'FILE, line N: ' of the function's file; '' where it was not entered."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f"{file}, line {lines[-1]}: " if lines else ""
 
 
-def set_given(scope: Scope, values: dict[str, int | None], files: dict[str, Path]) -> None:
-    """Parameters that are files of the kernel's: those with a value."""
+def write_given(scope: Scope, values: dict[str, int | None], files: dict[str, Path]) -> None:
+    """Writes the parameters that are files of the kernel's and have a value."""
     for name, path in files.items():
         if values[name] is not None:
             scope.guard.write(path, str(values[name]))
 
 
 def missing(*paths: Path) -> str | None:
+    """Returns that the first of the paths that is not there is missing; None where all are there."""
     absent = next((path for path in paths if not path.exists()), None)
     return f"this kernel has no {absent}" if absent else None
 
 
-def tiers() -> list[tuple[int, ...]]:
-    """Nodes by memory tier, the fastest first; one tier where the kernel knows none."""
+def list_tiers() -> list[tuple[int, ...]]:
+    """Lists the nodes by memory tier, the fastest first; empty where the kernel knows none."""
     found = sorted(TIERS.glob("memory_tier*"), key=lambda path: int(path.name.removeprefix("memory_tier")))
-    return [numbers(text) for path in found if (text := (path / "nodelist").read_text(encoding="ascii").strip())]
+    return [parse_numbers(text) for path in found if (text := (path / "nodelist").read_text(encoding="ascii").strip())]
 
 
-def one_tier() -> str | None:
-    return None if len(tiers()) > 1 else "this machine has one memory tier: take one with slower memory, such as cxl-3n"
+def explain_one_tier() -> str | None:
+    """Returns that the machine has one memory tier only, and what to do; None where it has more."""
+    return None if len(list_tiers()) > 1 else "this machine has one memory tier: take one with slower memory, such as cxl-3n"
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """'0-1,3'."""
+def parse_numbers(text: str) -> tuple[int, ...]:
+    """Returns the numbers of '0-1,3'."""
     ends = [part.split("-") for part in text.split(",")]
     return tuple(n for both in ends for n in range(int(both[0]), int(both[-1]) + 1))
 
 
-def values_of(of: type[Mechanism], text: str) -> dict[str, int]:
-    """'scan_delay_ms=100,scan_size_mb=64'."""
+def parse_values(of: type[Mechanism], text: str) -> dict[str, int]:
+    """Returns the values of 'scan_delay_ms=100,scan_size_mb=64'. UsageError: no such parameter, or not within its bounds."""
     found = {}
     for word in text.split(",") if text else []:
         name, _, value = word.partition("=")

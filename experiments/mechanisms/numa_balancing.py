@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from ..host.guard import NUMA_BALANCING
-from .mechanism import Mechanism, Parameter, Scope, missing, set_given
+from .mechanism import Mechanism, Parameter, Scope, missing, write_given
 
 SETTINGS = Path("/sys/kernel/debug/sched/numa_balancing")
 SCANS = {
@@ -16,15 +16,19 @@ SCANS = {
 
 
 class NumaBalancing(Mechanism):
+    """Switches NUMA balancing on."""
+
     name = "numa-balancing"
     about = "the kernel's NUMA balancing (numa_balancing=1)"
     parameters = SCANS
     counters = ("numa_pte_updates", "numa_hint_faults", "numa_pages_migrated")
 
     def lacks(self, nodes):
+        """Returns why NUMA balancing cannot be switched on here; None where it can."""
         return super().lacks(nodes) or missing(NUMA_BALANCING, *(SETTINGS / name for name in self.values if self.values[name] is not None))
 
     def set_up(self, scope: Scope) -> None:
+        """Writes the parameters and switches NUMA balancing on."""
         with scope.changing(self.name):
-            set_given(scope, self.values, {name: SETTINGS / name for name in self.parameters})
+            write_given(scope, self.values, {name: SETTINGS / name for name in self.parameters})
             scope.guard.write(NUMA_BALANCING, "1")

@@ -21,19 +21,23 @@ EARLIER_S = 3600
 
 
 class Numad(Mechanism):
+    """Runs numad for the programs, with a monotonic clock of its own."""
+
     name = "numad-daemon"
     about = "Red Hat's daemon numad, told of the programs alone"
     parameters = {"interval_s": Parameter("between two looks", 1, 60, 5), "target_percent": Parameter("a node's load, at most", 10, 130, 85)}
     counters = ("pgmigrate_success",)
 
     def lacks(self, nodes):
+        """Returns why numad cannot run here; None where it can."""
         return super().lacks(nodes) or missing(CLOCKS) or (None if shutil.which("numad") else "numad is not installed: apt-get install numad")
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        """Starts numad for these programs; the guard ends it. CannotError: it does not start."""
         seconds = str(self.values["interval_s"])
         scope.guard.keep(KHUGEPAGED)
-        scope.guard.ends(PID_FILE)
-        scope.guard.run("numad", "-i", "0")
+        scope.guard.wait_at_end(PID_FILE)
+        scope.guard.run_at_end("numad", "-i", "0")
         words = ["unshare", "--time", f"--monotonic={EARLIER_S}",
                  "numad", "-S", "0", "-i", f"{seconds}:{seconds}", "-u", str(self.values["target_percent"])]
         done = subprocess.run([*words, *(word for pid in pids for word in ("-p", str(pid)))], capture_output=True, text=True,

@@ -12,7 +12,8 @@ from .mechanism import Mechanism, Parameter
 HOOKS = ("set_up", "before_exec", "attach")
 
 
-def load(path: Path) -> type[Mechanism]:
+def load_class(path: Path) -> type[Mechanism]:
+    """Loads the class of a file. UsageError: the file fails, has not one class, or this is wrong."""
     try:
         spec = importlib.util.spec_from_file_location(f"numaplace_mechanism_{path.stem}", path)
         module = importlib.util.module_from_spec(spec)
@@ -24,13 +25,13 @@ def load(path: Path) -> type[Mechanism]:
            and value.__module__ == module.__name__]
     if len(own) != 1:
         raise UsageError(f"mechanism {path}: has {len(own)} classes of Mechanism: it is to have one")
-    if why := wrong(own[0]):
+    if why := find_fault(own[0]):
         raise UsageError(f"mechanism {path}: {why}: correct the file")
     return own[0]
 
 
-def wrong(of: type[Mechanism]) -> str | None:
-    """What of it cannot be, as far as the class tells."""
+def find_fault(of: type[Mechanism]) -> str | None:
+    """Returns what is wrong with a mechanism, as far as its class tells; None where nothing is."""
     for name in ("name", "about"):
         if not isinstance(getattr(of, name, None), str):
             return f"class {of.__name__} has no '{name}'"

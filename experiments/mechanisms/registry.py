@@ -11,7 +11,7 @@ from .cpuset import Cpuset
 from .daemon import Daemon
 from .damon import Damon
 from .demotion import Demotion
-from .mechanism import Mechanism, values_of
+from .mechanism import Mechanism, parse_values
 from .numa_balancing import NumaBalancing
 from .numad import Numad
 from .sched_ext import SchedExt
@@ -24,11 +24,12 @@ KNOWN: dict[str, type[Mechanism]] = {found.name: found for found in (
 
 
 def of_level(level: str) -> Mechanism | None:
-    """Of a level of a suite, 'NAME[:PARAMETER=VALUE,..][#AGAIN]' or 'FILE.py[:..]'; None of a policy's."""
+    """Makes the mechanism of a level of a suite, 'NAME[:PARAMETER=VALUE,..][#AGAIN]' or 'FILE.py[:..]'; None of a policy's."""
     name, _, text = level.partition("#")[0].partition(":")
-    found = own_file.load(Path(name)) if name.endswith(".py") else KNOWN.get(name)
-    return found(values_of(found, text)) if found else None
+    found = own_file.load_class(Path(name)) if name.endswith(".py") else KNOWN.get(name)
+    return found(parse_values(found, text)) if found else None
 
 
-def only_policies(levels: tuple[str, ...]) -> list[str]:
+def select_policies(levels: tuple[str, ...]) -> list[str]:
+    """Selects the levels that are policies."""
     return [level for level in levels if of_level(level) is None]

@@ -25,63 +25,73 @@ OLDEST = (7, 3)  # pins a scheduler's link
 
 
 class SchedExt(Mechanism):
+    """Registers a scheduler of numaplace's own, or a subclass's, and tells it where each program's memory is."""
+
     name = "sched-ext"
     about = "a scheduler in BPF that keeps each program on the node that has most of its memory when it is switched on (sched_ext)"
     scheduler: ClassVar[Path] = HERE.plugin.with_name("home_node.bpf.o")  # of a subclass, its own
 
     def lacks(self, nodes):
-        why = super().lacks(nodes) or missing(STATE) or missing_object(self.scheduler)
-        if why or bpftool() is None:
+        """Returns why the scheduler cannot be registered here; None where it can."""
+        why = super().lacks(nodes) or missing(STATE) or explain_missing_object(self.scheduler)
+        if why or find_bpftool() is None:
             return why or f"bpftool {OLDEST[0]}.{OLDEST[1]} or newer is not installed: run make setup-check, or apt-get install bpftool"
         said = STATE.read_text(encoding="ascii").strip()
         return None if said == "disabled" else f"another scheduler of sched_ext is {said}: end it"
 
     def set_up(self, scope: Scope) -> None:
+        """Registers the scheduler; the guard removes its pinned link."""
         with scope.changing(self.name):
             if not os.path.ismount(BPF):
-                scope.guard.run("umount", str(BPF))
-                run("mount", "-t", "bpf", "bpf", str(BPF))
-            scope.guard.run("rm", "-rf", str(PINNED), str(HOMES))
-            run(str(bpftool()), "struct_ops", "register", str(self.scheduler), str(PINNED))
+                scope.guard.run_at_end("umount", str(BPF))
+                run_command("mount", "-t", "bpf", "bpf", str(BPF))
+            scope.guard.run_at_end("rm", "-rf", str(PINNED), str(HOMES))
+            run_command(str(find_bpftool()), "struct_ops", "register", str(self.scheduler), str(PINNED))
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
+        """Writes each program's home node to the map of the scheduler, where it has one."""
         for pid in pids if HOMES.exists() else ():
-            home = home_of(pid, scope.nodes)
+            home = find_home(pid, scope.nodes)
             if home is not None:
-                run(str(bpftool()), "map", "update", "pinned", str(HOMES), "key", *in_bytes(pid), "value", *in_bytes(home))
+                run_command(str(find_bpftool()), "map", "update", "pinned", str(HOMES),
+                            "key", *format_bytes(pid), "value", *format_bytes(home))
 
 
-def home_of(pid: int, nodes: Sequence[Node]) -> int | None:
-    """Of the nodes with CPUs the one with most of its pages; None of a process that has ended or has none there."""
+def find_home(pid: int, nodes: Sequence[Node]) -> int | None:
+    """Finds, of the nodes with CPUs, the one with most of its pages; None of a process that has ended or has none there."""
     held: Counter[int] = Counter()
     for kib in mappings.of_process(pid).values():
         held.update({int(node): count for node, count in kib.items()})
     return max((node.id for node in nodes if node.cpus and held[node.id]), key=held.__getitem__, default=None)
 
 
-def in_bytes(number: int) -> list[str]:
+def format_bytes(number: int) -> list[str]:
+    """Formats a number as four bytes in the machine's order, as bpftool reads them."""
     return [str(byte) for byte in number.to_bytes(4, sys.byteorder)]
 
 
-def bpftool() -> Path | None:
-    """This machine's, or that of a newer Debian which setup has unpacked."""
+def find_bpftool() -> Path | None:
+    """Finds this machine's bpftool, or that of a newer Debian which setup has unpacked; None where neither is new enough."""
     for found in (shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin"), cache() / "bpftool/bin/bpftool"):
-        if found and Path(found).exists() and version(found) >= OLDEST:
+        if found and Path(found).exists() and read_version(found) >= OLDEST:
             return Path(found)
     return None
 
 
-def version(program: str | Path) -> tuple[int, ...]:
+def read_version(program: str | Path) -> tuple[int, ...]:
+    """Reads the first two numbers of the version that a program says; (0, 0) where it says none."""
     said = subprocess.run([program, "version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout
     found = re.search(r"v(\d+)\.(\d+)", said)
     return tuple(map(int, found.groups())) if found else (0, 0)
 
 
-def missing_object(path: Path) -> str | None:
+def explain_missing_object(path: Path) -> str | None:
+    """Returns that the scheduler is not built, and how to build it; None where it is."""
     return None if path.exists() else f"there is no {path}: {'run make setup-check tools, or install clang and run make tools' if path == SchedExt.scheduler else 'compile it'}"
 
 
-def run(*words: str) -> None:
+def run_command(*words: str) -> None:
+    """Runs a command. CannotError: its status is not 0."""
     done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         why = (done.stderr or done.stdout).strip().splitlines()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..host.guard import NUMA_BALANCING
 from .demotion import COUNTERS, DEMOTION
-from .mechanism import Mechanism, Parameter, Scope, missing, one_tier, set_given
+from .mechanism import Mechanism, Parameter, Scope, explain_one_tier, missing, write_given
 from .numa_balancing import SCANS, SETTINGS
 
 RATE_LIMIT = Path("/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps")
@@ -14,6 +14,8 @@ RATE = Parameter("MB/s that are promoted, at most", 1, 65536)
 
 
 class Tiering(Mechanism):
+    """Switches promotion of hot pages and demotion of cold ones on."""
+
     name = "tiering"
     about = "promotion of hot pages and demotion of cold ones (numa_balancing=2, demotion_enabled)"
     parameters = SCANS | {"hot_threshold_ms": HOT, "promote_rate_limit_mbps": RATE}
@@ -22,10 +24,12 @@ class Tiering(Mechanism):
     files = {name: SETTINGS / name for name in (*SCANS, "hot_threshold_ms")} | {"promote_rate_limit_mbps": RATE_LIMIT}
 
     def lacks(self, nodes):
-        return super().lacks(nodes) or missing(NUMA_BALANCING, DEMOTION, RATE_LIMIT) or one_tier()
+        """Returns why nothing can be promoted or demoted here; None where it can."""
+        return super().lacks(nodes) or missing(NUMA_BALANCING, DEMOTION, RATE_LIMIT) or explain_one_tier()
 
     def set_up(self, scope: Scope) -> None:
+        """Writes the parameters and switches both on."""
         with scope.changing(self.name):
-            set_given(scope, self.values, self.files)
+            write_given(scope, self.values, self.files)
             scope.guard.write(DEMOTION, "true")
             scope.guard.write(NUMA_BALANCING, "2")

@@ -49,25 +49,25 @@ class ActiveMechanism:
         if not running.unpinned:
             return
         self.threads += activity.MOVERS  # which work under any placement
-        self._begin()
+        self._begin_counting()
         if self.mechanism:
             running.before_exec, running.bound = self.mechanism.call("before_exec", self.nodes), self.mechanism.binds
 
     def place(self, running: RunningWorkload) -> dict[str, Any]:
         """Attaches the mechanism to the running programs. Returns what stands for a policy's answer, with no decision."""
         if not running.unpinned:
-            self._begin()
-        self.mechanism.call("attach", self._scope(), running.pids)
+            self._begin_counting()
+        self.mechanism.call("attach", self._make_scope(), running.pids)
         return {"decisions": []}
 
     def watch(self, running: RunningWorkload) -> None:
         """Begins to count where a policy is about to act on programs that the suite has placed."""
         if not running.unpinned:
-            self._begin()
+            self._begin_counting()
 
     def end(self, record: Record) -> None:
         """Writes what the kernel has counted since the beginning to the record, as its key `kernel`."""
-        record["kernel"] = activity.since(self.before, self._now())
+        record["kernel"] = activity.compute_difference(self.before, self._read_activity())
 
     def tear_down(self, record: Record) -> None:
         """Switches the mechanism off; why that failed becomes a mark of the record."""
@@ -77,15 +77,15 @@ class ActiveMechanism:
             except ExperimentError as error:
                 record["marks"].append(str(error))
 
-    def _begin(self) -> None:
-        self.before = self._now()
+    def _begin_counting(self) -> None:
+        self.before = self._read_activity()
         if self.mechanism:
-            self.mechanism.call("set_up", self._scope())
+            self.mechanism.call("set_up", self._make_scope())
 
-    def _scope(self) -> Scope:
+    def _make_scope(self) -> Scope:
         if self.guard is None:
             raise ExperimentError("a mechanism needs a guard of the machine's state")
         return Scope(self.nodes, self.guard)
 
-    def _now(self) -> activity.Activity:
-        return activity.now(self.counters, self.threads)
+    def _read_activity(self) -> activity.Activity:
+        return activity.read_activity(self.counters, self.threads)

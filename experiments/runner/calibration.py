@@ -37,29 +37,29 @@ SWITCHED_OFF = "calibration was switched off"
 NO_TIMES = "times mean nothing in a functional lab machine, so it cannot be calibrated"
 
 
-def of_run(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: dict[str, Any] | None,
-           scratch: Path) -> dict[str, Any] | None:
+def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: dict[str, Any] | None,
+                 scratch: Path) -> dict[str, Any] | None:
     """Returns which model the plans use, for the manifest; None where no policy of the suite needs one. numaplace plans with it
     from then on. `begun`: `model` in the manifest of the run to resume; None for a new run."""
-    needing = numaplace.needing(suite.policies, NEED)
+    needing = numaplace.list_needing(suite.policies, NEED)
     if not needing or sum(node.usable for node in host_nodes.nodes()) < 2:
         return None
-    origin = numaplace.model_origin()
+    origin = numaplace.read_model_origin()
     if origin != DERIVED:
-        return _record(origin, Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED))
+        return _describe_model(origin, Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED))
     if begun and begun["calibrated"]:
         numaplace.model = scratch / "model.toml"
         numaplace.model.write_text(begun["text"], encoding="utf-8")
         return begun
     why = SWITCHED_OFF if not suite.calibrate else NO_TIMES if platform == "lab-functional" else None
     if why or begun:  # a run without calibration is resumed without
-        return _record(origin) | {"why": begun["why"] if begun else why}
-    numaplace.model = _of_this_boot(suite, numaplace, platform, needing, out)
-    return _record(numaplace.model_origin(), numaplace.model) | {"calibrated": True}
+        return _describe_model(origin) | {"why": begun["why"] if begun else why}
+    numaplace.model = _measure_in_this_boot(suite, numaplace, platform, needing, out)
+    return _describe_model(numaplace.read_model_origin(), numaplace.model) | {"calibrated": True}
 
 
 @contextmanager
-def links_wrong(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterator[None]:
+def falsify_links(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterator[None]:
     """Plans, while it is entered, with links that are wrong by what the level says."""
     if not known.links:
         yield
@@ -71,22 +71,22 @@ def links_wrong(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterat
     except OSError as error:
         raise CannotError(f"#links: the machine file {file}: {error.strerror}: make one with 'numaplace calibrate-machine'") from None
     numaplace.model = scratch / "links-wrong.toml"
-    numaplace.model.write_text(known.model(text), encoding="utf-8")
+    numaplace.model.write_text(known.falsify_model(text), encoding="utf-8")
     try:
         yield
     finally:
         numaplace.model = right
 
 
-def _record(origin: str, file: Path | None = None) -> dict[str, Any]:
+def _describe_model(origin: str, file: Path | None = None) -> dict[str, Any]:
     text = file.read_text(encoding="utf-8") if file and file.exists() else None
     return {"origin": origin, "calibrated": False, "why": None, "file": str(file) if text else None,
             "sha256": hashlib.sha256(text.encode()).hexdigest() if text else None, "text": text}
 
 
-def _of_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
+def _measure_in_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
     machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.machine_name())
-    path = _folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
+    path = _find_folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
     if path.exists():
         print(f"{suite.name}: plans with {path}, calibrated earlier in this boot", flush=True)
         return path
@@ -102,7 +102,7 @@ def _of_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: li
     return path
 
 
-def _folder() -> Path:
+def _find_folder() -> Path:
     base = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR")
     if not base:
         raise CannotError("no folder for the calibration of this boot: XDG_RUNTIME_DIR is not set; set it to a private "
@@ -120,7 +120,7 @@ def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log
     command: list[str | Path] = [program, "calibrate-machine", file, *options]
     with open(log, "wb") as told:
         for _ in range(tries):
-            status = _status(command, told)
+            status = _run_for_status(command, told)
             if status != 1:  # a measurement that failed may succeed
                 break
     if status:
@@ -131,7 +131,7 @@ def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log
                    f"(all of it: {log})")
 
 
-def _status(command: list[str | Path], told: Any) -> int:
+def _run_for_status(command: list[str | Path], told: Any) -> int:
     child = start(command, signal.SIGINT, stdin=subprocess.DEVNULL, stdout=told, stderr=told)
     try:
         return child.wait()

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from ..errors import CannotError, UsageError
 from ..host import host_nodes
-from ..host.distance import far_pair
+from ..host.distance import find_far_pair
 from ..host.tool import MAKE_TOOLS, Numaplace
 from ..paths import HERE
 from .kinds import footprint
-from .suite.designs import expand
-from .suite.suite import Suite, load, names, with_levels
-from .workloads.kinds import PROGRAMS, lacking
+from .suite.designs import expand_suite
+from .suite.suite import Suite, list_names, load_suite, replace_levels
+from .workloads.kinds import PROGRAMS, list_lacking
 
 GIB = 1 << 30
 ROOM = GIB            # bytes on the disk for results
@@ -52,7 +52,7 @@ class Machine:
         except OSError:
             return None
 
-    def secure_boot(self) -> bool:
+    def has_secure_boot(self) -> bool:
         """Reads whether secure boot is on; the variable has four bytes of attributes before its value."""
         try:
             return (self.root / SECURE_BOOT).read_bytes()[4:] == b"\x01"
@@ -63,7 +63,7 @@ class Machine:
         return sorted({path.read_text().strip() for path in self.root.glob(pattern)})
 
 
-def nodes(m: Machine) -> Iterator[Finding]:
+def check_nodes(m: Machine) -> Iterator[Finding]:
     usable = [node for node in m.nodes if node.usable]
     if len(usable) < 2:
         yield Finding("obstacle", f"{len(usable)} node with CPUs and memory: there is nothing remote here",
@@ -72,7 +72,7 @@ def nodes(m: Machine) -> Iterator[Finding]:
         sizes = sorted({len(node.cpus) for node in usable})
         yield Finding("ok", f"{len(usable)} nodes with CPUs and memory, {'/'.join(map(str, sizes))} CPUs each")
         if len({a.distances[b.id] for a, b in permutations(usable, 2)}) > 1:
-            home, far = (usable[k] for k in far_pair(usable))
+            home, far = (usable[k] for k in find_far_pair(usable))
             yield Finding("ok", f"nodes at several distances: suites of two nodes take {home.id} and {far.id}, "
                           f"{home.distances[far.id]} apart; numa-stream takes the farthest that all nodes have at once")
     for node in usable:
@@ -81,7 +81,7 @@ def nodes(m: Machine) -> Iterator[Finding]:
                           "end what uses it, or: sync; echo 3 > /proc/sys/vm/drop_caches")
 
 
-def kernel(m: Machine) -> Iterator[Finding]:
+def check_kernel(m: Machine) -> Iterator[Finding]:
     balancing = m.read("proc/sys/kernel/numa_balancing")
     if balancing not in (None, "0"):
         if os.geteuid():
@@ -99,7 +99,7 @@ def kernel(m: Machine) -> Iterator[Finding]:
                       "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def processor(m: Machine) -> Iterator[Finding]:
+def check_processor(m: Machine) -> Iterator[Finding]:
     governors = m.glob("sys/devices/system/cpu/cpu*/cpufreq/scaling_governor")
     if governors and governors != ["performance"]:
         yield Finding("doubt", f"frequency governor {'/'.join(governors)}: clocks change while a run lasts",
@@ -115,14 +115,14 @@ def processor(m: Machine) -> Iterator[Finding]:
         yield Finding("doubt", "this is a virtual machine: its nodes need not be the host's", "measure on the host")
 
 
-def load_now(m: Machine) -> Iterator[Finding]:
+def check_load(m: Machine) -> Iterator[Finding]:
     busy = float((m.read("proc/loadavg") or "0").split()[0])
     if busy > 0.5:
         yield Finding("doubt", f"load is {busy:g}: others use the processors and their memory bandwidth",
                       "end them; ps -eo pcpu,pid,comm --sort=-pcpu | head")
 
 
-def programs(_m: Machine) -> Iterator[Finding]:
+def check_programs(_m: Machine) -> Iterator[Finding]:
     for name in sorted({name for wanted in PROGRAMS.values() for name in wanted} | {"numaplace"}):
         if not (HERE.programs / name).exists():
             yield Finding("obstacle", f"{HERE.programs / name} is missing", MAKE_TOOLS)
@@ -130,24 +130,24 @@ def programs(_m: Machine) -> Iterator[Finding]:
                           ("numactl", "numactl")):
         if not shutil.which(name):
             yield Finding("obstacle", f"{name} is not installed: the Redis suites need it", f"apt-get install {package}")
-    for suite in map(load, names()):
-        for name in lacking(suite):
+    for suite in map(load_suite, list_names()):
+        for name in list_lacking(suite):
             yield Finding("doubt", f"{name} is not installed: --all leaves {suite.name} out",
                           "build it from its authors' sources; Debian 12 does not have it")
 
 
-def module(m: Machine) -> Iterator[Finding]:
+def check_module(m: Machine) -> Iterator[Finding]:
     if m.read("sys/module/numaplace/initstate"):
         return
     yield Finding("doubt", "the module is not loaded: policies act by system calls; the papers' suites need none",
                   HERE.remedy("make module && insmod build/modules/$(uname -r)/numaplace.ko",
                               "apt-get install numaplace-dkms && modprobe numaplace"))
-    yield from signatures(m)
+    yield from check_signatures(m)
 
 
-def signatures(m: Machine) -> Iterator[Finding]:
+def check_signatures(m: Machine) -> Iterator[Finding]:
     """Returns why the kernel would refuse the module. Under lockdown a signature is not enough: debugfs is closed too."""
-    secure = m.secure_boot()
+    secure = m.has_secure_boot()
     level = re.search(r"\[(integrity|confidentiality)\]", m.read("sys/kernel/security/lockdown") or "")
     if level:
         yield Finding("doubt", f"the kernel is locked down ({level[1]}{', for Secure Boot' * secure}): it refuses unsigned "
@@ -158,9 +158,9 @@ def signatures(m: Machine) -> Iterator[Finding]:
                       "mokutil --import /var/lib/dkms/mok.pub, then reboot: dkms signs the module with that key")
 
 
-def counters(_m: Machine) -> Iterator[Finding]:
+def check_counters(_m: Machine) -> Iterator[Finding]:
     """Asks the tool itself, which knows all of its sources."""
-    why = Numaplace().counters_once()
+    why = Numaplace().check_counters()
     if why:
         yield Finding("doubt", f"{why}: no IPC or local and remote accesses in the reports",
                       "see Documentation/reference/counters.md")
@@ -168,7 +168,7 @@ def counters(_m: Machine) -> Iterator[Finding]:
         yield Finding("ok", "counters count")
 
 
-def disk(out: Path) -> Iterator[Finding]:
+def check_disk(out: Path) -> Iterator[Finding]:
     there = next(folder for folder in [out.absolute(), *out.absolute().parents] if folder.exists())
     free = shutil.disk_usage(there).free
     if not os.access(there, os.W_OK):
@@ -178,19 +178,19 @@ def disk(out: Path) -> Iterator[Finding]:
                       f"{ROOM >> 20} MiB; a run that meets a full disk goes on with --resume")
 
 
-def sizes(m: Machine) -> Iterator[Finding]:
+def check_sizes(m: Machine) -> Iterator[Finding]:
     """Checks whether the nodes hold what the suites need on them; that there are nodes enough is not asked here."""
     counted = sum(node.usable for node in m.nodes)
-    for name in names():
-        suite = load(name)
+    for name in list_names():
+        suite = load_suite(name)
         if counted >= suite.nodes:
-            yield from largest(with_levels(suite, suite.real), host_nodes.in_order(m.nodes))
+            yield from check_largest(replace_levels(suite, suite.real), host_nodes.in_order(m.nodes))
 
 
-def largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
+def check_largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
     """Returns what is too much for its node, of the workload that takes the greatest part of one."""
     try:
-        suite = expand(suite, nodes)
+        suite = expand_suite(suite, nodes)
     except UsageError as error:
         yield Finding("doubt", str(error), "leave the suite out, or run it in the lab")
         return
@@ -203,24 +203,24 @@ def largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
                       "with --workloads")
 
 
-def doubts() -> list[str]:
+def list_doubts() -> list[str]:
     """Returns the doubts about this machine's state now, for the manifest of a run."""
     m = Machine()
-    return [finding.what for check in (nodes, kernel, processor, load_now) for finding in check(m)
+    return [finding.what for check in (check_nodes, check_kernel, check_processor, check_load) for finding in check(m)
             if finding.kind == "doubt"]
 
 
-def findings(m: Machine, out: Path) -> list[Finding]:
+def list_findings(m: Machine, out: Path) -> list[Finding]:
     found: list[Finding] = []
-    for check in (nodes, kernel, processor, load_now, programs, module, counters, sizes):
+    for check in (check_nodes, check_kernel, check_processor, check_load, check_programs, check_module, check_counters, check_sizes):
         found += check(m)
-    return found + list(disk(out))
+    return found + list(check_disk(out))
 
 
-def run(out: Path) -> int:
+def print_findings(out: Path) -> int:
     """Prints all of them. Returns 0 where a long run can start, else 3."""
     try:
-        found = findings(Machine(), out)
+        found = list_findings(Machine(), out)
     except CannotError as error:
         found = [Finding("obstacle", str(error))]
     except UsageError as error:

@@ -16,9 +16,9 @@ from typing import Any
 
 from ..errors import CannotError, ExperimentError, NotPutBackError, UsageError
 from ..host import mappings, state
-from ..host.guard import Guard, numa_balancing
+from ..host.guard import Guard, read_numa_balancing
 from ..host.host_nodes import Node
-from ..host.tool import Numaplace, policy_of
+from ..host.tool import Numaplace, get_policy
 from ..mechanisms import activity, registry
 from . import calibration, locality, pilot
 from .active_mechanism import ActiveMechanism
@@ -27,7 +27,7 @@ from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite
 from .workloads.kinds import KINDS
-from .workloads.workload import Measured, RunningWorkload, metric
+from .workloads.workload import Measured, RunningWorkload, make_metric
 
 ENOUGH = 0.95  # share of the pages that must be where they were asked to be
 # Of its part, that each of several nodes must have: a small task's stack and heap are pages too, and
@@ -46,18 +46,18 @@ class Observer:
         self.guard = guard
         self.left_behind: NotPutBackError | None = None  # after the observation whose changes could not be undone
         self.pilots: dict[str, pilot.Pilot] = {}  # by workload
-        self.platform = platform or numaplace.ps([os.getpid()])["platform"]
+        self.platform = platform or numaplace.read_tasks([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
         """Makes one observation. Returns a line for results.jsonl; what goes wrong with it alone becomes a mark."""
-        record = self._record(trial)
+        record = self._make_record(trial)
         begin = time.monotonic()
         self.saved_cpus: dict[int, set[int]] = {}
-        running = self._workload(trial)
+        running = self._make_workload(trial)
         self.active = ActiveMechanism(trial.policy, self.nodes, self.guard)
-        running.unseen_counts = self.active.mechanism.starts if self.active.mechanism else policy_of(trial.policy) == "none"
+        running.unseen_counts = self.active.mechanism.starts if self.active.mechanism else get_policy(trial.policy) == "none"
         try:
-            with self.guard.scope() if self.guard else nullcontext():
+            with self.guard.open_scope() if self.guard else nullcontext():
                 self._carry_out(trial, running, record)
         except NotPutBackError as error:
             self.left_behind = error
@@ -70,112 +70,113 @@ class Observer:
         record["seconds"] = round(time.monotonic() - begin, 3)
         return record
 
-    def _workload(self, trial: Trial) -> RunningWorkload:
+    def _make_workload(self, trial: Trial) -> RunningWorkload:
         return KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
 
     def _carry_out(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         try:
-            self._steps(trial, running, record)
+            self._take_steps(trial, running, record)
         except (CannotError, UsageError):
             raise
         except SPOILS as error:
-            record["marks"] += [*running.vanished(), reason_of(error)]
+            record["marks"] += [*running.list_vanished(), describe_error(error)]
             record["check"] = "not reached"
         finally:
-            self._undo(running, record)
+            self._undo_placement(running, record)
 
-    def _record(self, trial: Trial) -> Record:
+    def _make_record(self, trial: Trial) -> Record:
         record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
                   "repeat": trial.repeat, "order": trial.order, "seed": self.suite.seed,
-                  "platform": "", "started": datetime.now(timezone.utc).isoformat(), **state.now(),
+                  "platform": "", "started": datetime.now(timezone.utc).isoformat(), **state.read_state(),
                   "seconds": 0.0, "steps": {}, "metrics": [], "tasks": [], "apply": None,
                   "marks": [], "check": "ok"}
         if trial.workload.factors:
             record["factors"] = trial.workload.factors
         if trial.warmup:
             record["warmup"] = True
-        if numa_balancing() not in (None, "0"):
-            record["marks"].append(f"kernel.numa_balancing is {numa_balancing()}: the kernel moves "
+        if read_numa_balancing() not in (None, "0"):
+            record["marks"].append(f"kernel.numa_balancing is {read_numa_balancing()}: the kernel moves "
                                    "pages too")
         return record
 
-    def _steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
-        timed = Stopwatch(record["steps"]).step
+    def _take_steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
+        timed = Stopwatch(record["steps"]).time_step
         with timed("pilot"):
-            self._pilot(trial, running, record)
+            self._run_pilot(trial, running, record)
         with timed("start"):
             self.active.start(running)
             running.start()
         with timed("ps_before"):
-            before = self._ps(running, record)
+            before = self._read_tasks(running, record)
         self._check_start(trial, running, before, record)
-        self.saved_cpus = cpus_of(running)
-        with timed("apply"), running.working(self.turn if running.works else self.suite.sample) as sample:
-            self._apply(trial, running, sample, record)
+        self.saved_cpus = read_cpus(running)
+        with timed("apply"), running.keep_working(self.turn if running.works else self.suite.sample) as sample:
+            self._apply_policy(trial, running, sample, record)
         with timed("ps_applied"):
-            applied = self._ps(running, record)
+            applied = self._read_tasks(running, record)
         with timed("measure"):
             measured = running.measure()
         with timed("ps_after"):
-            after = self._ps(running, record)
+            after = self._read_tasks(running, record)
         with timed("verify"):
             record["check"] = running.verify()
         self.active.end(record)
         self._check_end(after, applied if running.unpinned else None, record)
-        self._fill(running, before, after, measured, record)
+        self._fill_record(running, before, after, measured, record)
 
     @property
     def turn(self) -> float:
         """Returns the seconds for which working tasks are watched and counted before they are placed."""
         return self.suite.sample or (WATCHED if self.platform == "real" else WATCHED_IN_LAB)
 
-    def _pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
+    def _run_pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         """Measures the workload's inputs and its work, at its first observation in this boot."""
-        levels = tuple(level for level in registry.only_policies(self.suite.policies) if policy_of(level) != pilot.BASELINE)
+        levels = tuple(level for level in registry.select_policies(self.suite.policies) if get_policy(level) != pilot.BASELINE)
         if not running.works or not levels:
             return
         name = trial.workload.name
         if name not in self.pilots:
-            self.pilots[name] = pilot.carry_out(trial, levels, self._workload, self.numaplace, self.turn, self.platform != "lab-functional")
+            self.pilots[name] = pilot.run_pilot(trial, levels, self._make_workload, self.numaplace, self.turn,
+                                                 self.platform != "lab-functional")
         running.work = record["work"] = self.pilots[name].work
 
-    def _inputs(self, running: RunningWorkload, known: knowledge.Knowledge) -> dict[str, pilot.Input]:
+    def _choose_inputs(self, running: RunningWorkload, known: knowledge.Knowledge) -> dict[str, pilot.Input]:
         """Returns what policies are told; where times mean nothing, what the suite declares is all that there is."""
         found = self.pilots.get(running.trial.workload.name)
         if known.knows == "nothing" or found is None:
             return {}
         if known.knows == "declared" or self.platform == "lab-functional":
-            return pilot.declared(running.tasks)
+            return pilot.read_declared(running.tasks)
         return found.inputs
 
-    def _apply(self, trial: Trial, running: RunningWorkload, sample: float, record: Record) -> None:
+    def _apply_policy(self, trial: Trial, running: RunningWorkload, sample: float, record: Record) -> None:
         begin = time.monotonic()
         if self.active.mechanism:
             record["apply"] = self.active.place(running)
-        elif running.unseen_counts and not running.alive():
+        elif running.unseen_counts and not running.list_alive():
             record["apply"] = {"decisions": []}
         else:
             self.active.watch(running)
-            known = knowledge.of_level(trial.policy)
-            sample, inputs = 0 if known.knows == "nothing" else sample, self._inputs(running, known)
+            known = knowledge.read_knowledge(trial.policy)
+            sample, inputs = 0 if known.knows == "nothing" else sample, self._choose_inputs(running, known)
             record["inputs"] = {role: asdict(found) for role, found in inputs.items()}
             if running.runs_already and self.guard:
-                self.guard.placed(self.numaplace.program, running.pids)
-            with calibration.links_wrong(self.numaplace, known, self.scratch):
-                record["apply"] = self.numaplace.apply(trial.policy, running.pids, pilot.arguments(running, inputs), sample)
+                self.guard.restore_at_end(self.numaplace.program, running.pids)
+            with calibration.falsify_links(self.numaplace, known, self.scratch):
+                record["apply"] = self.numaplace.apply(trial.policy, running.pids, pilot.list_assumptions(running, inputs), sample)
         end = time.monotonic()
         if not self.active.mechanism:  # of which nobody has measured what a move takes
-            record["cost"] = cost(record["apply"], end - begin, sample)
+            record["cost"] = compute_cost(record["apply"], end - begin, sample)
         record["apply_at"] = [round(begin, 6), round(end, 6)]
 
-    def _ps(self, running: RunningWorkload, record: Record) -> list[dict[str, Any]]:
+    def _read_tasks(self, running: RunningWorkload, record: Record) -> list[dict[str, Any]]:
         """Reads the tasks, in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
         record["platform"] = self.platform
         found = running.read_tasks(self.numaplace)
         if running.unpinned and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
             seen = {task.role: mappings.of_process(pid) for task, pid in zip(running.tasks, running.pids, strict=True)}
             record["mappings"] = record.get("mappings", {}) | {role: maps for role, maps in seen.items() if maps}
-        record.setdefault("samples", []).append(page_sample([task.role for task in running.tasks], found, record["apply"]))
+        record.setdefault("samples", []).append(make_page_sample([task.role for task in running.tasks], found, record["apply"]))
         return found
 
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
@@ -183,7 +184,7 @@ class Observer:
         """Marks tasks that are not as misplaced as the suite wants them."""
         for task, seen in zip(running.tasks, before) if not running.unpinned else ():
             memory = [self.nodes[n].id for n in task.memory_on]
-            if locality.share_of_each(seen, memory) < (ENOUGH if len(memory) == 1 else EVEN):
+            if locality.compute_smallest_share(seen, memory) < (ENOUGH if len(memory) == 1 else EVEN):
                 record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
                                        f"{seen['pages']}: fell back to another node")
             if seen["node"] != self.nodes[task.runs_on].id:
@@ -209,16 +210,16 @@ class Observer:
             if decision["to"] is not None and seen["node"] != decision["to"]:
                 problems.append(f"pid {decision['pid']}: to run on node {decision['to']}, "
                                 f"runs on CPUs {seen['cpus']}")
-            why = elsewhere(decision, seen) if applied is None else not_there(decision, moved_to[decision["pid"]])
+            why = describe_strays(decision, seen) if applied is None else describe_missing(decision, moved_to[decision["pid"]])
             if decision["pages_to"] is not None and why:
                 problems.append(f"pid {decision['pid']}: {why}")
         record["check"] = "; ".join(problems) or "ok"
 
-    def _fill(self, running: RunningWorkload, before: list[dict[str, Any]], after: list[dict[str, Any]],
-              measured: Measured, record: Record) -> None:
+    def _fill_record(self, running: RunningWorkload, before: list[dict[str, Any]], after: list[dict[str, Any]],
+                     measured: Measured, record: Record) -> None:
         if record["platform"] != "lab-functional":  # where times mean nothing, so do those in which tasks worked together
             record["marks"] += measured.marks
-        record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
+        record["tasks"] = [make_task_record(task.role, b, a, measured.details.get(task.role))
                            for task, b, a in zip(running.tasks, before, after)]
         record["metrics"] = measured.metrics
         if measured.series:
@@ -226,46 +227,46 @@ class Observer:
         if running.work:
             self._fill_work(running, record)
         for name, tasks in (("locality_before", before), ("locality_after", after)):
-            value = locality.overall(tasks)
+            value = locality.compute_overall(tasks)
             if value is None and running.unpinned:
                 continue
             if value is None:
                 record["marks"].append(f"no {name}: a task may run on several nodes")
             else:
-                record["metrics"].append(metric(name, "fraction", value))
-        moved = activity.moved(record["kernel"]) if running.unpinned or self.active.mechanism else pages_moved(record["apply"])
-        record["metrics"].append(metric("pages_moved", "pages", moved))
+                record["metrics"].append(make_metric(name, "fraction", value))
+        moved = activity.count_moved(record["kernel"]) if running.unpinned or self.active.mechanism else count_moved_pages(record["apply"])
+        record["metrics"].append(make_metric("pages_moved", "pages", moved))
 
     def _fill_work(self, running: RunningWorkload, record: Record) -> None:
-        record["metrics"].append(metric("time_to_solution", "s", running.solved))
+        record["metrics"].append(make_metric("time_to_solution", "s", running.solved))
         begin, end = record["apply_at"]
         timed = record["platform"] != "lab-functional"
-        if timed and running.solved < end - begin and policy_of(record["policy"]) != pilot.BASELINE:
+        if timed and running.solved < end - begin and get_policy(record["policy"]) != pilot.BASELINE:
             record["marks"].append(f"the work was over after {running.solved:.3f} s, before the placement was at {end - begin:.3f} s")
 
-    def _undo(self, running: RunningWorkload, record: Record) -> None:
+    def _undo_placement(self, running: RunningWorkload, record: Record) -> None:
         """Restores what apply did, looks whether it worked, and ends the processes."""
-        timed = Stopwatch(record["steps"]).step
+        timed = Stopwatch(record["steps"]).time_step
         try:
             with timed("restore"):
-                self._restore(running, record)
+                self._restore_tasks(running, record)
         except (CannotError, UsageError):
             raise
         except SPOILS as error:
-            record["marks"].append(f"not restored: {reason_of(error)}")
+            record["marks"].append(f"not restored: {describe_error(error)}")
         finally:
             self.active.tear_down(record)
             with timed("stop"):
                 running.stop()
 
-    def _restore(self, running: RunningWorkload, record: Record) -> None:
-        alive = running.alive()
+    def _restore_tasks(self, running: RunningWorkload, record: Record) -> None:
+        alive = running.list_alive()
         if record["apply"] is None:
             for pid in alive if self.saved_cpus else []:
                 self.numaplace.restore([pid])  # apply gave no answer: its changes are not known
             return
         pages = running.runs_already
-        pids = [pid for pid in placed(record["apply"], pages) if pid in alive]
+        pids = [pid for pid in list_placed(record["apply"], pages) if pid in alive]
         if pids and (why := self.numaplace.restore(pids, pages)):
             record["marks"].append(f"not restored: {why}")
         for pid in pids:
@@ -275,7 +276,7 @@ class Observer:
                                        f"not {sorted(self.saved_cpus[pid])}")
 
 
-def cpus_of(running: RunningWorkload) -> dict[int, set[int]]:
+def read_cpus(running: RunningWorkload) -> dict[int, set[int]]:
     found = {}
     for pid in running.pids:
         with suppress(ProcessLookupError) if running.unseen_counts else nullcontext():
@@ -283,12 +284,12 @@ def cpus_of(running: RunningWorkload) -> dict[int, set[int]]:
     return found
 
 
-def elsewhere(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
+def describe_strays(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
     wanted = decision["pages_to"]
-    return f"pages to be on node {wanted}, are {seen['pages']}" if locality.share_on(seen, [wanted]) < ENOUGH else None
+    return f"pages to be on node {wanted}, are {seen['pages']}" if locality.compute_share(seen, [wanted]) < ENOUGH else None
 
 
-def not_there(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
+def describe_missing(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
     """Checks whether fewer pages are on the node than were moved there."""
     moved = ((decision.get("result") or {}).get("migrate") or {}).get("moved", 0)
     there = seen["pages"].get(str(decision["pages_to"]), 0)
@@ -300,7 +301,7 @@ class Stopwatch:
         self.seconds = seconds
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def time_step(self, name: str) -> Iterator[None]:
         begin = time.monotonic()
         try:
             yield
@@ -308,7 +309,7 @@ class Stopwatch:
             self.seconds[name] = round(time.monotonic() - begin, 3)
 
 
-def reason_of(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Returns an error in words; Python's own say what, but seldom of what kind."""
     return str(error) if isinstance(error, ExperimentError) else f"{type(error).__name__}: {error}"
 
@@ -321,7 +322,7 @@ def drop_infinite(record: Record) -> None:
         record["metrics"] = [m for m in record["metrics"] if m not in wrong]
 
 
-def placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
+def list_placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
     """Returns the tasks whose CPUs or memory policy were changed, or whose pages if asked; apply has undone its own failures."""
     if applied.get("undone"):
         return []
@@ -329,7 +330,7 @@ def placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
     return [pid for pid, result in results if result.get("cpus") or result.get("mem") or pages and result.get("migrate")]
 
 
-def cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, float | int]:
+def compute_cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, float | int]:
     """Returns the price of a placement: the seconds of apply, and the bytes that it moved.
 
     watched: the part of the seconds in which apply only looked on while the tasks worked."""
@@ -339,22 +340,22 @@ def cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, f
             "moved_bytes": sum(move.get("bytes", 0) for move in moves)}
 
 
-def page_sample(roles: list[str], tasks: list[dict[str, Any]], applied: dict[str, Any] | None) -> dict[str, Any]:
+def make_page_sample(roles: list[str], tasks: list[dict[str, Any]], applied: dict[str, Any] | None) -> dict[str, Any]:
     """Returns the pages by node now, with the time of the boot's monotonic clock, and how many apply has moved so far."""
     return {"t_s": round(time.monotonic(), 6),
             "pages": {role: task["pages"] for role, task in zip(roles, tasks, strict=True)},
-            "moved": pages_moved(applied) if applied else 0}
+            "moved": count_moved_pages(applied) if applied else 0}
 
 
-def pages_moved(applied: dict[str, Any]) -> int:
+def count_moved_pages(applied: dict[str, Any]) -> int:
     results = [d.get("result") or {} for d in applied["decisions"]]
     return sum((r.get("migrate") or {}).get("moved", 0) for r in results)
 
 
-def task_record(role: str, before: dict[str, Any], after: dict[str, Any],
-                details: dict[str, Any] | None) -> dict[str, Any]:
+def make_task_record(role: str, before: dict[str, Any], after: dict[str, Any],
+                     details: dict[str, Any] | None) -> dict[str, Any]:
     record = {"role": role, "pid": after["pid"], "comm": after["comm"]}
     for when, task in (("before", before), ("after", after)):
         record |= {f"node_{when}": task["node"], f"pages_{when}": task["pages"],
-                   f"locality_{when}": locality.of_task(task)}
+                   f"locality_{when}": locality.compute_locality(task)}
     return record | {"details": details}

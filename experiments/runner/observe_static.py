@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import locality
-from .observe import ENOUGH, Observer, Stopwatch, task_record
+from .observe import ENOUGH, Observer, Stopwatch, make_task_record
 from .records.record import Record
 from .suite.schedule import Trial
 from .workloads.workload import RunningWorkload
@@ -15,8 +15,8 @@ from .workloads.workload import RunningWorkload
 class StaticObserver(Observer):
     """Observes tasks that start where the design says: looks, measures, looks again, verifies."""
 
-    def _steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
-        timed = Stopwatch(record["steps"]).step
+    def _take_steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
+        timed = Stopwatch(record["steps"]).time_step
         record["platform"] = self.platform
         with timed("start"):
             running.start()
@@ -32,7 +32,7 @@ class StaticObserver(Observer):
         record["metrics"] = measured.metrics
         if measured.series:
             record["series"] = measured.series
-        record["tasks"] = [task_record(task.role, b, a, measured.details.get(task.role))
+        record["tasks"] = [make_task_record(task.role, b, a, measured.details.get(task.role))
                            for task, b, a in zip(running.tasks, before, after)]
 
     def _check_placed(self, when: str, running: RunningWorkload, seen: list[dict[str, Any]],
@@ -40,7 +40,7 @@ class StaticObserver(Observer):
         """Marks tasks whose memory or CPUs are not those of the design."""
         for task, found in zip(running.tasks, seen):
             memory = [self.nodes[n].id for n in task.memory_on]
-            if locality.share_on(found, memory) < ENOUGH:
+            if locality.compute_share(found, memory) < ENOUGH:
                 record["marks"].append(f"{task.role} {when}: memory was to be on node {memory}, pages are "
                                        f"{found['pages']}")
             node = self.nodes[task.runs_on].id

@@ -45,7 +45,7 @@ class RunOptions:
         """Takes the options from what a parser has read, whose destinations have the fields' names."""
         return cls(**{field.name: getattr(args, field.name) for field in fields(cls)})
 
-    def words(self) -> list[str]:
+    def list_words(self) -> list[str]:
         """Returns the words of the command line, `run` first, that give what is not a default."""
         given = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
         words = ["run", *([given.pop("suite")] if self.suite else [])]

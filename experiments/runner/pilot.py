@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import CannotError, ExperimentError
-from ..host.tool import Numaplace, policy_of
+from ..host.tool import Numaplace, get_policy
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Task, Workload
@@ -45,26 +45,26 @@ class Pilot:
     apply_s: float            # s, of the placement that it was measured with
 
 
-def carry_out(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
+def run_pilot(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
     """Carries the pilot out. levels: the suite's placements. timed: whether times mean anything here."""
-    placing = [level for level in levels if policy_of(level) != BASELINE]
-    wanted = {knowledge.of_level(level).knows for level in placing}
+    placing = [level for level in levels if get_policy(level) != BASELINE]
+    wanted = {knowledge.read_knowledge(level).knows for level in placing}
     inputs = measure_inputs(trial, start, numaplace) if timed and "measured" in wanted else {}
     running = start(replace(trial, policy=placing[0]))
     try:
         running.start()
         begin = time.monotonic()
-        with running.working(turn) as sample:
-            numaplace.apply(placing[0], running.pids, arguments(running, inputs), sample)
+        with running.keep_working(turn) as sample:
+            numaplace.apply(placing[0], running.pids, list_assumptions(running, inputs), sample)
             seconds = time.monotonic() - begin
-        work = amount(TIMES * seconds * running.rate())
+        work = round_work(TIMES * seconds * running.compute_rate())
         numaplace.restore(running.pids)
     finally:
         running.stop()
     return Pilot(inputs, work, seconds)
 
 
-def amount(least: float) -> int:
+def round_work(least: float) -> int:
     """Returns the next step of a geometric series, one at least."""
     return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - 1e-9), 6))
 
@@ -73,13 +73,13 @@ def measure_inputs(trial: Trial, start: Start, numaplace: Numaplace) -> dict[str
     """Measures the inputs of each task; those that differ in nothing but their place have the same."""
     found: dict[tuple[str, int], Input] = {}
     for task in trial.workload.tasks:
-        kind = kind_of(task, trial.workload)
+        kind = identify_kind(task, trial.workload)
         if kind not in found:
             found[kind] = measure_input(trial, task, start, numaplace)
-    return {task.role: found[kind_of(task, trial.workload)] for task in trial.workload.tasks}
+    return {task.role: found[identify_kind(task, trial.workload)] for task in trial.workload.tasks}
 
 
-def kind_of(task: Task, workload: Workload) -> tuple[str, int]:
+def identify_kind(task: Task, workload: Workload) -> tuple[str, int]:
     return "" if workload.kind in ALONE else task.role, task.threads
 
 
@@ -94,7 +94,7 @@ def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) 
     running = start(replace(trial, workload=replace(trial.workload, tasks=tasks)))
     try:
         running.start()
-        with running.working(TURN):
+        with running.keep_working(TURN):
             pid = next(pid for pid, one in zip(running.pids, tasks, strict=True) if one.role == task.role)
             penalty, mpki = numaplace.measure_penalty(pid, FLIP)
         return Input(max(1.0, penalty), mpki, "measured alone, local and remote, before the placement")
@@ -104,13 +104,13 @@ def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) 
         running.stop()
 
 
-def arguments(running: RunningWorkload, inputs: dict[str, Input]) -> list[str]:
+def list_assumptions(running: RunningWorkload, inputs: dict[str, Input]) -> list[str]:
     """Returns the words of --assume."""
     known = [(pid, inputs[task.role]) for pid, task in zip(running.pids, running.tasks, strict=True) if task.role in inputs]
     return [f"pid={pid}" + "".join(f",{name}={value:g}" for name, value in (("penalty", found.penalty), ("mpki", found.mpki)))
             for pid, found in known if None not in (found.penalty, found.mpki)]
 
 
-def declared(tasks: tuple[Task, ...]) -> dict[str, Input]:
+def read_declared(tasks: tuple[Task, ...]) -> dict[str, Input]:
     return {task.role: Input(task.penalty, task.mpki, "declared by the suite") for task in tasks
             if None not in (task.penalty, task.mpki)}

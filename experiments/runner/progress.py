@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Protocol
 
-from ..units import duration
+from ..units import format_duration
 from .records.record import Record
 
 INTERVAL = 5.0  # s, between lines where no terminal is
@@ -32,16 +32,16 @@ class Lines:
         if done == self.shown or (now - self.last < INTERVAL and done < self.total):
             return
         self.shown, self.last = done, now
-        print(f"{now - self.begin:5.0f} s  {done}/{self.total}  {text}{self._left(done, now)}", flush=True)
+        print(f"{now - self.begin:5.0f} s  {done}/{self.total}  {text}{self._estimate_left(done, now)}", flush=True)
 
-    def _left(self, done: int, now: float) -> str:
+    def _estimate_left(self, done: int, now: float) -> str:
         """Estimates the time left by the pace since the first was done, without what came before it."""
         if self.first is None and done:
             self.first = done, now
         before, begin = self.first or (done, now)
         if done in (before, self.total):
             return ""
-        return f"  {duration((now - begin) / (done - before) * (self.total - done))} left"
+        return f"  {format_duration((now - begin) / (done - before) * (self.total - done))} left"
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -76,7 +76,7 @@ class Bar:
         self.progress.stop()
 
 
-def make(total: int) -> Progress:
+def make_progress(total: int) -> Progress:
     return Bar(total) if sys.stdout.isatty() else Lines(total)
 
 
@@ -89,10 +89,10 @@ class Narrator:
     def tell(self, number: int, total: int, record: Record) -> None:
         self.told += 1
         left = (time.monotonic() - self.begin) / self.told * (total - number)
-        print(line(number, total, record, f"{duration(left)} left" if total > number else ""), flush=True)
+        print(format_line(number, total, record, f"{format_duration(left)} left" if total > number else ""), flush=True)
 
 
-def line(number: int, total: int, record: Record, left: str = "") -> str:
+def format_line(number: int, total: int, record: Record, left: str = "") -> str:
     values = {m["name"]: m for m in record["metrics"]}
     first = record["metrics"][0] if record["metrics"] else None
     parts = [f"{number:{len(str(total))}}/{total}", f"{record['workload']:16}", f"{record['policy']:14}"]

@@ -14,11 +14,11 @@ from typing import Any
 from ..errors import CannotError, ExperimentError, UsageError
 from ..host import host_nodes, state
 from ..host.guard import NUMA_BALANCING, Guard
-from ..host.host_nodes import in_lab
+from ..host.host_nodes import read_lab_name
 from ..host.interrupts import stop_signals
 from ..host.tool import Numaplace
 from ..mechanisms import registry
-from ..units import duration
+from ..units import format_duration
 from . import active_mechanism, calibration, check_machine
 from .boots import boot_shares
 from .observe import Observer
@@ -27,7 +27,7 @@ from .records import manifest, results
 from .records.record import Record
 from .repeats import precision
 from .suite import designs, estimate, knowledge, schedule
-from .suite.suite import Suite, choose
+from .suite.suite import Suite, choose_cells
 from .workloads.kinds import check_programs
 
 FILES = (results.NAME, manifest.NAME, calibration.LOG)
@@ -53,36 +53,36 @@ class Request:
     share: Sequence[int] | None = None  # this boot's number, and how many boots there are
 
 
-def on_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
+def adapt_to_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
     """Returns the request with the workloads that its suite has on a machine with these nodes."""
-    suite = designs.expand(request.suite, host_nodes.usable(request.suite.nodes, request.suite.name, among=nodes))
-    return replace(request, suite=choose(suite, list(request.workloads), None))
+    suite = designs.expand_suite(request.suite, host_nodes.select_usable(request.suite.nodes, request.suite.name, among=nodes))
+    return replace(request, suite=choose_cells(suite, list(request.workloads), None))
 
 
-def planned(request: Request, lab: str | None) -> Request:
+def plan_run(request: Request, lab: str | None) -> Request:
     """Says how long it will take, with as many repeats as the budget is enough for, or as the run began with."""
-    if in_lab():  # the host has planned it
+    if read_lab_name():  # the host has planned it
         return request
     asked = request.suite.repeats
-    begun = manifest.repeats(request.out) if request.resume and request.budget is not None else None
+    begun = manifest.read_repeats(request.out) if request.resume and request.budget is not None else None
     if begun is not None and begun <= asked:
         request = replace(request, suite=replace(request.suite, repeats=begun))
     elif request.budget is not None:
-        suite = estimate.within(request.suite, request.budget * request.jobs, lab)
-        request = replace(request, suite=suite, boots=boot_shares.fitting(suite, request.boots))
+        suite = estimate.limit_repeats(request.suite, request.budget * request.jobs, lab)
+        request = replace(request, suite=suite, boots=boot_shares.choose_boots(suite, request.boots))
     found, repeats = estimate.estimate_run(request.suite, lab), request.suite.repeats
-    takes = found.source if found.seconds is None else f"about {duration(found.seconds / request.jobs)} ({found.source})"
+    takes = found.source if found.seconds is None else f"about {format_duration(found.seconds / request.jobs)} ({found.source})"
     fewer = f"; {repeats} of {asked} repeats, for the budget" if repeats < asked else ""
     print(f"{request.suite.name}: {found.observations} observations, {takes}{fewer}", flush=True)
     return request
 
 
-def check(suite: Suite, numaplace: Numaplace) -> None:
+def check_suite(suite: Suite, numaplace: Numaplace) -> None:
     """Checks what the suite starts and needs, before the first process starts."""
     check_programs(suite)
     nodes = host_nodes.nodes()
     active_mechanism.check_mechanisms(suite, nodes)
-    placed = [] if schedule.is_static(suite) else registry.only_policies(suite.policies)
+    placed = [] if schedule.is_static(suite) else registry.select_policies(suite.policies)
     if placed and not host_nodes.remote_memory(nodes):
         raise CannotError(f"placement {placed[0]}: this machine has one node with memory, so that nothing can be placed: run it in the lab "
                           "with --lab")
@@ -93,9 +93,9 @@ def check(suite: Suite, numaplace: Numaplace) -> None:
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
     """Checks the policies' names and options, before anything starts."""
-    policies = registry.only_policies(suite.policies)
+    policies = registry.select_policies(suite.policies)
     for level in suite.policies:
-        if knowledge.of_level(level) != knowledge.Knowledge() and level not in policies:
+        if knowledge.read_knowledge(level) != knowledge.Knowledge() and level not in policies:
             raise UsageError(f"placement {level}: a mechanism is told nothing: leave out #knows and #links")
     try:
         numaplace.check_policies(policies)
@@ -119,28 +119,28 @@ def prepare_folder(request: Request) -> None:
         (request.out / manifest.NAME).unlink(missing_ok=True)  # of a run that was stopped before its first result
 
 
-def run(request: Request, report: Report) -> int:
+def execute_suite(request: Request, report: Report) -> int:
     """Returns how many observations failed their check or carry a mark, also when made again."""
     numaplace = Numaplace(engine=request.engine)
     check_policies(request.suite, numaplace)
-    request = planned(on_machine(request, host_nodes.nodes()), None)
-    check(request.suite, numaplace)
+    request = plan_run(adapt_to_machine(request, host_nodes.nodes()), None)
+    check_suite(request.suite, numaplace)
     # Of a guest that a run has booted its host holds the folder.
     alone = nullcontext() if manifest.SOURCES in os.environ else results.writing(request.out)
     with stop_signals(), alone, Guard() as guard:
         prepare_folder(request)
         switch_balancing_off(guard)
-        platform = numaplace.ps([os.getpid()])["platform"]
+        platform = numaplace.read_tasks([os.getpid()])["platform"]
         records = results.read(request.out)
-        request = of_this_boot(request, records)
-        request, model = _model(request, numaplace, platform, records, guard.scratch)
-        _manifest(request, numaplace, platform, model, records)
+        request = select_boot(request, records)
+        request, model = _make_model(request, numaplace, platform, records, guard.scratch)
+        _write_manifest(request, numaplace, platform, model, records)
         make = StaticObserver if schedule.is_static(request.suite) else Observer
         observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform, guard)
         writer = results.Writer(request.out)
         try:
             runner = Runner(request, observer, writer, report, records)
-            bad = estimate.measured(request.suite, None, request.out, runner.all)
+            bad = estimate.measure_estimate(request.suite, None, request.out, runner.make_all)
         finally:
             writer.close()
     tell_precision(request)
@@ -148,22 +148,22 @@ def run(request: Request, report: Report) -> int:
     return bad
 
 
-def of_this_boot(request: Request, records: list[Record]) -> Request:
+def select_boot(request: Request, records: list[Record]) -> Request:
     """Returns the part of the request that this boot of a real machine makes; its user reboots before the next."""
     if request.share or request.boots == 1:
         return request
-    parts, boot = boot_shares.share_out(request.suite, request.boots), state.boot_id()
-    mine = next((part for part in parts if any(part.has(record) and record.get("boot_id") == boot for record in records)), None)
-    left = [part for part in parts if part.left(records)]
+    parts, boot = boot_shares.divide_repeats(request.suite, request.boots), state.boot_id()
+    mine = next((part for part in parts if any(part.contains(record) and record.get("boot_id") == boot for record in records)), None)
+    left = [part for part in parts if part.has_left(records)]
     if mine and left and mine not in left:
         raise CannotError(f"{request.out}: boot {mine.boot + 1} of {request.boots} is made: reboot this machine, then go on with --resume")
     return replace(request, share=((mine or (left or parts)[0]).boot, request.boots))
 
 
 def tell_boots(request: Request) -> None:
-    if request.boots == 1 or in_lab():
+    if request.boots == 1 or read_lab_name():
         return
-    left = [part for part in boot_shares.share_out(request.suite, request.boots) if part.left(results.read(request.out))]
+    left = [part for part in boot_shares.divide_repeats(request.suite, request.boots) if part.has_left(results.read(request.out))]
     if left:
         print(f"{request.suite.name}: {len(left)} of {request.boots} boots are left: reboot this machine, then go on with --resume", flush=True)
 
@@ -177,42 +177,42 @@ def switch_balancing_off(guard: Guard) -> None:
 
 def tell_precision(request: Request) -> None:
     """Prints, at the end of a run that was to reach a precision, whether it did."""
-    if request.until_ci is None or in_lab():  # the host tells it
+    if request.until_ci is None or read_lab_name():  # the host tells it
         return
     told = precision.not_reached(request.suite.responses, results.read(request.out), request.until_ci)
     if told:
         print(f"{request.suite.name}: {told}", flush=True)
 
 
-def _goes_on(request: Request, records: list[Record]) -> bool:
+def _is_begun(request: Request, records: list[Record]) -> bool:
     """Checks whether the run was begun before; a boot beside others has the manifest of the first before it has a record."""
     return bool(records) or request.resume and (request.out / manifest.NAME).exists()
 
 
-def _model(request: Request, numaplace: Numaplace, platform: str, records: list[Record],
-           scratch: Path) -> tuple[Request, dict[str, Any] | None]:
+def _make_model(request: Request, numaplace: Numaplace, platform: str, records: list[Record],
+                scratch: Path) -> tuple[Request, dict[str, Any] | None]:
     """Makes the model that policies plan with; the time that it takes to measure it is a part of the budget."""
-    begin, begun = time.monotonic(), manifest.model(request.out) if _goes_on(request, records) else None
-    ours = replace(request.suite, policies=tuple(registry.only_policies(request.suite.policies)))
-    model = calibration.of_run(ours, numaplace, platform, request.out, begun, scratch)
+    begin, begun = time.monotonic(), manifest.read_model(request.out) if _is_begun(request, records) else None
+    ours = replace(request.suite, policies=tuple(registry.select_policies(request.suite.policies)))
+    model = calibration.choose_model(ours, numaplace, platform, request.out, begun, scratch)
     if request.budget is not None:
         request = replace(request, budget=request.budget - (time.monotonic() - begin))
     return request, model
 
 
-def _manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
-              records: list[Record]) -> None:
+def _write_manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
+                    records: list[Record]) -> None:
     """Writes it, or compares it when this run goes on with another, whose records there are."""
-    now = manifest.collect(request.suite, numaplace, platform, check_machine.doubts() if platform == "real" else []) | {
+    now = manifest.collect_manifest(request.suite, numaplace, platform, check_machine.list_doubts() if platform == "real" else []) | {
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
     if request.quick and platform == "real":
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
-    if _goes_on(request, records):
+    if _is_begun(request, records):
         manifest.check_same(request.out, now)
-        manifest.go_on(request.out, now)
+        manifest.add_boot(request.out, now)
     else:
-        manifest.write(request.out, now)
+        manifest.write_manifest(request.out, now)
 
 
 class Runner:
@@ -224,32 +224,32 @@ class Runner:
         self.records = list(records)
         self.until = time.monotonic() + request.budget if request.budget else None
 
-    def all(self) -> int:
+    def make_all(self) -> int:
         suite = self.request.suite
         number, boots = self.request.share or (0, 1)
-        self._observe(boot_shares.share_out(suite, boots)[number].trials())
+        self._observe(boot_shares.divide_repeats(suite, boots)[number].list_trials())
         while self.request.rule and not self.over:
             more = self.request.rule(suite, self.records)
             if not more:
                 break
             self._observe(more, more[0].order)
-        return schedule.without_clean(self.records)
+        return schedule.count_without_clean(self.records)
 
     def _observe(self, trials: list[schedule.Trial], before: int = 0) -> None:
         """Makes the observations that are left. before: how many the run has had."""
-        left = {trial.key for trial in self._left(trials)}
+        left = {trial.key for trial in self._list_left(trials)}
         for number, trial in enumerate(trials, before + 1):
             if self.over:
                 return
             if trial.key in left:
-                self._one(trial, number, before + len(trials))
+                self._observe_one(trial, number, before + len(trials))
 
-    def _left(self, trials: list[schedule.Trial]) -> list[schedule.Trial]:
+    def _list_left(self, trials: list[schedule.Trial]) -> list[schedule.Trial]:
         """Returns what is left to make; another boot has warm-ups of its own, where something follows them."""
-        done, boot = schedule.done(self.records), state.boot_id()
+        done, boot = schedule.find_done(self.records), state.boot_id()
         if any(not trial.warmup and trial.key not in done for trial in trials):
-            done = schedule.done([record for record in self.records
-                                  if not record.get("warmup") or record.get("boot_id") == boot])
+            done = schedule.find_done([record for record in self.records
+                                       if not record.get("warmup") or record.get("boot_id") == boot])
         return [trial for trial in trials if trial.key not in done]
 
     @property
@@ -257,7 +257,7 @@ class Runner:
         """Checks whether the budget is spent; then no observation begins, and --resume makes what is left."""
         return self.until is not None and time.monotonic() >= self.until
 
-    def _one(self, trial: schedule.Trial, number: int, total: int) -> None:
+    def _observe_one(self, trial: schedule.Trial, number: int, total: int) -> None:
         for _attempt in range(schedule.ATTEMPTS):
             record = self.observer.observe(trial)
             self.writer.append(record)

@@ -48,11 +48,11 @@ class Guest:
     kernel: Sequence[str | Path] = ()  # options of `lab run`
     setup: str = ""                    # a command of the shell's
 
-    def words(self, program: list[Any]) -> list[Any]:
+    def list_words(self, program: list[Any]) -> list[Any]:
         return ["sh", "-c", SET_UP, "sh", self.setup, *program] if self.setup else program
 
 
-def run(request: Request, machine: str, guest: Guest, arguments: list[str], functional: bool, boots: int | None = None) -> int:
+def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[str], functional: bool, boots: int | None = None) -> int:
     """Boots the machine, runs `numaplace experiment ARGUMENTS` in it. Returns its exit status.
 
     `boots`: the first so many of the request's.
@@ -61,89 +61,91 @@ def run(request: Request, machine: str, guest: Guest, arguments: list[str], func
         raise CannotError(f"{HERE.programs / 'numaplace'} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
-    parts = boot_shares.share_out(request.suite, request.boots)[:boots]
+    parts = boot_shares.divide_repeats(request.suite, request.boots)[:boots]
     check_shared(request.out)
-    def to_boot(command: list[Any], options: list[Any]) -> list[str]:
+    def build_boot_words(command: list[Any], options: list[Any]) -> list[str]:
         return build_words(machine, command, [*guest.kernel, *options], functional=functional)
 
-    arguments = guest.words([HERE.programs / "numaplace-experiment", *arguments])
+    arguments = guest.list_words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals(), results.writing(request.out):
         prepare_folder(request)
-        parallel_boots.gather(request.out)  # what a run has left that was killed
+        parallel_boots.gather_records(request.out)  # what a run has left that was killed
         begin, made = time.monotonic(), results.count(request.out)
         until = None if request.budget is None else begin + request.budget
 
-        def late() -> bool:
+        def is_late() -> bool:
             """Checks whether the budget is spent: then no boot begins."""
             return until is not None and time.monotonic() >= until
 
-        status, boot = (_side_by_side if request.jobs > 1 else _in_turn)(to_boot, arguments, request, machine, _left(request, parts), late)
-        if late() and _left_of(request, parts):
-            print(f"{request.suite.name}: the budget is spent, {len(_left_of(request, parts))} of {len(parts)} boots are not whole: "
+        run_shares = _run_side_by_side if request.jobs > 1 else _run_in_turn
+        status, boot = run_shares(build_boot_words, arguments, request, machine, _list_left(request, parts), is_late)
+        if is_late() and _has_left(request, parts):
+            print(f"{request.suite.name}: the budget is spent, {len(_has_left(request, parts))} of {len(parts)} boots are not whole: "
                   "--resume makes them", flush=True)
         if not functional:
-            estimate.keep(request.suite, machine, (time.monotonic() - begin) * request.jobs, results.count(request.out) - made)
+            estimate.keep_estimate(request.suite, machine, (time.monotonic() - begin) * request.jobs, results.count(request.out) - made)
         tell_precision(request)
         if status:
-            _explain(status, request.out / parallel_boots.log_of(LOG, boot), machine)
+            _explain_status(status, request.out / parallel_boots.name_log(LOG, boot), machine)
     return status
 
 
-def _left(request: Request, parts: list[Share]) -> list[Share]:
+def _list_left(request: Request, parts: list[Share]) -> list[Share]:
     """Returns the shares of which something is left to make; the last one where nothing is, which says how the run ended."""
-    return _left_of(request, parts) or parts[-1:]
+    return _has_left(request, parts) or parts[-1:]
 
 
-def _left_of(request: Request, parts: list[Share]) -> list[Share]:
+def _has_left(request: Request, parts: list[Share]) -> list[Share]:
     records = results.read(request.out)
-    return [part for part in parts if part.left(records)]
+    return [part for part in parts if part.has_left(records)]
 
 
-def _in_turn(to_boot: ToBoot, arguments: list[Any], request: Request, machine: str, parts: list[Share],
-             late: Callable[[], bool]) -> tuple[int, int]:
+def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str, parts: list[Share],
+                 is_late: Callable[[], bool]) -> tuple[int, int]:
     """Runs the boots one after the other; the last is one that did not make its share."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
         for part in parts:
-            if part != parts[0] and late():
+            if part != parts[0] and is_late():
                 break
-            status = _boot(command_of(to_boot, arguments, request, part, request.out), log, request, machine)
-            if part.left(results.read(request.out)):
+            status = _run_boot(list_command(build_boot_words, arguments, request, part, request.out), log, request, machine)
+            if part.has_left(results.read(request.out)):
                 break
     return status, 0
 
 
-def _side_by_side(to_boot: ToBoot, arguments: list[Any], request: Request, machine: str,
-                  parts: list[Share], late: Callable[[], bool]) -> tuple[int, int]:
-    def begin(part: Share, folder: Path) -> subprocess.Popen[bytes]:
+def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str,
+                      parts: list[Share], is_late: Callable[[], bool]) -> tuple[int, int]:
+    def begin_boot(part: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
-            return _start(command_of(to_boot, arguments, request, part, folder), log)
+            return _start_boot(list_command(build_boot_words, arguments, request, part, folder), log)
 
-    total = len(schedule.make(request.suite))  # each boot has warm-ups besides
-    with progress.make(total) as display:
-        return parallel_boots.run(request.out, parts, request.jobs, begin, end, lambda made: display.show(min(made, total), machine), late)
+    total = len(schedule.make_schedule(request.suite))  # each boot has warm-ups besides
+    with progress.make_progress(total) as display:
+        return parallel_boots.run_boots(request.out, parts, request.jobs, begin_boot, end,
+                                        lambda made: display.show(min(made, total), machine), is_late)
 
 
-def command_of(to_boot: ToBoot, arguments: list[Any], request: Request, part: Share, folder: Path) -> list[str]:
+def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Request, part: Share, folder: Path) -> list[str]:
     """Returns the words of one boot; several boots are without a snapshot, which has what a kernel chose at random."""
-    console = folder / (CONSOLE if folder != request.out else parallel_boots.log_of(CONSOLE, part.boot))
+    console = folder / (CONSOLE if folder != request.out else parallel_boots.name_log(CONSOLE, part.boot))
     goes_on = (folder / manifest.NAME).exists()
     several = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
     command = [*arguments, "--out", folder, *["--resume"] * (goes_on and "--resume" not in arguments), *several]
-    return to_boot(command, [*["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console])
+    return build_boot_words(command, [*["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console])
 
 
-def _start(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
+def _start_boot(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
     return start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                  env=os.environ | {manifest.SOURCES: json.dumps(manifest.sources())})
 
 
-def _boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
+def _run_boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
     """Starts the machine once, until it is off. Returns the exit status of the guest's run."""
     host = HostLoad(request.out)
-    child = _start(command, log)
+    child = _start_boot(command, log)
     try:
-        _watch(child, request.out, boot_shares.in_turn(request.suite, request.boots), machine, host)
+        _watch_boot(child, request.out, boot_shares.list_trials_in_turn(request.suite, request.boots), machine, host)
     finally:
         end(child)
         host.write()
@@ -157,19 +159,19 @@ def check_shared(out: Path) -> None:
                          f"go to a folder above it first")
 
 
-def _watch(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Trial], machine: str,
-           host: HostLoad) -> None:
-    with progress.make(len(trials)) as display:
-        display.show(results.reached(out), f"booting {machine}")
+def _watch_boot(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Trial], machine: str,
+                host: HostLoad) -> None:
+    with progress.make_progress(len(trials)) as display:
+        display.show(results.count_reached(out), f"booting {machine}")
         while child.poll() is None:
-            done = results.reached(out)
+            done = results.count_reached(out)
             host.look(results.count(out))
             if not done and (out / calibration.LOG).exists():
                 display.show(done, f"calibrating {machine}")
             if done and done < len(trials):
                 display.show(done, f"{trials[done].workload.name} / {trials[done].policy}")
             time.sleep(POLL)
-        display.show(results.reached(out), "finished" if not child.returncode else "stopped")
+        display.show(results.count_reached(out), "finished" if not child.returncode else "stopped")
 
 
 def end(child: subprocess.Popen[bytes]) -> None:
@@ -183,7 +185,7 @@ def end(child: subprocess.Popen[bytes]) -> None:
             child.wait()
 
 
-def _explain(status: int, log: Path, machine: str) -> None:
+def _explain_status(status: int, log: Path, machine: str) -> None:
     """Raises the guest's own one line where there is one; everything else stands in the log."""
     why = last_line(log.read_text(errors="replace")) or "nothing was said"
     kind = {2: UsageError, 3: CannotError}.get(status, ExperimentError)

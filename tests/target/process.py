@@ -12,7 +12,7 @@ MIB_PAGES = 256
 
 
 @functools.cache
-def for_everybody(program: Path) -> Path:
+def copy_for_everybody(program: Path) -> Path:
     """A copy that every user may run, wherever this tree lies and whoever may read it."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -25,7 +25,7 @@ def for_everybody(program: Path) -> Path:
 class TargetProcess:
     def __init__(self, *words: object, wrap: tuple = (), **kwargs) -> None:
         """wrap: a command that executes the program, or one whose child it is."""
-        program = for_everybody(PROGRAM) if "setpriv" in wrap or "user" in kwargs else PROGRAM
+        program = copy_for_everybody(PROGRAM) if "setpriv" in wrap or "user" in kwargs else PROGRAM
         self.process = subprocess.Popen([str(word) for word in (*wrap, program, *words)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, **kwargs)
         self.pid = self.process.pid

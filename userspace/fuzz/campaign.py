@@ -18,7 +18,7 @@ LONGEST = 1 << 20  # bytes of an input; libFuzzer begins with short ones
 AGES_AGO = (1980, 1, 1, 0, 0, 0)  # the same inputs make the same zip
 
 
-def unpack(target: str) -> Path:
+def unpack_corpus(target: str) -> Path:
     folder = BUILD / "corpus" / target
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run([BUILD / target, "--seeds", folder], check=True)
@@ -28,27 +28,27 @@ def unpack(target: str) -> Path:
     return folder
 
 
-def libfuzzer(target: str, *words: object) -> subprocess.CompletedProcess:
+def run_libfuzzer(target: str, *words: object) -> subprocess.CompletedProcess:
     return subprocess.run([BUILD / target, f"-max_len={LONGEST}", "-len_control=100", "-timeout=10", "-rss_limit_mb=1024",
                            f"-artifact_prefix={BUILD / target}-", *map(str, words)],
                           capture_output=True, text=True, errors="replace", check=False)
 
 
-def keep(target: str, corpus: Path):
+def keep_inputs(target: str, corpus: Path):
     needed = BUILD / "needed" / target
     needed.mkdir(parents=True, exist_ok=True)
     for path in needed.iterdir():
         path.unlink()
-    libfuzzer(target, "-merge=1", needed, corpus).check_returncode()
+    run_libfuzzer(target, "-merge=1", needed, corpus).check_returncode()
     (HERE / "corpus").mkdir(exist_ok=True)
     with zipfile.ZipFile(HERE / "corpus" / f"{target}.zip", "w", zipfile.ZIP_DEFLATED) as kept:
         for path in sorted(needed.iterdir()):
             kept.writestr(zipfile.ZipInfo(path.name, AGES_AGO), path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def run(target: str, limit: str, keep_new: bool) -> bool:
-    corpus = unpack(target)
-    done = libfuzzer(target, limit, "-print_final_stats=1", corpus)
+def run_target(target: str, limit: str, keep_new: bool) -> bool:
+    corpus = unpack_corpus(target)
+    done = run_libfuzzer(target, limit, "-print_final_stats=1", corpus)
     if done.returncode:
         print(f"{target}: ended by an input\n{done.stderr[-4000:]}")
         return False
@@ -57,7 +57,7 @@ def run(target: str, limit: str, keep_new: bool) -> bool:
     print(f"{target}: {stats['number_of_executed_units'].strip()} inputs, none ended it; "
           f"{len(list(corpus.iterdir()))} in the corpus", flush=True)
     if keep_new:
-        keep(target, corpus)
+        keep_inputs(target, corpus)
     return True
 
 
@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("target", nargs="+")
     args = parser.parse_args()
     limit = f"-runs={args.runs}" if args.runs else f"-max_total_time={args.seconds}"
-    passed = sum([run(target, limit, args.keep) for target in args.target])
+    passed = sum([run_target(target, limit, args.keep) for target in args.target])
     print(f"{passed} passed, {len(args.target) - passed} failed")
     return passed != len(args.target)
 

@@ -16,7 +16,7 @@ from ..runs import text_format
 from ..runs.results import Observation, Results
 from ..stats.intervals import Interval, t_interval
 from . import theme
-from .charts import make_log, worth_log
+from .charts import make_log, needs_log
 
 WIDTH_IN = 4.7
 ROW_IN = 0.165
@@ -42,16 +42,16 @@ class TaskState:
         return sum(self.pages.values())
 
 
-def task_states(observations: list[Observation]) -> list[TaskState]:
+def list_task_states(observations: list[Observation]) -> list[TaskState]:
     """Returns two states per role, before and after, in the order of the tasks."""
     tasks: dict[str, list[dict]] = {}
     for o in observations:
         for task in o.tasks:
             tasks.setdefault(str(task.get("role", "task")), []).append(task)
-    return [_state(role, when, tasks[role]) for role in tasks for when in ("before", "after")]
+    return [_compute_state(role, when, tasks[role]) for role in tasks for when in ("before", "after")]
 
 
-def _state(role: str, when: str, tasks: list[dict]) -> TaskState:
+def _compute_state(role: str, when: str, tasks: list[dict]) -> TaskState:
     pages: Counter[int] = Counter()
     for task in tasks:
         for node, count in (task.get(f"pages_{when}") or {}).items():
@@ -61,30 +61,30 @@ def _state(role: str, when: str, tasks: list[dict]) -> TaskState:
     return TaskState(role, when, node, tuple(seen), dict(sorted(pages.items())))
 
 
-def placement_panel(results: Results, workload: str, prefix: str) -> str:
+def draw_placement(results: Results, workload: str, prefix: str) -> str:
     """Draws stacked bars: the share of every task's pages on each node, before and after."""
-    groups, tips = [(p, task_states(results.select(workload, p))) for p in results.policies], []
+    groups, tips = [(p, list_task_states(results.select(workload, p))) for p in results.policies], []
     rows = sum(len(states) + 1.6 for _, states in groups) + 2
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, rows * ROW_IN))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(0, 1), ylim=(rows, 0))
         axes.axis("off")
-        _legend(axes, [state for _, states in groups for state in states])
+        _draw_legend(axes, [state for _, states in groups for state in states])
         y = 2.0
         for policy, states in groups:
-            _text(axes, 0, y + 0.5, policy, weight="bold")
+            _write_text(axes, 0, y + 0.5, policy, weight="bold")
             if not states:
-                _text(axes, LABEL, y + 0.5, "no clean observation", **SMALL)
+                _write_text(axes, LABEL, y + 0.5, "no clean observation", **SMALL)
             for i, state in enumerate(states):
-                _bar(axes, state, y + 1.2 + i)
-                tips += _bar_tips(policy, state, y + 1.7 + i, results.select(workload, policy))
+                _draw_bar(axes, state, y + 1.2 + i)
+                tips += _make_bar_tips(policy, state, y + 1.7 + i, results.select(workload, policy))
             y += len(states) + 1.6
         title = f"{workload}: pages per node"
-        return theme.inline(figure, f"{prefix}-placement", title, _describe_placement(groups), [(axes, tips)])
+        return theme.make_inline(figure, f"{prefix}-placement", title, _describe_placement(groups), [(axes, tips)])
 
 
-def _bar_tips(policy: str, state: TaskState, y: float, observations: list[Observation]) -> list[theme.Tip]:
+def _make_bar_tips(policy: str, state: TaskState, y: float, observations: list[Observation]) -> list[theme.Tip]:
     """Makes the tips in the middle of each node's part of the bar."""
     found, left, more = [], LABEL + CHIP + 0.012, " ".join(f"o{o.line}" for o in observations)
     for node, pages in state.pages.items():
@@ -96,61 +96,61 @@ def _bar_tips(policy: str, state: TaskState, y: float, observations: list[Observ
     return found
 
 
-def _text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:
+def _write_text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:
     """Writes a piece of text, centred on y."""
-    style = {"va": "center", "color": theme.colour(ink)} | style
-    axes.text(x, y, text_format.printable(text), **style)
+    style = {"va": "center", "color": theme.get_colour(ink)} | style
+    axes.text(x, y, text_format.make_printable(text), **style)
 
 
-def _legend(axes: Axes, states: list[TaskState]) -> None:
+def _draw_legend(axes: Axes, states: list[TaskState]) -> None:
     x, y = 0.0, 0.55
     if not states:
         return
     for node in sorted({n for s in states for n in (*s.pages, *s.nodes_seen) if n is not None}):
-        axes.barh(y, 0.024, 0.62, x, color=theme.node_colour(node))
-        _text(axes, x + 0.034, y, f"on node {node}", "muted")
+        axes.barh(y, 0.024, 0.62, x, color=theme.get_node_colour(node))
+        _write_text(axes, x + 0.034, y, f"on node {node}", "muted")
         x += 0.21
     if x < 0.65:
-        axes.barh(y, 0.024, 0.62, x, color="none", edgecolor=theme.colour("muted"), linewidth=0.8)
-        _text(axes, x + 0.034, y, "node of the task", "muted")
-    _text(axes, 1, y, "pages", ha="right", **SMALL)
+        axes.barh(y, 0.024, 0.62, x, color="none", edgecolor=theme.get_colour("muted"), linewidth=0.8)
+        _write_text(axes, x + 0.034, y, "node of the task", "muted")
+    _write_text(axes, 1, y, "pages", ha="right", **SMALL)
 
 
-def _bar(axes: Axes, state: TaskState, y: float) -> None:
+def _draw_bar(axes: Axes, state: TaskState, y: float) -> None:
     """Draws one line of the panel; a task's two lines stand closer together than two tasks."""
     before = state.when == "before"
     middle = y + 0.5 + (0.06 if before else -0.06)
     if before:
-        _text(axes, 0, y + 1, text_format.shorten(state.role, 13))
-    _text(axes, LABEL - 0.012, middle, state.when, ha="right", **SMALL)
-    _chip(axes, state, middle)
+        _write_text(axes, 0, y + 1, text_format.shorten_text(state.role, 13))
+    _write_text(axes, LABEL - 0.012, middle, state.when, ha="right", **SMALL)
+    _draw_chip(axes, state, middle)
     left = LABEL + CHIP + 0.012
     for node, pages in state.pages.items():
         if not pages:
             continue
         share = pages / state.total
-        _block(axes, middle, left, share * BAR, node, before)
+        _draw_block(axes, middle, left, share * BAR, node, before)
         if share >= 0.2 and not before:
-            _text(axes, left + share * BAR / 2, middle, f"{math.floor(100 * share)} %",
-                  theme.on_node(node), va="center_baseline", ha="center", size=8.5)
+            _write_text(axes, left + share * BAR / 2, middle, f"{math.floor(100 * share)} %",
+                        theme.name_text_colour(node), va="center_baseline", ha="center", size=8.5)
         left += share * BAR
-    total = text_format.count(state.total) if state.total else "no pages"
-    _text(axes, 1, middle, total, ha="right", **SMALL)
+    total = text_format.format_count(state.total) if state.total else "no pages"
+    _write_text(axes, 1, middle, total, ha="right", **SMALL)
 
 
-def _chip(axes: Axes, state: TaskState, middle: float) -> None:
+def _draw_chip(axes: Axes, state: TaskState, middle: float) -> None:
     """Draws the node the task runs on, in that node's colour: same colour as its bar means local."""
     before, certain = state.when == "before", len(state.nodes_seen) == 1
     node = state.node if certain else None
     text = ("any" if node is None else str(node)) if certain else "*"
-    _block(axes, middle, LABEL, CHIP, node, before)
-    _text(axes, LABEL + CHIP / 2, middle, text, "ink" if before else theme.on_node(node),
-          va="center_baseline", ha="center", size=8.5, weight="bold")
+    _draw_block(axes, middle, LABEL, CHIP, node, before)
+    _write_text(axes, LABEL + CHIP / 2, middle, text, "ink" if before else theme.name_text_colour(node),
+                va="center_baseline", ha="center", size=8.5, weight="bold")
 
 
-def _block(axes: Axes, middle: float, left: float, width: float, node: int | None,
-           pale: bool) -> None:
-    axes.barh(middle, width, 0.8, left, color=theme.node_colour(node), linewidth=0,
+def _draw_block(axes: Axes, middle: float, left: float, width: float, node: int | None,
+                pale: bool) -> None:
+    axes.barh(middle, width, 0.8, left, color=theme.get_node_colour(node), linewidth=0,
               alpha=0.5 if pale else 1)
 
 
@@ -164,12 +164,12 @@ def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
     return "; ".join(parts)
 
 
-def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
+def draw_timing(results: Results, workload: str, prefix: str) -> str | None:
     """Draws every observation as a dot, the mean and its 95 % interval, one row per policy."""
-    metrics = distinct_metrics(results, workload)[:MAX_METRICS]
+    metrics = list_distinct_metrics(results, workload)[:MAX_METRICS]
     if not metrics:
         return None
-    lines = max(row_label(policy).count("\n") + 1 for policy in results.policies)
+    lines = max(format_row_label(policy).count("\n") + 1 for policy in results.policies)
     block = len(results.policies) * max(0.36, 0.1 + 0.13 * lines) + 0.95
     total = block * len(metrics)
     with matplotlib.rc_context(theme.SETTINGS):
@@ -177,16 +177,16 @@ def timing_panel(results: Results, workload: str, prefix: str) -> str | None:
         for i, (metric, unit) in enumerate(metrics):
             bottom = 1 - (i + 1) / len(metrics) + 0.52 / total
             axes = figure.add_axes((0.24, bottom, 0.44, (block - 0.87) / total))
-            _metric(axes, results, workload, metric, unit)
-            tips.append((axes, _tips(results, workload, metric, unit)))
-        wide = [axes for axes, points in tips if worth_log([tip.x for tip in points])]
-        title = f"{workload}: " + ", ".join(text_format.label(m) for m, _ in metrics)
+            _draw_metric(axes, results, workload, metric, unit)
+            tips.append((axes, _make_tips(results, workload, metric, unit)))
+        wide = [axes for axes, points in tips if needs_log([tip.x for tip in points])]
+        title = f"{workload}: " + ", ".join(text_format.make_label(m) for m, _ in metrics)
         description = "; ".join(_describe_metric(results, workload, *m) for m in metrics)
-        return theme.inline(figure, f"{prefix}-time", title, description, tips,
-                            (lambda: [make_log(axes.xaxis) for axes in wide]) if wide else None)
+        return theme.make_inline(figure, f"{prefix}-time", title, description, tips,
+                                 (lambda: [make_log(axes.xaxis) for axes in wide]) if wide else None)
 
 
-def _tips(results: Results, workload: str, metric: str, unit: str) -> list[theme.Tip]:
+def _make_tips(results: Results, workload: str, metric: str, unit: str) -> list[theme.Tip]:
     """Makes a tip for each observation."""
     found = []
     for y, policy in enumerate(results.policies):
@@ -200,7 +200,7 @@ def _tips(results: Results, workload: str, metric: str, unit: str) -> list[theme
     return found
 
 
-def distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
+def list_distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
     """Metrics that have values, and not the same ones as a metric before them."""
     found: dict[tuple[float | None, ...], tuple[str, str]] = {}
     for metric, unit in results.performance_metrics(workload):
@@ -210,44 +210,45 @@ def distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-def values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
+def list_values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
     """Returns what means and intervals are made from."""
     found = (o.value(metric) for o in results.select_independent(workload, policy))
     return [v for v in found if v is not None]
 
 
-def _metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
-    groups = [values(results, workload, policy, metric) for policy in results.policies]
+def _draw_metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
+    groups = [list_values(results, workload, policy, metric) for policy in results.policies]
     intervals = [t_interval(found) for found in groups if found]
     dots = [[o.value(metric) for o in results.select(workload, policy) if o.value(metric) is not None]
             for policy in results.policies]
-    _axis(axes, [v for found in dots for v in found], intervals, len(groups))
+    _draw_axis(axes, [v for found in dots for v in found], intervals, len(groups))
     beside = {"transform": axes.get_yaxis_transform()}
     for y, (policy, found, seen) in enumerate(zip(results.policies, groups, dots, strict=True)):
-        axes.text(-0.04, y, row_label(policy), ha="right", va="center", size=8.5, linespacing=1.05, color=theme.colour("ink"), **beside)
+        axes.text(-0.04, y, format_row_label(policy), ha="right", va="center", size=8.5, linespacing=1.05,
+                  color=theme.get_colour("ink"), **beside)
         if found:
-            _row(axes, y, seen, t_interval(found))
-            _text(axes, 1.05, y, text_format.spread(t_interval(found)), **beside)
+            _draw_row(axes, y, seen, t_interval(found))
+            _write_text(axes, 1.05, y, text_format.format_spread(t_interval(found)), **beside)
         else:
-            _text(axes, 0.02, y, "no clean observation", "muted", **beside)
-    better = text_format.direction(unit)
-    title = f"{text_format.label(metric)}, {unit}" + (f" ({better})" if better else "")
-    axes.set_title(text_format.printable(title), loc="left", size=9.5, color=theme.colour("ink"),
+            _write_text(axes, 0.02, y, "no clean observation", "muted", **beside)
+    better = text_format.name_direction(unit)
+    title = f"{text_format.make_label(metric)}, {unit}" + (f" ({better})" if better else "")
+    axes.set_title(text_format.make_printable(title), loc="left", size=9.5, color=theme.get_colour("ink"),
                    x=-0.48, pad=7)
 
 
-def row_label(policy: str) -> str:
+def format_row_label(policy: str) -> str:
     """Returns the name, and each option in a line below it; of a long one its end, where levels differ."""
-    name, *options = filter(None, re.split("[:,#]", text_format.printable(policy)))
-    return "\n".join([text_format.shorten(name, LABEL_WIDTH),
+    name, *options = filter(None, re.split("[:,#]", text_format.make_printable(policy)))
+    return "\n".join([text_format.shorten_text(name, LABEL_WIDTH),
                       *(o if len(o) <= LABEL_WIDTH else f"…{o[1 - LABEL_WIDTH:]}" for o in options)])
 
 
-def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
+def _draw_row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
     """Circles, diamond and line; a line that leaves the axis ends in an arrow head."""
-    dark, line = theme.colour("ink"), y - 0.12
+    dark, line = theme.get_colour("ink"), y - 0.12
     axes.plot(found, [y + DOTS] * len(found), "o", markersize=4.5, markerfacecolor="none",
-              markeredgewidth=1.1, markeredgecolor=theme.colour("node0"), clip_on=False, zorder=3)
+              markeredgewidth=1.1, markeredgecolor=theme.get_colour("node0"), clip_on=False, zorder=3)
     if interval.low is not None:
         first, last = axes.get_xlim()
         ends = [max(interval.low, first), min(interval.high, last)]
@@ -259,7 +260,7 @@ def _row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
     axes.plot([interval.mean], [line], "D", markersize=5, color=dark, zorder=4)
 
 
-def limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]:
+def compute_limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]:
     """Returns limits wide enough for all observations; intervals may not make an axis of impossible values.
 
     From 0 where that does not hide the differences.
@@ -275,25 +276,25 @@ def limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]
     return wide_low - pad, wide_high + pad
 
 
-def _axis(axes: Axes, found: list[float], intervals: list[Interval], rows: int) -> None:
-    axes.set(xlim=limits(found, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
+def _draw_axis(axes: Axes, found: list[float], intervals: list[Interval], rows: int) -> None:
+    axes.set(xlim=compute_limits(found, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
     axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
-    axes.xaxis.set_major_formatter(lambda x, _: text_format.tick(x))
-    axes.tick_params(axis="x", colors=theme.colour("muted"), labelsize=8.5, length=3,
-                     color=theme.colour("line"))
-    axes.grid(axis="x", color=theme.colour("line"), linewidth=0.7)
+    axes.xaxis.set_major_formatter(lambda x, _: text_format.format_tick(x))
+    axes.tick_params(axis="x", colors=theme.get_colour("muted"), labelsize=8.5, length=3,
+                     color=theme.get_colour("line"))
+    axes.grid(axis="x", color=theme.get_colour("line"), linewidth=0.7)
     axes.set_axisbelow(True)
     for side, spine in axes.spines.items():
-        spine.set(visible=side == "bottom", color=theme.colour("line"))
+        spine.set(visible=side == "bottom", color=theme.get_colour("line"))
     if axes.get_xlim()[0] > 0:
-        axes.set_xlabel("the axis does not start at 0", size=8.5, color=theme.colour("muted"))
+        axes.set_xlabel("the axis does not start at 0", size=8.5, color=theme.get_colour("muted"))
 
 
 def _describe_metric(results: Results, workload: str, metric: str, unit: str) -> str:
     parts = []
     for policy in results.policies:
-        found = values(results, workload, policy, metric)
-        text = text_format.spread(t_interval(found)) if found else "no clean observation"
+        found = list_values(results, workload, policy, metric)
+        text = text_format.format_spread(t_interval(found)) if found else "no clean observation"
         what = "boots" if any(o.is_mean for o in results.select_independent(workload, policy)) else "observations"
         parts.append(f"{policy} {text}" + (f" ({len(found)} {what})" if found else ""))
-    return f"{text_format.label(metric)} in {unit}: " + ", ".join(parts)
+    return f"{text_format.make_label(metric)} in {unit}: " + ", ".join(parts)

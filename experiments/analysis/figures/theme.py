@@ -16,7 +16,7 @@ from html import escape
 
 from matplotlib.axes import Axes
 
-from ..runs.text_format import THIN_SPACE, printable
+from ..runs.text_format import THIN_SPACE, make_printable
 
 # Node colours: Okabe and Ito's palette, which stays apart under colour blindness. (light, dark)
 _COLOURS = {
@@ -50,21 +50,21 @@ SETTINGS = {
 }
 
 
-def colour(name: str) -> str:
+def get_colour(name: str) -> str:
     """Returns the light colour, to give to matplotlib."""
     return _COLOURS[name][0]
 
 
-def node_colour(node: int | None) -> str:
-    return colour("muted" if node is None else f"node{node % NODES}")
+def get_node_colour(node: int | None) -> str:
+    return get_colour("muted" if node is None else f"node{node % NODES}")
 
 
-def on_node(node: int | None) -> str:
+def name_text_colour(node: int | None) -> str:
     """Returns the name of the colour of text on a node's colour."""
     return "on_node" if node is not None and node % NODES else "surface"
 
 
-def variables(dark: bool) -> str:
+def list_variables(dark: bool) -> str:
     """Returns the declarations of one theme, for a style sheet."""
     return " ".join(f"--{name.replace('_', '-')}: {pair[dark]};" for name, pair in _COLOURS.items())
 
@@ -79,29 +79,29 @@ class Tip:
     more: str = ""
 
 
-def inline(figure, prefix: str, title: str, description: str,
-           tips: Sequence[tuple[Axes, Sequence[Tip]]] = (), log: Callable[[], None] | None = None) -> str:
+def make_inline(figure, prefix: str, title: str, description: str,
+                tips: Sequence[tuple[Axes, Sequence[Tip]]] = (), log: Callable[[], None] | None = None) -> str:
     """Makes an <svg> element for HTML: unique ids, theme colours, a title and a description.
 
     `log` turns the figure's axes logarithmic: then the element holds both, and the page shows one of them.
     """
-    svg = _svg(figure, prefix, tips)
+    svg = _make_svg(figure, prefix, tips)
     if log:
         log()
         body = r"(<svg[^>]*>)(.*)</svg>"
-        other = re.search(body, _svg(figure, f"{prefix}-log", tips), re.S)[2]
+        other = re.search(body, _make_svg(figure, f"{prefix}-log", tips), re.S)[2]
         svg = re.sub(body, lambda m: f'{m[1]}<g class="linear">{m[2]}</g><g class="log" display="none">{other}</g></svg>',
                      svg, count=1, flags=re.S)
     labels = (
-        f'<title id="{prefix}-title">{escape(printable(title))}</title>'
-        f'<desc id="{prefix}-desc">{escape(printable(description))}</desc>'
+        f'<title id="{prefix}-title">{escape(make_printable(title))}</title>'
+        f'<desc id="{prefix}-desc">{escape(make_printable(description))}</desc>'
     )
     head = f'<svg class="chart" role="img" aria-labelledby="{prefix}-title {prefix}-desc" '
     svg = re.sub(r"<svg ", head, svg, count=1)
     return re.sub(r"(<svg[^>]*>)", lambda m: m.group(1) + labels, svg, count=1).strip()
 
 
-def _svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
+def _make_svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
@@ -116,10 +116,10 @@ def _svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str
         svg = svg.replace(light, f"var(--{name.replace('_', '-')})")
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r"\n\s*", "\n", svg)
-    return svg.replace("</svg>", _targets(figure, tips) + "</svg>")
+    return svg.replace("</svg>", _make_targets(figure, tips) + "</svg>")
 
 
-def _targets(figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
+def _make_targets(figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
     """Circles that nobody sees: a browser shows their title without any script."""
     found, scale, height = [], 72 / figure.dpi, figure.get_size_inches()[1] * 72
     for axes, points in tips:
@@ -129,16 +129,16 @@ def _targets(figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
                 continue
             more = f' data-more="{escape(tip.more)}"' if tip.more else ""
             found.append(f'<circle class="tip" cx="{x:.1f}" cy="{height - y:.1f}" r="6"{more} fill="transparent">'
-                         f"<title>{escape(printable(tip.text, keep=LINES))}</title></circle>")
+                         f"<title>{escape(make_printable(tip.text, keep=LINES))}</title></circle>")
     return "\n".join(found)
 
 
-def standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) -> str:
+def make_standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) -> str:
     """Makes one SVG file from panels side by side; it brings its own colours, light and dark."""
     sizes = [
         tuple(map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', p).groups())) for p in panels
     ]
-    top, title, subtitle = gap + 44, escape(printable(title)), escape(printable(subtitle))
+    top, title, subtitle = gap + 44, escape(make_printable(title)), escape(make_printable(subtitle))
     width = sum(w for w, _ in sizes) + gap * (len(panels) + 1)
     height = max(h for _, h in sizes) + top + gap
     parts, x = [], gap
@@ -149,8 +149,8 @@ def standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) ->
     return f"""<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" \
 viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">
 <title>{title}</title>
-<style>:root {{ --font: {FONT}; {variables(False)} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {variables(True)} }} }}
+<style>:root {{ --font: {FONT}; {list_variables(False)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {list_variables(True)} }} }}
 svg {{ stroke-linejoin: round; stroke-linecap: butt; }}
 .title {{ font: 600 15px var(--font); fill: var(--ink); }}
 .subtitle {{ font: 10px var(--font); fill: var(--muted); }}</style>

@@ -19,26 +19,26 @@ ROW_IN, WIDTH_IN = 0.21, 7.2
 MAX_ROWS = 80
 
 
-def write(found: dict[str, Any], path: Path) -> Path:
-    parts = [_part(pair, f"pair{i}") for i, pair in enumerate(found["pairs"], 1)]
+def write_page(found: dict[str, Any], path: Path) -> Path:
+    parts = [_make_part(pair, f"pair{i}") for i, pair in enumerate(found["pairs"], 1)]
     platforms = sorted({pair[side]["platform"] for pair in found["pairs"] for side in "ab"})
-    page = report.page_of(
+    page = report.build_page(
         "compare.html", title=f"{('Two', 'Three', 'Four')[len(parts) - 1] if len(parts) < 4 else len(parts) + 1} "
         "runs side by side", parts=parts, found=found, tests=found["tests"],
-        platform=text_format.platform_line(platforms), test=text_table.TESTS[found["in_blocks"]],
+        platform=text_format.format_platforms(platforms), test=text_table.TESTS[found["in_blocks"]],
         significant=sum(bool(row["significant"]) for pair in found["pairs"] for row in pair["rows"]),
     )
     return write_text(Path(path), page)
 
 
-def _part(pair: dict[str, Any], name: str) -> dict[str, Any]:
+def _make_part(pair: dict[str, Any], name: str) -> dict[str, Any]:
     rows = [row for row in pair["rows"] if row["p"] is not None or row["difference"]]
-    drawn = _drawn(rows)
-    return {"name": name, "pair": pair, "rows": list(map(_told, rows)), "drawn": len(drawn),
-            "plot": Markup(_forest(drawn, name)) if drawn else "", "equal": len(pair["rows"]) - len(rows)}
+    drawn = _choose_drawn(rows)
+    return {"name": name, "pair": pair, "rows": list(map(_list_told, rows)), "drawn": len(drawn),
+            "plot": Markup(_draw_forest(drawn, name)) if drawn else "", "equal": len(pair["rows"]) - len(rows)}
 
 
-def _drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _choose_drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those with an interval, the largest differences first where there are too many."""
     known = [row for row in rows if row["ratio_ci95_low"] is not None and row["ratio"] > 0]
     if len(known) > MAX_ROWS:
@@ -46,48 +46,48 @@ def _drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return known[:MAX_ROWS]
 
 
-def _label(row: dict[str, Any]) -> str:
+def _format_label(row: dict[str, Any]) -> str:
     policy = "" if row["policy"] == "none" else f", {row['policy']}"
-    return text_format.printable(f"{row['workload']}{policy}: {text_format.label(row['metric'])}")
+    return text_format.make_printable(f"{row['workload']}{policy}: {text_format.make_label(row['metric'])}")
 
 
-def _forest(rows: list[dict[str, Any]], name: str) -> str:
+def _draw_forest(rows: list[dict[str, Any]], name: str) -> str:
     """One line a row: b / a with Fieller's interval; filled where significant after Holm."""
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, 0.7 + ROW_IN * len(rows)), layout="constrained")
         axes = figure.subplots()
-        axes.axvline(1, color=theme.colour("muted"), linewidth=0.9)
+        axes.axvline(1, color=theme.get_colour("muted"), linewidth=0.9)
         for y, row in enumerate(rows):
-            hue = theme.node_colour(4 if row["significant"] else 0)
+            hue = theme.get_node_colour(4 if row["significant"] else 0)
             axes.plot([row["ratio_ci95_low"], row["ratio_ci95_high"]], [y, y], "-", color=hue,
                       linewidth=1.6)
             axes.plot([row["ratio"]], [y], "o", markersize=5, color=hue,
                       markerfacecolor=hue if row["significant"] else "none")
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_yticks(range(len(rows)), [text_format.shorten(_label(row), 58) for row in rows])
-        axes.xaxis.set_major_formatter(lambda value, _: text_format.tick(value))
-        axes.tick_params(labelsize=8.5, colors=theme.colour("muted"), length=0)
-        axes.set_xlabel("b / a", size=8.5, color=theme.colour("muted"))
-        axes.grid(axis="x", color=theme.colour("line"), linewidth=0.6)
+        axes.set_yticks(range(len(rows)), [text_format.shorten_text(_format_label(row), 58) for row in rows])
+        axes.xaxis.set_major_formatter(lambda value, _: text_format.format_tick(value))
+        axes.tick_params(labelsize=8.5, colors=theme.get_colour("muted"), length=0)
+        axes.set_xlabel("b / a", size=8.5, color=theme.get_colour("muted"))
+        axes.grid(axis="x", color=theme.get_colour("line"), linewidth=0.6)
         axes.set_axisbelow(True)
         for spine in axes.spines.values():
             spine.set(visible=False)
-        told = "; ".join(f"{_label(row)} {text_format.number(row['ratio'])}" for row in rows)
-        return theme.inline(figure, f"forest-{name}", "Ratios of means, b / a", told)
+        told = "; ".join(f"{_format_label(row)} {text_format.format_number(row['ratio'])}" for row in rows)
+        return theme.make_inline(figure, f"forest-{name}", "Ratios of means, b / a", told)
 
 
-def _told(row: dict[str, Any]) -> dict[str, Any]:
-    def limits(name: str) -> str:
+def _list_told(row: dict[str, Any]) -> dict[str, Any]:
+    def format_limits(name: str) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         if name == "ratio_ci95" and low is not None and low <= 0:
             return "unbounded"  # a mean that is not different from 0 has no ratio
-        return "" if low is None else f"{text_format.number(low)} to {text_format.number(high)}".replace("-", "−")
+        return "" if low is None else f"{text_format.format_number(low)} to {text_format.format_number(high)}".replace("-", "−")
 
     return {
         "raw": row,
-        "label": text_format.label(row["metric"]),
-        "a": text_format.number(row["mean_a"], 4), "b": text_format.number(row["mean_b"], 4),
-        "ratio": text_format.number(row["ratio"]), "ratio_limits": limits("ratio_ci95"),
-        "difference": text_format.signed(row["difference"]), "limits": limits("ci95"),
-        "p": text_format.p_value(row["p"]), "p_holm": text_format.p_value(row["p_holm"]),
+        "label": text_format.make_label(row["metric"]),
+        "a": text_format.format_number(row["mean_a"], 4), "b": text_format.format_number(row["mean_b"], 4),
+        "ratio": text_format.format_number(row["ratio"]), "ratio_limits": format_limits("ratio_ci95"),
+        "difference": text_format.format_signed(row["difference"]), "limits": format_limits("ci95"),
+        "p": text_format.format_p_value(row["p"]), "p_holm": text_format.format_p_value(row["p_holm"]),
     }

@@ -14,7 +14,7 @@ from ..runs.results import Observation, Results
 LEFT_BEHIND = ("pinned", "shared", "hugetlb", "thp_split", "busy", "no_memory", "no_huge")
 
 
-def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
+def list_decisions(results: Results, workload: str) -> list[dict[str, Any]]:
     """Per policy: its decisions, equal ones of several repeats and tasks told once.
 
     Those of marked observations only where there is no clean one.
@@ -27,17 +27,17 @@ def decisions(results: Results, workload: str) -> list[dict[str, Any]]:
         groups: dict[tuple, dict[str, Any]] = {}
         for o in observations:
             for decision in o.apply.get("decisions") or []:
-                role = _role(o, decision)
-                _add(groups, decision | {"told": (o.raw.get("inputs") or {}).get(role)}, role, o.repeat)
-        told = [_tell(group, len(observations)) for group in groups.values()]
-        options = next((_options(o.apply) for o in observations), "")
+                role = _find_role(o, decision)
+                _add_decision(groups, decision | {"told": (o.raw.get("inputs") or {}).get(role)}, role, o.repeat)
+        told = [_tell_group(group, len(observations)) for group in groups.values()]
+        options = next((_format_options(o.apply) for o in observations), "")
         found.append(
-            {"policy": policy, "options": options, "clean": bool(clean), "told": _merge(told)}
+            {"policy": policy, "options": options, "clean": bool(clean), "told": _merge_tasks(told)}
         )
     return found
 
 
-def _options(apply: dict[str, Any]) -> str:
+def _format_options(apply: dict[str, Any]) -> str:
     options = apply.get("options")
     if not isinstance(options, dict):
         return ""
@@ -46,12 +46,12 @@ def _options(apply: dict[str, Any]) -> str:
     )
 
 
-def _role(o: Observation, decision: dict[str, Any]) -> str:
+def _find_role(o: Observation, decision: dict[str, Any]) -> str:
     names = {task.get("pid"): str(task.get("role", "")) for task in o.tasks}
     return names.get(decision.get("pid")) or str(decision.get("comm", "task"))
 
 
-def _add(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None:
+def _add_decision(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None:
     """Repeats count as equal when only the numbers inside the reason differ."""
     reason = str(decision.get("reason") or "")
     place = (decision.get("from"), decision.get("to"), decision.get("pages_to"))
@@ -66,40 +66,40 @@ def _add(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None
     }
     group = groups.setdefault(same, new)
     group["repeats"].add(repeat)
-    group["pages"].append(_moved(decision))
-    group["left"].update(_left(decision))
+    group["pages"].append(_count_moved(decision))
+    group["left"].update(_count_left(decision))
 
 
-def _left(decision: dict[str, Any]) -> dict[str, int]:
+def _count_left(decision: dict[str, Any]) -> dict[str, int]:
     """Pages that should have moved and did not, by reason."""
     migrate = (decision.get("result") or {}).get("migrate") or {}
     return {name: migrate[name] for name in LEFT_BEHIND if migrate.get(name)}
 
 
-def _moved(decision: dict[str, Any]) -> int:
+def _count_moved(decision: dict[str, Any]) -> int:
     """Pages that really moved; the plan's number where nothing was migrated."""
     migrate = (decision.get("result") or {}).get("migrate") or {}
     return migrate.get("moved", decision.get("pages_to_move") or 0)
 
 
-def _tell(group: dict[str, Any], observations: int) -> dict[str, Any]:
+def _tell_group(group: dict[str, Any], observations: int) -> dict[str, Any]:
     decision, pages, repeats = group["decision"], group["pages"], len(group["repeats"])
     return {
         "roles": [group["role"]],
-        "where": _where(decision),
-        "pages": _pages(decision, sum(pages) / len(pages)),
+        "where": _format_destination(decision),
+        "pages": _format_pages(decision, sum(pages) / len(pages)),
         "reason": group["reason"],
         "left": ", ".join(
-            f"{text_format.count(n / len(pages))} {text_format.label(name)}"
+            f"{text_format.format_count(n / len(pages))} {text_format.make_label(name)}"
             for name, n in group["left"].items()
         ),
-        "known": _known(decision),
+        "known": _format_inputs(decision),
         "error": str(decision.get("error") or ""),
         "often": "" if repeats == observations else f"in {repeats} of {observations} observations",
     }
 
 
-def _known(decision: dict[str, Any]) -> str:
+def _format_inputs(decision: dict[str, Any]) -> str:
     """The inputs of the policy for the task, with their sources: what the plan calls declared is what the runner told it."""
     found, told = [], decision.get("told") or {}
     for key, name in (("penalty", "penalty"), ("mpki", "MPKI")):
@@ -110,7 +110,7 @@ def _known(decision: dict[str, Any]) -> str:
     return ", ".join([*found, *([told["source"]] if str(told.get("source")).startswith("not measured") else [])])
 
 
-def _merge(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _merge_tasks(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tasks of which the same is told stand in one line."""
     merged: list[dict[str, Any]] = []
     for one in told:
@@ -122,15 +122,15 @@ def _merge(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return merged
 
 
-def _where(decision: dict[str, Any]) -> str:
+def _format_destination(decision: dict[str, Any]) -> str:
     start, end = decision.get("from"), decision.get("to")
     if end is None or start == end:
         return "stays" if start is None else f"stays on node {start}"
     return f"to node {end}" if start is None else f"node {start} → node {end}"
 
 
-def _pages(decision: dict[str, Any], moved: float) -> str:
+def _format_pages(decision: dict[str, Any], moved: float) -> str:
     target = decision.get("pages_to")
     if target is None or not moved:
         return "pages stay"
-    return f"{text_format.count(moved)} pages to node {target}"
+    return f"{text_format.format_count(moved)} pages to node {target}"

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from ..figures import charts, heatmap
 from ..figures.charts import Curve, Point
 from ..papers.cells import Cells
-from ..papers.chapter import Cell, Drawing, Table, number
+from ..papers.chapter import Cell, Drawing, Table, format_number
 from ..runs import text_format
 from ..runs.results import Results
 
@@ -31,16 +31,16 @@ class Section:
     missing: list[str] = field(default_factory=list)
 
 
-def sections(results: Results, prefix: str = "memory") -> list[Section]:
+def make_sections(results: Results, prefix: str = "memory") -> list[Section]:
     """In the suite's order, one for each policy; those alone whose observations are there."""
-    found = [_section(results, name, policy, prefix)
+    found = [_make_section(results, name, policy, prefix)
              for name in results.presents if name in SECTIONS for policy in results.policies]
     return [section for section in found if section.tables or section.missing]
 
 
-def _section(results: Results, name: str, policy: str, prefix: str) -> Section:
+def _make_section(results: Results, name: str, policy: str, prefix: str) -> Section:
     make, factors = SECTIONS[name]
-    cells, place = Cells(results.under(policy), factors), results.policies.index(policy)
+    cells, place = Cells(results.select_policy(policy), factors), results.policies.index(policy)
     section = make(cells, f"{prefix}-{name}-{place}")
     section.missing = cells.refused
     if len(results.policies) > 1:
@@ -49,103 +49,103 @@ def _section(results: Results, name: str, policy: str, prefix: str) -> Section:
     return section
 
 
-def matrix_of(cells: Cells, slug: str) -> Section:
+def make_matrix(cells: Cells, slug: str) -> Section:
     section = Section("latency-matrix", "Latencies from node to node",
                       "A row is a node whose core loads, a column a node whose memory it loads from; a node without CPUs "
                       "has a column only. ns from one load to the next of the same chain: with several chains in flight "
                       "a core that overlaps them takes no longer, until something is saturated.")
-    for chains in cells.levels("chains", "latency"):
-        rows, columns = (cells.levels(name, "latency", chains=chains) for name in ("from", "to"))
+    for chains in cells.list_levels("chains", "latency"):
+        rows, columns = (cells.list_levels(name, "latency", chains=chains) for name in ("from", "to"))
         grid = [[cells.interval("latency", chains=chains, **{"from": a, "to": b}) for b in columns] for a in rows]
         what = "idle: one load at a time" if chains == 1 else f"{chains} loads in flight"
         section.tables.append(Table(
             f"Latency in ns, {what}", "Mean with a 95 % interval.", ("node", *(str(b) for b in columns)),
-            tuple((Cell(str(a)), *(number(cell, decimals=1) for cell in row)) for a, row in zip(rows, grid, strict=True))))
+            tuple((Cell(str(a)), *(format_number(cell, decimals=1) for cell in row)) for a, row in zip(rows, grid, strict=True))))
         means = [[cell.mean if cell else None for cell in row] for row in grid]
-        raw = [[charts.raw_of(cells.select(chains=chains, **{"from": a, "to": b}), "latency") for b in columns] for a in rows]
-        svg = heatmap.draw(means, rows, columns, f"{slug}-{chains}", f"Latency, {what}", "memory of node",
-                           "core of node", "latency, ns", raw=raw)
+        raw = [[charts.list_raw(cells.select(chains=chains, **{"from": a, "to": b}), "latency") for b in columns] for a in rows]
+        svg = heatmap.draw_grid(means, rows, columns, f"{slug}-{chains}", f"Latency, {what}", "memory of node",
+                                "core of node", "latency, ns", raw=raw)
         section.drawings.append(Drawing(f"Latency, {what}", Markup(svg), "Darker is longer; the table has the digits."))
     return section
 
 
-def loaded(cells: Cells, slug: str) -> Section:
+def draw_loaded(cells: Cells, slug: str) -> Section:
     section = Section("loaded-latency", "Latency under load",
                       "One core chases pointers while others of its node read and write the same memory at a pace. "
                       "Bandwidth: lines that memory gives and takes back, the chase's own included. R:W: lines read to "
                       "lines written back.")
-    for memory in cells.levels("memory", "latency"):
-        named = list(_loads(cells, memory))
-        curves = [Curve(name, tuple(sorted(_points(cells, fixed), key=lambda p: p.x))) for name, fixed in named]
-        svg = charts.lines(curves, f"{slug}-{memory}", f"Latency under load, {memory} memory", "bandwidth, MB/s", "latency, ns")
+    for memory in cells.list_levels("memory", "latency"):
+        named = list(_make_load_curves(cells, memory))
+        curves = [Curve(name, tuple(sorted(_make_points(cells, fixed), key=lambda p: p.x))) for name, fixed in named]
+        svg = charts.draw_lines(curves, f"{slug}-{memory}", f"Latency under load, {memory} memory", "bandwidth, MB/s", "latency, ns")
         section.drawings.append(Drawing(f"Latency over bandwidth, {memory} memory", Markup(svg),
                                         "A point is a pace of the load; bars: 95 % intervals of the latency."))
-        rows = [(Cell(f"{name}, {delay}"), number(cells.interval("bandwidth", delay=delay, **fixed), decimals=0),
-                 number(cells.interval("latency", delay=delay, **fixed), decimals=1))
-                for name, fixed in named for delay in cells.levels("delay", "latency", **fixed)]
+        rows = [(Cell(f"{name}, {delay}"), format_number(cells.interval("bandwidth", delay=delay, **fixed), decimals=0),
+                 format_number(cells.interval("latency", delay=delay, **fixed), decimals=1))
+                for name, fixed in named for delay in cells.list_levels("delay", "latency", **fixed)]
         section.tables.append(Table(f"Latency and bandwidth, {memory} memory", "Mean with a 95 % interval.",
                                     ("R:W, steps after a line", "bandwidth, MB/s", "latency, ns"), tuple(rows)))
     return section
 
 
-def _loads(cells: Cells, memory: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _make_load_curves(cells: Cells, memory: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The curves of one memory, by name; how many threads and in which order of CPUs is told where it differs."""
-    for mix in cells.levels("mix", "latency", memory=memory):
-        loads = cells.levels("load", "latency", memory=memory, mix=mix)
+    for mix in cells.list_levels("mix", "latency", memory=memory):
+        loads = cells.list_levels("load", "latency", memory=memory, mix=mix)
         for load in loads:
             fixed = {"memory": memory, "mix": mix, "load": load}
             name = mix + (f", {load} threads" if len(loads) > 1 else "")
-            spreads = cells.levels("spread", "latency", **fixed)
+            spreads = cells.list_levels("spread", "latency", **fixed)
             for spread in spreads or [None]:
                 more = {} if spread is None else {"spread": spread}
                 yield name + (f", {spread}" if spread else ""), fixed | more
 
 
-def _points(cells: Cells, fixed: dict[str, Any]) -> Iterator[Point]:
-    for delay in cells.levels("delay", "latency", **fixed):
+def _make_points(cells: Cells, fixed: dict[str, Any]) -> Iterator[Point]:
+    for delay in cells.list_levels("delay", "latency", **fixed):
         x, y = (cells.interval(name, delay=delay, **fixed) for name in ("bandwidth", "latency"))
         if x and y:
-            yield Point(x.mean, y.mean, y.low, y.high, charts.raw_of(cells.select(delay=delay, **fixed), "latency"))
+            yield Point(x.mean, y.mean, y.low, y.high, charts.list_raw(cells.select(delay=delay, **fixed), "latency"))
 
 
-def handover(cells: Cells, slug: str) -> Section:
+def draw_handover(cells: Cells, slug: str) -> Section:
     section = Section("core-to-core", "From core to core",
                       "A core loads lines that are in the caches of another core, which has read them (clean: MLC's HIT) or "
                       "written them (dirty: MLC's HITM). Their memory is on the node of the reader or of the owner.")
-    states = cells.levels("state", "latency")
+    states = cells.list_levels("state", "latency")
     rows, curves = [], {state: [] for state in states}
-    for apart in cells.levels("apart", "latency"):
-        for owner in cells.levels("owner", "latency", apart=apart):
-            for reader in cells.levels("reader", "latency", apart=apart, owner=owner):
-                for home in cells.levels("home", "latency", apart=apart, owner=owner, reader=reader):
+    for apart in cells.list_levels("apart", "latency"):
+        for owner in cells.list_levels("owner", "latency", apart=apart):
+            for reader in cells.list_levels("reader", "latency", apart=apart, owner=owner):
+                for home in cells.list_levels("home", "latency", apart=apart, owner=owner, reader=reader):
                     fixed = {"apart": apart, "owner": owner, "reader": reader, "home": home}
                     found = [cells.interval("latency", state=state, **fixed) for state in states]
                     where = f"node {owner}" if owner == reader else f"{owner} to {reader}, memory of the {home}"
-                    rows.append((Cell(f"{apart}: {where}"), *(number(cell, decimals=1) for cell in found)))
-    apart = [level for level in ("same L3", "same node", "other node") if level in cells.levels("apart", "latency")]
+                    rows.append((Cell(f"{apart}: {where}"), *(format_number(cell, decimals=1) for cell in found)))
+    apart = [level for level in ("same L3", "same node", "other node") if level in cells.list_levels("apart", "latency")]
     for state in states:
         for k, level in enumerate(apart):
             found = cells.interval("latency", apart=level, state=state)
             if found:
-                raw = charts.raw_of(cells.select(apart=level, state=state), "latency")
+                raw = charts.list_raw(cells.select(apart=level, state=state), "latency")
                 curves[state].append(Point(float(k), found.mean, raw=raw))
     if not rows:
         return section
     section.tables.append(Table("Latency in ns, owner to reader", "Mean with a 95 % interval.",
                                 ("cores", *states), tuple(rows)))
-    svg = charts.bars(apart, [Curve(s, tuple(points)) for s, points in curves.items()], f"{slug}-bars",
-                      "From core to core", "latency, ns")
+    svg = charts.draw_bars(apart, [Curve(s, tuple(points)) for s, points in curves.items()], f"{slug}-bars",
+                           "From core to core", "latency, ns")
     section.drawings.append(Drawing("Latency by distance", Markup(svg), "Means over all pairs of nodes; the table has each."))
     return section
 
 
 SECTIONS: dict[str, tuple[Callable[[Cells, str], Section], tuple[str, ...]]] = {  # with the factors that they know
-    "latency-matrix": (matrix_of, ("chains", "from", "to")),
-    "loaded-latency": (loaded, ("memory", "mix", "load", "delay", "spread")),
-    "core-to-core": (handover, ("apart", "state", "home", "owner", "reader"))}
+    "latency-matrix": (make_matrix, ("chains", "from", "to")),
+    "loaded-latency": (draw_loaded, ("memory", "mix", "load", "delay", "spread")),
+    "core-to-core": (draw_handover, ("apart", "state", "home", "owner", "reader"))}
 
 
-def topology(results: Results) -> Section | None:
+def describe_topology(results: Results) -> Section | None:
     """Nodes with their distances, and what firmware says of their memory; None where there is one, or none is known."""
     nodes = [node for node in results.manifest.get("topology") or [] if isinstance(node, dict)]
     if len(nodes) < 2 or any(len(node.get("distances") or []) != len(nodes) for node in nodes):
@@ -156,25 +156,25 @@ def topology(results: Results) -> Section | None:
     firmware = [what for what in firmware if any(node.get(what[1]) for node in nodes)]
     section.tables.append(Table("Nodes", "At the beginning of the run.",
                                 ("node", "CPUs", "memory, MiB", *(name for name, *_ in firmware)),
-                                tuple(_node(node, firmware) for node in nodes)))
+                                tuple(_describe_node(node, firmware) for node in nodes)))
     rows, columns = [n for n in nodes if n.get("cpus")], [k for k, n in enumerate(nodes) if n.get("mem_total")]
     grid = [[float(row["distances"][k]) for k in columns] for row in rows]
-    svg = heatmap.draw(grid, [n["id"] for n in rows], [nodes[k]["id"] for k in columns], "topology", "Distances",
-                       "memory of node", "CPUs of node", "distance")
+    svg = heatmap.draw_grid(grid, [n["id"] for n in rows], [nodes[k]["id"] for k in columns], "topology", "Distances",
+                            "memory of node", "CPUs of node", "distance")
     section.drawings.append(Drawing("Distances", Markup(svg), "Darker is farther."))
     return section
 
 
-def _node(node: dict[str, Any], firmware: list[tuple[str, str, float]]) -> tuple[Cell, ...]:
+def _describe_node(node: dict[str, Any], firmware: list[tuple[str, str, float]]) -> tuple[Cell, ...]:
     told = [node.get(key) for _, key, _ in firmware]
     scaled = [value / scale if value else None for value, (*_, scale) in zip(told, firmware, strict=True)]
     memory = (node.get("mem_total") or 0) / (1 << 20)
     return (Cell(str(node.get("id"))), Cell(str(node.get("cpus") or "none")),
-            Cell(text_format.count(memory) if memory else "none", memory),
-            *(Cell(text_format.number(value), value) for value in scaled))
+            Cell(text_format.format_count(memory) if memory else "none", memory),
+            *(Cell(text_format.format_number(value), value) for value in scaled))
 
 
-def as_text(section: Section) -> str:
+def format_section(section: Section) -> str:
     """Its tables, for a terminal."""
     out = [f"{section.title}: not in this run: {', '.join(section.missing)}"] if section.missing else []
     for table in section.tables:

@@ -19,21 +19,21 @@ TIP = re.compile(r'(data-more="([^"]+)"[^>]*><title>[^<]*)')
 LOGS = ("lab.log", "console*.log", "run.log")
 
 
-def table(results: Results) -> dict[str, Any]:
+def make_table(results: Results) -> dict[str, Any]:
     factors = list(dict.fromkeys(f for o in results.measured for f in o.factors))
     return {
-        "factors": [text_format.label(f) for f in factors],
+        "factors": [text_format.make_label(f) for f in factors],
         "policies": results.policies != ["none"],
         "logs": [(path.name, quote(path.name)) for name in LOGS for path in sorted(results.directory.glob(name))],
-        "rows": [_row(o, factors) for o in results.observations],
+        "rows": [_make_row(o, factors) for o in results.observations],
     }
 
 
-def _row(o: Observation, factors: list[str]) -> dict[str, Any]:
+def _make_row(o: Observation, factors: list[str]) -> dict[str, Any]:
     return {
         "line": o.line, "order": o.order, "repeat": o.repeat, "workload": o.workload, "policy": o.policy,
         "levels": [o.factors.get(f, "") for f in factors],
-        "metrics": [f"{text_format.label(m.name)} {m.value:.10g} {m.unit}" for m in o.metrics
+        "metrics": [f"{text_format.make_label(m.name)} {m.value:.10g} {m.unit}" for m in o.metrics
                     if m.name not in PLACEMENT_METRICS][:MOST_METRICS],
         "seconds": o.raw.get("seconds"),
         "told": ["warm-up"] * o.warmup + list(o.marks),
@@ -45,8 +45,8 @@ def tell_marks(drawings: list[Drawing], results: Results) -> None:
     by_line = {o.line: (o.workload, o.policy) for o in results.observations}
     marked = [(o.workload, o.policy) for o in results.measured if o.marks]
 
-    def told(tip: re.Match[str]) -> str:
+    def add_count(tip: re.Match[str]) -> str:
         cells = {by_line[int(name[1:])] for name in tip[2].split()}
         return f"{tip[1]}\n{sum(cell in cells for cell in marked)} more are marked"
 
-    drawings[:] = [replace(d, svg=Markup(TIP.sub(told, d.svg))) for d in drawings]
+    drawings[:] = [replace(d, svg=Markup(TIP.sub(add_count, d.svg))) for d in drawings]

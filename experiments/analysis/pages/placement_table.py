@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from ..papers import luo, reference
-from ..policies.decision import LEGEND, Decision, text_of_blocks, text_of_least
+from ..policies.decision import LEGEND, Decision, describe_blocks, describe_least
 from ..policies.speedup import BASELINE, decide, decide_solutions, response, told
 from ..runs import text_format
 from ..runs.results import Observation, Results
 from ..stats.intervals import t_interval
 from . import summary
-from .terminal import console, name_of, options_below, table_of
+from .terminal import format_name, format_options_below, make_console, make_table
 
 COLUMNS = 6  # placements side by side in 80 columns
 FEW = 4      # placements below each other, with where the pages were
@@ -31,76 +31,76 @@ class Run:
     with_the_move: dict[Key, Decision]
 
 
-def show(results: Results, stream: TextIO | None = None) -> None:
+def show_run(results: Results, stream: TextIO | None = None) -> None:
     """What a run measured: of contention its matrix first, then each cell beside the baseline."""
-    out = console(stream)
-    for note in summary.notes(results):
-        out.print(Text(f"note: {text_format.printable(note)}"))
+    out = make_console(stream)
+    for note in summary.list_notes(results):
+        out.print(Text(f"note: {text_format.make_printable(note)}"))
     timed = told(results)
     run = Run(results, decide(results) if timed else {}, decide_solutions(results) if timed else {})
     if results.design == CONTENTION:
         show_contention(run, out)
     if len(results.policies) > 1:
         (_show_cells if len(results.policies) > FEW and timed else _show_tasks)(run, out)
-    for line in [*marked(results), *given_up(results)]:
-        out.print(name_of(line))
+    for line in [*list_marked(results), *describe_given_up(results)]:
+        out.print(format_name(line))
     if run.while_it_runs:
         decisions = list(run.while_it_runs.values())
-        out.print(Text(f"speed / speed under none, and its 95 % interval, of {text_of_blocks(decisions)}, in the lab on every machine "
+        out.print(Text(f"speed / speed under none, and its 95 % interval, of {describe_blocks(decisions)}, in the lab on every machine "
                        f"that the model may stand for: first while it runs, then of a fixed work with the placement in it. {LEGEND}. "
-                       f"{text_of_least(decisions)[0].upper()}{text_of_least(decisions)[1:]}.", style="dim"))
+                       f"{describe_least(decisions)[0].upper()}{describe_least(decisions)[1:]}.", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
 
-def marked(results: Results) -> list[str]:
+def list_marked(results: Results) -> list[str]:
     """Why observations do not count that were not made again without a mark: of each workload and policy the last reason."""
     clean = {(o.workload, o.policy, o.repeat) for o in results.clean}
     reasons = {(o.workload, o.policy): o.marks[-1] for o in results.measured if o.marks and (o.workload, o.policy, o.repeat) not in clean}
     return [f"marked: {workload} / {policy}: {why}" for (workload, policy), why in reasons.items()]
 
 
-def given_up(results: Results) -> list[str]:
+def describe_given_up(results: Results) -> list[str]:
     """What each placement leaves of locality, and what it moves for that: means over the workloads."""
     lines = []
     for policy in [p for p in results.policies if p != BASELINE] if len(results.policies) <= FEW else []:
         group = [o for o in results.independent if o.policy == policy]
-        moved, after = _mean_of(group, "pages_moved"), _mean_of(group, "locality_after")
+        moved, after = _compute_mean_of_group(group, "pages_moved"), _compute_mean_of_group(group, "locality_after")
         seconds = [cost["move_s"] for o in group if (cost := o.raw.get("cost"))]
         if moved is None or after is None:
             continue
         price = f"moves {moved:.0f} pages" + (f" in {1e3 * t_interval(seconds).mean:.1f} ms" if seconds else "") if moved >= 1 else "moves no page"
-        lines.append(f"{policy}: {price}, leaves a locality of {text_format.fraction(after)} (means over the workloads)")
+        lines.append(f"{policy}: {price}, leaves a locality of {text_format.format_fraction(after)} (means over the workloads)")
     return lines
 
 
 def show_contention(run: Run, out: Console) -> None:
     """Luo's Table 1: bandwidth of xL yR under each placement, and in parts of the same node's local threads alone under none."""
-    results, printed = run.results, _printed(run.results)
+    results, printed = run.results, _find_printed(run.results)
     levels = {o.workload: (o.factors.get("local"), o.factors.get("remote")) for o in results.clean}
     whole = next((w for w, (local, remote) in levels.items() if (local, remote) == (max(x for x, _ in levels.values()), 0)), None)
-    whole_mean = _mean(results, whole, BASELINE, "bandwidth") if whole else None
-    for policies in _parts(results.policies):
-        table = table_of(("MB/s, parts" if whole_mean else "MB/s", "left"), *([("paper", "right")] if printed else []),
-                         *((_head(policy), "right") for policy in policies))
+    whole_mean = _compute_mean(results, whole, BASELINE, "bandwidth") if whole else None
+    for policies in _divide_policies(results.policies):
+        table = make_table(("MB/s, parts" if whole_mean else "MB/s", "left"), *([("paper", "right")] if printed else []),
+                           *((_format_head(policy), "right") for policy in policies))
         for workload in results.workloads:
             paper = [Text("" if (value := printed.get(levels.get(workload))) is None else f"\n{value:.2f}")] if printed else []
-            table.add_row(name_of(workload.removeprefix("contention-")), *paper,
-                          *(Text(_bandwidth(run, workload, policy, whole_mean)) for policy in policies))
+            table.add_row(format_name(workload.removeprefix("contention-")), *paper,
+                          *(Text(_format_bandwidth(run, workload, policy, whole_mean)) for policy in policies))
         out.print(table)
     if whole_mean:
         out.print(Text(f"parts: of {whole.removeprefix('contention-')} under none, as the paper's Table 1 has them", style="dim"))
 
 
-def _printed(results: Results) -> dict[tuple[int, int], float]:
+def _find_printed(results: Results) -> dict[tuple[int, int], float]:
     """The paper's parts, where the machine is one of its two."""
     table = next((table for table in luo.FILES.values() if table in results.machine), None)
-    return reference.luo(table) if table else {}
+    return reference.read_luo(table) if table else {}
 
 
-def _bandwidth(run: Run, workload: str, policy: str, whole: float | None) -> str:
-    mean = _mean(run.results, workload, policy, "bandwidth")
+def _format_bandwidth(run: Run, workload: str, policy: str, whole: float | None) -> str:
+    mean = _compute_mean(run.results, workload, policy, "bandwidth")
     if mean is None:
-        return _not_counted(run.results, workload, policy)
+        return _explain_uncounted(run.results, workload, policy)
     decision = run.while_it_runs.get((workload, policy))
     parts = f"{mean / whole:.2f}" if whole else ""
     return f"{mean:.0f}\n{parts} {decision.mark if decision else ''}".rstrip()
@@ -108,30 +108,30 @@ def _bandwidth(run: Run, workload: str, policy: str, whole: float | None) -> str
 
 def _show_cells(run: Run, out: Console) -> None:
     results = run.results
-    for policies in _parts(results.policies):
-        table = table_of(("workload, measured", "left"), *((_head(policy), "right") for policy in policies))
+    for policies in _divide_policies(results.policies):
+        table = make_table(("workload, measured", "left"), *((_format_head(policy), "right") for policy in policies))
         for workload in results.workloads:
             metric = response(results, workload)
-            title = [workload, f"{text_format.label(metric[0])}, {metric[1]}"] if metric else [workload]
-            table.add_row(Text("\n").join(map(name_of, title)), *(Text(_cell(run, workload, policy)) for policy in policies))
+            title = [workload, f"{text_format.make_label(metric[0])}, {metric[1]}"] if metric else [workload]
+            table.add_row(Text("\n").join(map(format_name, title)), *(Text(_format_cell(run, workload, policy)) for policy in policies))
         out.print(table)
 
 
-def _cell(run: Run, workload: str, policy: str) -> str:
+def _format_cell(run: Run, workload: str, policy: str) -> str:
     """'1.57 *', its interval, and the same with the placement in it, which begins with '>'."""
     results, metric = run.results, response(run.results, workload)
     found, solved = run.while_it_runs.get((workload, policy)), run.with_the_move.get((workload, policy))
     if not results.select(workload, policy):
-        return _not_counted(results, workload, policy)
+        return _explain_uncounted(results, workload, policy)
     if not found:
-        mean = _mean(results, workload, policy, metric[0]) if metric else None
-        return text_format.ungrouped(text_format.number(mean, 4))
+        mean = _compute_mean(results, workload, policy, metric[0]) if metric else None
+        return text_format.remove_grouping(text_format.format_number(mean, 4))
     lines = [line for one, sign in ((found, ""), (solved, "> ")) if one
-             for line in (f"{sign}{one.ratio} {one.mark}".rstrip(), one.limits().strip("[]").replace(", ", "-"))]
+             for line in (f"{sign}{one.ratio} {one.mark}".rstrip(), one.format_limits().strip("[]").replace(", ", "-"))]
     return "\n".join(filter(None, lines))
 
 
-def _not_counted(results: Results, workload: str, policy: str) -> str:
+def _explain_uncounted(results: Results, workload: str, policy: str) -> str:
     asked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
     return f"{asked} marked" if asked else text_format.DASH
 
@@ -140,55 +140,58 @@ def _show_tasks(run: Run, out: Console) -> None:
     """With where the pages were before and after, which few placements leave room for."""
     results = run.results
     columns = [("workload", "left"), ("placement", "left"), ("locality", "left"), ("while it runs", "right")]
-    table = table_of(*columns, *([("with the move", "right")] if run.with_the_move else [("pages moved", "right")]))
+    table = make_table(*columns, *([("with the move", "right")] if run.with_the_move else [("pages moved", "right")]))
     for workload in results.workloads:
         metric = response(results, workload) or next(iter(results.performance_metrics(workload)), None)
-        titles = [workload, f"{text_format.label(metric[0])}, {metric[1]}" if metric else ""]
+        titles = [workload, f"{text_format.make_label(metric[0])}, {metric[1]}" if metric else ""]
         for row, policy in enumerate(results.policies):
             last = policy == results.policies[-1]
             title = titles[row:row + 1] if not last else titles[row:]
-            table.add_row(Text("\n").join(map(name_of, title)), options_below(policy), *map(Text, _task_cells(run, workload, policy, metric)),
+            table.add_row(Text("\n").join(map(format_name, title)), format_options_below(policy),
+                          *map(Text, _format_task_cells(run, workload, policy, metric)),
                           end_section=last)
     out.print(table)
 
 
-def _task_cells(run: Run, workload: str, policy: str, metric: tuple[str, str] | None) -> list[str]:
+def _format_task_cells(run: Run, workload: str, policy: str, metric: tuple[str, str] | None) -> list[str]:
     results = run.results
     group = results.select_independent(workload, policy)
     if not group:
-        return [_not_counted(results, workload, policy), "", ""]
-    locality = "->".join(text_format.fraction(_mean_of(group, f"locality_{when}")) for when in ("before", "after"))
-    moved = text_format.ungrouped(text_format.count(_mean_of(group, "pages_moved")))
+        return [_explain_uncounted(results, workload, policy), "", ""]
+    locality = "->".join(text_format.format_fraction(_compute_mean_of_group(group, f"locality_{when}")) for when in ("before", "after"))
+    moved = text_format.remove_grouping(text_format.format_count(_compute_mean_of_group(group, "pages_moved")))
     found = [(run.while_it_runs, metric[0] if metric else None), (run.with_the_move, "time_to_solution")]
-    cells = [_ratio_or_mean(decisions.get((workload, policy)), _mean_of(group, name) if name else None) for decisions, name in found]
+    cells = [_format_ratio_or_mean(decisions.get((workload, policy)), _compute_mean_of_group(group, name) if name else None)
+             for decisions, name in found]
     return [f"{locality}\n{moved} moved", *cells] if run.with_the_move else [locality, cells[0], moved]
 
 
-def _ratio_or_mean(decision: Decision | None, mean: float | None) -> str:
+def _format_ratio_or_mean(decision: Decision | None, mean: float | None) -> str:
     """The baseline shows what the others are compared with."""
     if decision is None:
-        return text_format.ungrouped(text_format.number(mean, 4))
-    return f"{decision.ratio} {decision.mark}".rstrip() + f"\n{decision.limits()}"
+        return text_format.remove_grouping(text_format.format_number(mean, 4))
+    return f"{decision.ratio} {decision.mark}".rstrip() + f"\n{decision.format_limits()}"
 
 
-def _head(policy: str) -> str:
+def _format_head(policy: str) -> str:
     """In a column of ten: a long name is broken at its hyphen, an option after its equals sign."""
     name, _, options = policy.partition(":")
     name = name.replace("-", "-\n") if len(name) > 10 else name
-    return "\n".join(map(text_format.printable, filter(None, [*name.split("\n"), *options.replace("=", "=\n").replace(",", "\n").split("\n")])))
+    lines = [*name.split("\n"), *options.replace("=", "=\n").replace(",", "\n").split("\n")]
+    return "\n".join(map(text_format.make_printable, filter(None, lines)))
 
 
-def _parts(policies: list[str]) -> list[list[str]]:
+def _divide_policies(policies: list[str]) -> list[list[str]]:
     """The baseline leads each table."""
     others = [policy for policy in policies if policy != BASELINE]
     first = [BASELINE] if BASELINE in policies else []
     return [[*first, *others[k:k + COLUMNS - 1]] for k in range(0, len(others), COLUMNS - 1)] or [first]
 
 
-def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
-    return _mean_of(results.select_independent(workload, policy), metric)
+def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
+    return _compute_mean_of_group(results.select_independent(workload, policy), metric)
 
 
-def _mean_of(group: list[Observation], metric: str) -> float | None:
+def _compute_mean_of_group(group: list[Observation], metric: str) -> float | None:
     values = [value for o in group if (value := o.value(metric)) is not None]
     return t_interval(values).mean if values else None

@@ -23,7 +23,7 @@ NARROW = ("repeats ended when the intervals were narrow: where one run in ten to
           "the mean; raise --repeats until slow runs are among them")
 
 
-def rows(results: Results) -> list[dict[str, Any]]:
+def make_rows(results: Results) -> list[dict[str, Any]]:
     """Means over what is independent, with Student-t limits; null limits where n is 1."""
     groups: dict[tuple[str, str, str, str, str], list[float]] = {}
     for o in results.independent:
@@ -56,27 +56,27 @@ def rows(results: Results) -> list[dict[str, Any]]:
     )
 
 
-def notes(results: Results) -> list[str]:
+def list_notes(results: Results) -> list[str]:
     """Notes for a reader of the means: observations left out, means without an interval."""
     found = [*results.notices, *(f"this machine: {doubt}" for doubt in results.manifest.get("doubts") or [])]
     warm = sum(o.warmup for o in results.observations)
     marked = sum(bool(o.marks) for o in results.measured)
     if warm:
-        found.append(f"{_count(warm, 'warm-up')} not averaged")
+        found.append(f"{_format_count(warm, 'warm-up')} not averaged")
     if marked:
-        found.append(f"{_count(marked, 'marked observation')} not averaged")
-    if any(row["n"] == 1 for row in rows(results)):
+        found.append(f"{_format_count(marked, 'marked observation')} not averaged")
+    if any(row["n"] == 1 for row in make_rows(results)):
         found.append("a mean of one observation has no confidence interval")
-    return [*found, *_host(results), *_boots(results), *_precision(results)]
+    return [*found, *_note_host(results), *_note_boots(results), *_note_precision(results)]
 
 
-def _host(results: Results) -> list[str]:
+def _note_host(results: Results) -> list[str]:
     """Devices of the lab take the host's time."""
     loads = [load for o in results.clean if isinstance(load := o.raw.get("host_load"), (int, float))]
     return [f"the lab's host had a load of {min(loads):.1f} to {max(loads):.1f}"] if loads else []
 
 
-def _boots(results: Results) -> list[str]:
+def _note_boots(results: Results) -> list[str]:
     """What intervals are made from where a run has several boots."""
     if len(results.boots) < 2:
         return []
@@ -87,10 +87,10 @@ def _boots(results: Results) -> list[str]:
     uneven = sum(len(found) > 1 for found in cells.values())
     told = (f"observations of {len(results.boots)} boots: of a cell that several boots made, means, tests and intervals are "
             "of the boots' means, and n is their number")
-    return [told + (f"; {_count(uneven, 'cell')} not as often in each boot: there they are not exact" if uneven else "")]
+    return [told + (f"; {_format_count(uneven, 'cell')} not as often in each boot: there they are not exact" if uneven else "")]
 
 
-def _precision(results: Results) -> list[str]:
+def _note_precision(results: Results) -> list[str]:
     """What its intervals are worth where a run was to go on until its means are precise, and whether it ended before."""
     asked = results.manifest.get("repeat_until_ci")
     if not isinstance(asked, (int, float)):
@@ -100,27 +100,27 @@ def _precision(results: Results) -> list[str]:
     return [*([told] if told else []), NARROW]
 
 
-def _count(n: int, what: str) -> str:
+def _format_count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
 
 
-def build(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
+def build_summary(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
     return {
         "suite": results.suite,
         "platform": ", ".join(results.platforms),
         "machine": results.machine,
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "notes": notes(results),
-        "rows": rows(results),
+        "notes": list_notes(results),
+        "rows": make_rows(results),
         "papers": [{"presentation": c.name, "policy": c.policy} | one.as_dict() for c in chapters for one in c.compared],
     }
 
 
-def write(directory: str | Path, chapters: Iterable[Chapter] = ()) -> Path:
+def write_summary(directory: str | Path, chapters: Iterable[Chapter] = ()) -> Path:
     results = read(directory)
     return write_text(
         results.directory / "summary.json",
-        json.dumps(build(results, chapters), indent=1, ensure_ascii=False) + "\n",
+        json.dumps(build_summary(results, chapters), indent=1, ensure_ascii=False) + "\n",
     )
 
 

@@ -14,24 +14,24 @@ from rich.text import Text
 from ..runs import text_format
 
 
-def console(stream: TextIO | None = None) -> Console:
+def make_console(stream: TextIO | None = None) -> Console:
     stream = stream or sys.stdout
     watched = stream.isatty()
     return Console(file=stream, width=None if watched else 80, no_color=not watched, highlight=False, emoji=False, markup=False)
 
 
-def table_of(*columns: tuple[str, str]) -> Table:
+def make_table(*columns: tuple[str, str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name, justify in columns:
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name in ("workload", "locality"))
     return table
 
 
-def name_of(text: str) -> Text:
-    return Text(text_format.printable(text))
+def format_name(text: str) -> Text:
+    return Text(text_format.make_printable(text))
 
 
-def options_below(policy: str) -> Text:
+def format_options_below(policy: str) -> Text:
     """A placement's options, a line each: a line has 80 columns."""
     name, _, options = policy.partition(":")
-    return Text("\n  ").join(map(name_of, [name, *options.split(",")] if options else [policy]))
+    return Text("\n  ").join(map(format_name, [name, *options.split(",")] if options else [policy]))

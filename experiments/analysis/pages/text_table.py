@@ -11,43 +11,43 @@ from rich.text import Text
 
 from ..papers import comparison
 from ..policies import matrix, regret_table, speedup
-from ..policies.decision import LEGEND, text_of_blocks
+from ..policies.decision import LEGEND, describe_blocks
 from ..runs import text_format
 from ..runs.results import Results
-from .terminal import console, name_of, options_below, table_of
+from .terminal import format_name, format_options_below, make_console, make_table
 
 
 def show_regret(results: Results, stream: TextIO | None = None) -> None:
     """And before it the ranks. Nothing where nothing acts while programs work."""
-    out, found = console(stream), regret_table.table(results)
+    out, found = make_console(stream), regret_table.make_table(results)
     if not found:
         return
-    out.print(_ranking(results, found["means"]))
-    table = table_of(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
+    out.print(_show_ranking(results, found["means"]))
+    table = make_table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
     against = speedup.decide(results)
     for row in found["rows"]:
         titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
             decided = against.get((row["workload"], policy))
-            table.add_row(name_of(title), options_below(policy) + (f" {decided.mark}" if decided else ""), *map(Text, cells),
+            table.add_row(format_name(title), format_options_below(policy) + (f" {decided.mark}" if decided else ""), *map(Text, cells),
                           end_section=policy == found["policies"][-1])
     out.print(table)
     for note in found["notes"]:
-        out.print(name_of(note))
+        out.print(format_name(note))
     out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of the "
                    "clairvoyant: programs that place their own hot memory as they know their next accesses; not a bound; "
-                   f"95 % intervals by blocks, of each cell alone, of {text_of_blocks(list(against.values()))}; "
+                   f"95 % intervals by blocks, of each cell alone, of {describe_blocks(list(against.values()))}; "
                    f"of each placement beside none: {LEGEND}; ?: a regret that is not decided; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
 
-def _ranking(results: Results, regrets: list[str]) -> Table:
+def _show_ranking(results: Results, regrets: list[str]) -> Table:
     """Of the geometric mean over all workloads."""
     names = ("speed-up", "95 % interval", "rank", "regret, static")
-    table = table_of(("all workloads", "left"), *((name, "right") for name in names))
-    for policy, total, regret in zip(results.policies, matrix.total_cells(results), regrets, strict=True):
+    table = make_table(("all workloads", "left"), *((name, "right") for name in names))
+    for policy, total, regret in zip(results.policies, matrix.make_total_cells(results), regrets, strict=True):
         mean = total["mean"] + ("" if total["decided"] else regret_table.UNDECIDED)
-        table.add_row(options_below(policy), *map(Text, (mean, total["limits"], total["rank"], regret)))
+        table.add_row(format_options_below(policy), *map(Text, (mean, total["limits"], total["rank"], regret)))
     return table
 
 
@@ -56,7 +56,7 @@ TESTS = {False: "Welch's t test", True: "Student's t test of the differences in 
 
 def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None:
     """Rows that are equal in both runs are counted, not shown."""
-    out = console(stream)
+    out = make_console(stream)
     for pair in found["pairs"]:
         _show_pair(out, pair, found)
 
@@ -66,30 +66,30 @@ def _show_pair(out: Console, found: dict[str, Any], whole: dict[str, Any]) -> No
         run = found[side]
         machine = run["machine"] or "an unnamed machine"
         where = f"{run['suite']} on {machine}, {run['platform']}"
-        out.print(name_of(f"{side}: {run['directory']} ({where})"))
+        out.print(format_name(f"{side}: {run['directory']} ({where})"))
     shown = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
-    out.print(_comparison(shown))
+    out.print(_make_comparison(shown))
     told = (
         f"b / a: with Fieller's 95 % interval, of each row alone; * significant at "
         f"{whole['alpha']}: {TESTS[whole['in_blocks']]}, p adjusted by Holm over all "
         f"{whole['tests']} tests; – no test: fewer than two observations, no spread, or a multiple of another metric"
     )
-    told += f"; {_values(found)}"
+    told += f"; {_describe_values(found)}"
     if whole["smallest"]:
         told += f"; nothing is marked whose interval is within {100 * whole['smallest']:g} %"
     out.print(Text(told, style="dim"))
     for note in found["notes"]:
-        out.print(name_of(f"note: {note}"))
+        out.print(format_name(f"note: {note}"))
     if len(shown) < len(found["rows"]):
         out.print(Text(f"{len(found['rows']) - len(shown)} more rows are equal in both"))
     for side in "ab":
         for name in found[f"only_in_{side}"]:
-            out.print(name_of(f"only in {side}: {name}"))
+            out.print(format_name(f"only in {side}: {name}"))
     platforms = sorted({found[side]["platform"] for side in "ab"})
-    out.print(Text(text_format.platform_line(platforms), style="bold"))
+    out.print(Text(text_format.format_platforms(platforms), style="bold"))
 
 
-def _values(found: dict[str, Any]) -> str:
+def _describe_values(found: dict[str, Any]) -> str:
     """What a and b have of each row: 'a: 3 boots, b: 3 to 5 boots'."""
     told = []
     for side in "ab":
@@ -98,49 +98,49 @@ def _values(found: dict[str, Any]) -> str:
     return ", ".join(told)
 
 
-def _comparison(rows: list[dict[str, Any]]) -> Table:
+def _make_comparison(rows: list[dict[str, Any]]) -> Table:
     names = [(name, "left") for name in ("workload", "policy", "metric")]
-    table = table_of(*names, *((name, "right") for name in ("a", "b", "b / a", "p (Holm)")))
+    table = make_table(*names, *((name, "right") for name in ("a", "b", "b / a", "p (Holm)")))
     previous = ()
     for row in rows:
         title = (row["workload"], row["policy"])
-        metric = name_of(f"{text_format.label(row['metric'])}, {row['unit']}")
+        metric = format_name(f"{text_format.make_label(row['metric'])}, {row['unit']}")
         same = title == previous
-        table.add_row(*map(name_of, ("", "") if same else title), metric, *map(Text, _change(row)))
+        table.add_row(*map(format_name, ("", "") if same else title), metric, *map(Text, _format_change(row)))
         previous = title
     return table
 
 
-def _change(row: dict[str, Any]) -> tuple[str, str, str, str]:
-    change = text_format.number(row["difference"]) if row["ratio"] is None else text_format.number(row["ratio"])
+def _format_change(row: dict[str, Any]) -> tuple[str, str, str, str]:
+    change = text_format.format_number(row["difference"]) if row["ratio"] is None else text_format.format_number(row["ratio"])
     if row["ratio_ci95_low"] is not None:
-        low, high = (text_format.number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
+        low, high = (text_format.format_number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
         change += f"\n{low} .. {high}"
     return (
-        text_format.ungrouped(text_format.number(row["mean_a"], 4)),
-        text_format.ungrouped(text_format.number(row["mean_b"], 4)),
-        text_format.ungrouped(change),
-        text_format.p_value(row["p_holm"]) + (" *" if row["significant"] else ""),
+        text_format.remove_grouping(text_format.format_number(row["mean_a"], 4)),
+        text_format.remove_grouping(text_format.format_number(row["mean_b"], 4)),
+        text_format.remove_grouping(change),
+        text_format.format_p_value(row["p_holm"]) + (" *" if row["significant"] else ""),
     )
 
 
 def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = None) -> None:
     """Prints each paper's numbers beside ours, and how far ours are off."""
-    out = console(stream)
+    out = make_console(stream)
     for chapter in chapters:
-        out.print(name_of(f"{chapter.title}{f', of the {chapter.machine}' if chapter.machine else ''}"))
+        out.print(format_name(f"{chapter.title}{f', of the {chapter.machine}' if chapter.machine else ''}"))
         for missing in chapter.missing:
-            out.print(name_of(f"missing: {missing}"))
+            out.print(format_name(f"missing: {missing}"))
         if chapter.compared:
             head, *columns = comparison.HEAD
-            table = table_of((head, "left"), *((name, "right") for name in columns))
+            table = make_table((head, "left"), *((name, "right") for name in columns))
             for unit in dict.fromkeys(one.printed.unit for one in chapter.compared):
-                table.add_row(name_of(unit or "ratio"), *[""] * len(columns))
+                table.add_row(format_name(unit or "ratio"), *[""] * len(columns))
                 for one in chapter.compared:
                     if one.printed.unit == unit:
-                        numbers = (Text(text_format.ungrouped(number)) for number in one.cells[1:])
-                        table.add_row(name_of(f"  {one.printed.cell}"), *numbers)
+                        numbers = (Text(text_format.remove_grouping(number)) for number in one.cells[1:])
+                        table.add_row(format_name(f"  {one.printed.cell}"), *numbers)
             out.print(table)
         for line in chapter.summary:
-            out.print(name_of(line))
+            out.print(format_name(line))
     out.print(Text(results.platform_line, style="bold"))

@@ -13,19 +13,19 @@ from .chapter import NO_POLICY, Chapter
 __all__ = ["PRESENTATIONS", "Chapter", "chapters"]
 
 PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
-    "luo-contention": luo.contention,
-    "luo-cross": luo.cross,
-    "luo-split": luo.split,
-    "bergstrom-stream": bergstrom.stream,
-    "heard-cachetest": heard.cachetest,
-    "prabhanjan-times": prabhanjan.times,
-    "prabhanjan-counters": prabhanjan.counters,
-    "prabhanjan-benchmark": prabhanjan.benchmark,
-    "deters-stealing": deters.stealing,
+    "luo-contention": luo.make_contention,
+    "luo-cross": luo.make_cross,
+    "luo-split": luo.make_split,
+    "bergstrom-stream": bergstrom.make_stream,
+    "heard-cachetest": heard.make_cachetest,
+    "prabhanjan-times": prabhanjan.make_times,
+    "prabhanjan-counters": prabhanjan.make_counters,
+    "prabhanjan-benchmark": prabhanjan.make_benchmark,
+    "deters-stealing": deters.make_stealing,
 }
 
 
-def chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], list[str]]:
+def make_chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], list[str]]:
     """In the suite's order, one for each policy; names that are not known come back as the second.
 
     The prefix keeps the ids of two runs on one page apart.
@@ -40,7 +40,7 @@ def _make_chapter(results: Results, name: str, policy: str, prefix: str) -> Chap
     if results.policies == [NO_POLICY]:
         return PRESENTATIONS[name](results, f"{prefix}-{name}")
     suffix = f"{results.policies.index(policy)}-{re.sub('[^A-Za-z0-9]+', '-', policy)}"
-    chapter = PRESENTATIONS[name](results.under(policy), f"{prefix}-{name}-{suffix}")
+    chapter = PRESENTATIONS[name](results.select_policy(policy), f"{prefix}-{name}-{suffix}")
     chapter.name += f"-{suffix}"
     chapter.policy = policy
     chapter.title += f", policy {policy}"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..figures.charts import Curve, Point, Raw, raw_of
-from ..runs.results import Observation, Results, natural
+from ..figures.charts import Curve, Point, Raw, list_raw
+from ..runs.results import Observation, Results, make_natural_key
 from ..stats.intervals import Interval, t_interval
 
 Level = int | float | str
@@ -36,7 +36,7 @@ class Cells:
         levels: dict[str, set[str]] = {}
         for name in sorted({name for o in self.observations for name in o.factors} - {*known}):
             levels[name] = {str(o.factors.get(name, "none")) for o in self.observations}
-        return [f"one level of {name} ({', '.join(sorted(found, key=natural))}: never averaged)"
+        return [f"one level of {name} ({', '.join(sorted(found, key=make_natural_key))}: never averaged)"
                 for name, found in levels.items() if len(found) > 1]
 
     def select(self, **factors: Level) -> list[Observation]:
@@ -55,34 +55,34 @@ class Cells:
         found = self.values(metric, **factors)
         return t_interval(found) if found else None
 
-    def levels(self, factor: str, metric: str = "", **fixed: Level) -> list[Any]:
+    def list_levels(self, factor: str, metric: str = "", **fixed: Level) -> list[Any]:
         """Returns the levels that were observed, with a value of the metric where one is named, in ascending order."""
         found = {
             o.factors[factor] for o in self.select(**fixed)
             if factor in o.factors and (not metric or o.value(metric) is not None)
         }
-        return sorted(found, key=lambda level: (isinstance(level, str), natural(str(level))
+        return sorted(found, key=lambda level: (isinstance(level, str), make_natural_key(str(level))
                                                 if isinstance(level, str) else level))
 
-    def missing(self, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[str]:
+    def describe_missing(self, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[str]:
         """Returns, in words, the data that a presentation needs and the run does not have."""
         if self.refused:
             return self.refused
-        lacking = [f"factor {f}" for f in factors if not self.levels(f)]
+        lacking = [f"factor {f}" for f in factors if not self.list_levels(f)]
         lacking += [f"metric {m}" for m in metrics if not self.values(m)]
         return lacking
 
-    def curve(self, name: str, metric: str, x: str, scale: float = 1.0, colour: int | None = None,
-              **fixed: Level) -> Curve:
+    def make_curve(self, name: str, metric: str, x: str, scale: float = 1.0, colour: int | None = None,
+                   **fixed: Level) -> Curve:
         """Returns means with their intervals along a factor."""
         points = [
-            point(level, self.interval(metric, **{x: level}, **fixed), scale, raw_of(self.select(**{x: level}, **fixed), metric))
-            for level in self.levels(x, metric, **fixed)
+            make_point(level, self.interval(metric, **{x: level}, **fixed), scale, list_raw(self.select(**{x: level}, **fixed), metric))
+            for level in self.list_levels(x, metric, **fixed)
         ]
         return Curve(name, tuple(points), colour=colour)
 
-    def frame(self, metric: str, factors: tuple[str, ...],
-              keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> pd.DataFrame:
+    def make_frame(self, metric: str, factors: tuple[str, ...],
+                   keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> pd.DataFrame:
         rows = [
             {f: o.factors[f] for f in factors} | {"repeat": o.repeat, metric: o.value(metric)}
             for o in self.observations
@@ -122,6 +122,6 @@ def _choose_levels(results: Results, choice: Choice) -> dict[str, Level]:
     return {name: level for name, level in choice if level in _list_levels(results, name)}
 
 
-def point(x: float, found: Interval, scale: float = 1.0, raw: Raw = ()) -> Point:
+def make_point(x: float, found: Interval, scale: float = 1.0, raw: Raw = ()) -> Point:
     low, high = (None if end is None else end * scale for end in (found.low, found.high))
     return Point(float(x), found.mean * scale, low, high, raw)

@@ -66,14 +66,14 @@ class Chapter:
         if "lab-functional" in results.platforms:
             self.caution = "So no number is compared."
             return
-        self.compared += comparison.compare(results, make)
+        self.compared += comparison.compare_printed(results, make)
         machine = machine_of(results) if "lab-timed" in results.platforms else None
-        self.caution = _calibrated(machine) if machine else ""
+        self.caution = _is_calibrated(machine) if machine else ""
 
     @property
     def summary(self) -> list[str]:
         """How far ours are off, one line a unit."""
-        return comparison.summary(self.compared) or ["no number of the paper is in this run"]
+        return comparison.summarise(self.compared) or ["no number of the paper is in this run"]
 
     @property
     def comparison(self) -> Table:
@@ -85,7 +85,7 @@ class Chapter:
                      comparison.HEAD, tuple(tuple(map(Cell, *both)) for both in zip(rows, values)))
 
 
-def _calibrated(machine: Machine) -> str:
+def _is_calibrated(machine: Machine) -> str:
     if not machine.calibrated:
         return "No number of this machine's file is calibrated."
     what = "; ".join(f"{number} ({against})" for number, against in machine.calibrated.items())
@@ -93,7 +93,7 @@ def _calibrated(machine: Machine) -> str:
             "that model and measurement fit together, not that the paper is confirmed.")
 
 
-def like(results: Results, names: dict[str, str]) -> str:
+def find_like(results: Results, names: dict[str, str]) -> str:
     """The paper's machine, by a part of our machine's name or of its processor's. One of the lab with other numbers is none."""
     if "+" in results.machine:
         return ""
@@ -102,13 +102,13 @@ def like(results: Results, names: dict[str, str]) -> str:
     return next((paper for part, paper in names.items() if part in ours), "")
 
 
-def number(found: Interval | None, scale: float = 1.0, decimals: int | None = None) -> Cell:
+def format_number(found: Interval | None, scale: float = 1.0, decimals: int | None = None) -> Cell:
     """A mean with its interval; `decimals` where all of a table's cells are to have as many."""
     if found is None:
         return Cell(text_format.DASH)
     ends = (None if e is None else e * scale for e in (found.low, found.high))
     scaled = Interval(found.mean * scale, *ends, found.n)
-    text = text_format.spread(scaled)
+    text = text_format.format_spread(scaled)
     if decimals is not None:
         half = "" if scaled.half is None else f" ± {scaled.half:.{decimals}f}"
         text = f"{scaled.mean:.{decimals}f}{half}"

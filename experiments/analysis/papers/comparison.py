@@ -28,17 +28,17 @@ class Printed:
 
     @classmethod
     def number(cls, cell: str, unit: str, value: float, ours: Ratio | Interval | None) -> Printed:
-        return cls(cell, unit, value, value, as_ratio(ours))
+        return cls(cell, unit, value, value, convert_to_ratio(ours))
 
     @property
     def text(self) -> str:
         if self.low == self.high:
-            return text_format.number(self.low)
+            return text_format.format_number(self.low)
         if self.high == INFINITE:
-            return f"over {text_format.number(self.low)}"
+            return f"over {text_format.format_number(self.low)}"
         if self.low == -INFINITE:
-            return f"under {text_format.number(self.high)}"
-        return f"{text_format.number(self.low)} to {text_format.number(self.high)}"
+            return f"under {text_format.format_number(self.high)}"
+        return f"{text_format.format_number(self.low)} to {text_format.format_number(self.high)}"
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Compared:
         """Cell, ours, interval, paper, difference and uniform machine, as text."""
         limits = text_format.DASH
         if self.ours.low is not None and self.ours.high is not None:
-            limits = f"{text_format.number(self.ours.low)} to {text_format.number(self.ours.high)}"
+            limits = f"{text_format.format_number(self.ours.low)} to {text_format.format_number(self.ours.high)}"
         name = f"{self.printed.cell}, {self.printed.unit}" if self.printed.unit else self.printed.cell
-        return (name, text_format.number(self.ours.value), limits, self.printed.text, text_format.number(self.difference),
-                text_format.number(self.uniform))
+        return (name, text_format.format_number(self.ours.value), limits, self.printed.text, text_format.format_number(self.difference),
+                text_format.format_number(self.uniform))
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the row for summary.json; an end that a text leaves open is null."""
@@ -75,14 +75,14 @@ HEAD = ("cell", "ours", "95 % interval", "paper", "difference", "uniform machine
 Make = Callable[[Results], list[Printed]]
 
 
-def compare(results: Results, make: Make) -> list[Compared]:
+def compare_printed(results: Results, make: Make) -> list[Compared]:
     """Compares every number that `make` finds in the run, in its order; the uniform machine's are those that it finds there."""
     other = uniform(results)
     near = {p.cell: p.ours.value for p in make(other) if p.ours} if other else {}
     return [Compared(p, p.ours, near.get(p.cell)) for p in make(results) if p.ours]
 
 
-def summary(compared: Sequence[Compared]) -> list[str]:
+def summarise(compared: Sequence[Compared]) -> list[str]:
     """Returns a line for each unit: the number of cells, the mean of the differences without their signs, and the worst."""
     lines = []
     for unit in dict.fromkeys(c.printed.unit for c in compared):
@@ -90,11 +90,11 @@ def summary(compared: Sequence[Compared]) -> list[str]:
         worst = max(own, key=lambda c: abs(c.difference))
         mean = fmean(abs(c.difference) for c in own)
         cells = f"{len(own)} cell" + ("s" if len(own) > 1 else "")
-        lines.append(f"{unit or 'ratios'}: {cells}, mean difference {text_format.number(mean)}, "
-                     f"worst {text_format.number(worst.difference)} at {worst.printed.cell}")
+        lines.append(f"{unit or 'ratios'}: {cells}, mean difference {text_format.format_number(mean)}, "
+                     f"worst {text_format.format_number(worst.difference)} at {worst.printed.cell}")
     return lines
 
 
-def as_ratio(found: Ratio | Interval | None) -> Ratio | None:
+def convert_to_ratio(found: Ratio | Interval | None) -> Ratio | None:
     """Returns a mean with its interval as the other type of a value with limits."""
     return Ratio(found.mean, found.low, found.high) if isinstance(found, Interval) else found

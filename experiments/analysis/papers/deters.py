@@ -13,9 +13,9 @@ from ..runs.results import Results
 from ..stats.intervals import Ratio
 from . import reference
 from .cells import Cells, Level
-from .chapter import Cell, Chapter, Table, like, number
+from .chapter import Cell, Chapter, Table, find_like, format_number
 from .comparison import Printed
-from .variance import Model, Term, anova, fit
+from .variance import Model, Term, compute_anova, fit_model
 
 PAPER = ("Deters: Performance Benchmarking Locality Aware Runtime for NUMA Architecture, written under "
          "the guidance of Raj Jain")
@@ -43,7 +43,7 @@ DIFFERS = (
 )
 
 
-def stealing(results: Results, slug: str) -> Chapter:
+def make_stealing(results: Results, slug: str) -> Chapter:
     cells = Cells(results, FACTORS)
     chapter = Chapter(
         "deters-stealing", "Work stealing: vanilla and locality runtimes", PAPER, MACHINES,
@@ -51,17 +51,17 @@ def stealing(results: Results, slug: str) -> Chapter:
         "slightly higher speedup, significantly so, but explains only up to 9 % of the variation of "
         "any of them (remote cache 9 %, of logarithms 6 %; remote DRAM 8 %; local DRAM 0 %): the benchmark "
         "explains the rest. Its tables are pictures.",
-        machine=like(results, NAMES), differs=DIFFERS)
-    chapter.missing = cells.missing(("runtime", "benchmark"), tuple(m for m, _, _ in RESPONSES))
+        machine=find_like(results, NAMES), differs=DIFFERS)
+    chapter.missing = cells.describe_missing(("runtime", "benchmark"), tuple(m for m, _, _ in RESPONSES))
     present = [r for r in RESPONSES if cells.values(r[0])]
     if not present:
         return chapter
     for metric, unit, tables in present:
         chapter.tables.append(_make_mean_table(cells, metric, unit, tables))
         chapter.draw(tables, _draw_bars(cells, metric, unit, f"{slug}-{metric}"),
-                     f"{text_format.sentence(metric)} by benchmark and runtime.")
+                     f"{text_format.begin_sentence(metric)} by benchmark and runtime.")
     frames = {m: frame_printed_runtimes(cells, m) for m, _, _ in present}
-    every_cell = {m: cells.frame(m, FACTORS) for m, _, _ in present} if len(cells.levels("data")) > 1 else {}
+    every_cell = {m: cells.make_frame(m, FACTORS) for m, _, _ in present} if len(cells.list_levels("data")) > 1 else {}
     chapter.tables += [_make_share_table(frames), _make_variance_table(frames, every_cell)]
     chapter.compare(results, lambda run: _list_printed(Cells(run, FACTORS)))
     return chapter
@@ -70,25 +70,25 @@ def stealing(results: Results, slug: str) -> Chapter:
 def _list_printed(cells: Cells) -> list[Printed]:
     """Returns what runtime and error explain of the variation, where the text of section 3.2 has it; no interval is derived."""
     found = []
-    for row in reference.rows("deters-variation.csv"):
+    for row in reference.read_rows("deters-variation.csv"):
         data = frame_printed_runtimes(cells, row["metric"])
-        model = fit(data, row["metric"], ["runtime", "benchmark"], ["repeat"], MODELS[row["model"]]) if len(data) else "not measured"
+        model = fit_model(data, row["metric"], ["runtime", "benchmark"], ["repeat"], MODELS[row["model"]]) if len(data) else "not measured"
         for column, name in (("runtime", "runtime"), ("error", "Residual")):
             if row[column] and (term := _find_term(model, name)):
-                cell = f"{text_format.sentence(row['metric'])}, {row['model']}: {column}"
+                cell = f"{text_format.begin_sentence(row['metric'])}, {row['model']}: {column}"
                 found.append(Printed.number(cell, "% of the variation", float(row[column]), Ratio(100 * term.share)))
     return found
 
 
 def frame_printed_runtimes(cells: Cells, metric: str) -> pd.DataFrame:
     """Returns the observations of the paper's two runtimes; where the place of the data is a factor too, each with its own."""
-    one = len(cells.levels("data")) < 2
-    return cells.frame(metric, ("runtime", "benchmark"), lambda f: one or f.get("data") == OWN_DATA.get(f["runtime"]))
+    one = len(cells.list_levels("data")) < 2
+    return cells.make_frame(metric, ("runtime", "benchmark"), lambda f: one or f.get("data") == OWN_DATA.get(f["runtime"]))
 
 
 def _list_variants(cells: Cells, metric: str) -> dict[str, dict[str, Level]]:
     """Returns the runtimes, vanilla first, each with every place of the data that was run, by name."""
-    runtimes, places = cells.levels("runtime", metric)[::-1], cells.levels("data")
+    runtimes, places = cells.list_levels("runtime", metric)[::-1], cells.list_levels("data")
     if len(places) < 2:
         return {runtime: {"runtime": runtime} for runtime in runtimes}
     return {f"{runtime}, data {place}": {"runtime": runtime, "data": place} for runtime in runtimes for place in places}
@@ -99,12 +99,12 @@ def _make_share_table(frames: dict[str, pd.DataFrame]) -> Table:
     rows = []
     for metric, data in frames.items():
         for name, log in MODELS.items():
-            model = fit(data, metric, ["runtime", "benchmark"], ["repeat"], log)
-            label = Cell(f"{text_format.sentence(metric)}, {name}")
+            model = fit_model(data, metric, ["runtime", "benchmark"], ["repeat"], log)
+            label = Cell(f"{text_format.begin_sentence(metric)}, {name}")
             rows.append((label, Cell("ours"), *(_format_share(_find_term(model, term)) for term in ("runtime", "Residual"))))
             rows += [(label, Cell("paper"), *(Cell(f"{row[t]} %", float(row[t])) if row[t] else Cell(text_format.DASH)
                                               for t in ("runtime", "error")))
-                     for row in reference.rows("deters-variation.csv") if (row["metric"], row["model"]) == (metric, name)]
+                     for row in reference.read_rows("deters-variation.csv") if (row["metric"], row["model"]) == (metric, name)]
     return Table("Variation explained", "By the runtime and by the error, of the plain response and of its natural logarithm. "
                  "Rows of the paper are labelled paper; the rest of its tables are pictures.",
                  ("response", "from", "runtime", "error"), tuple(rows))
@@ -116,8 +116,9 @@ def _make_variance_table(frames: dict[str, pd.DataFrame], every_cell: dict[str, 
     asked = [(metric, name, data, ["runtime", "benchmark"], log) for metric, data in frames.items() for name, log in MODELS.items()]
     asked += [(metric, "plain, with the data", data, [*FACTORS], False) for metric, data in every_cell.items()]
     for metric, name, data, factors, log in asked:
-        model, label = fit(data, metric, factors, ["repeat"], log), f"{text_format.sentence(metric)}, {name}"
-        rows += [(Cell(label), Cell(model))] if isinstance(model, str) else [_make_row(label, term, model.pooled) for term in anova(model)]
+        model, label = fit_model(data, metric, factors, ["repeat"], log), f"{text_format.begin_sentence(metric)}, {name}"
+        rows += [(Cell(label), Cell(model))] if isinstance(model, str) else [
+            _make_row(label, term, model.pooled) for term in compute_anova(model)]
     return Table("Analysis of variance", "Type II, repeats as blocks. No F and p where too few repeats make interactions the error.",
                  ("response", "term", "variation", "sum of squares", "df", "F", "p"), tuple(rows))
 
@@ -125,8 +126,8 @@ def _make_variance_table(frames: dict[str, pd.DataFrame], every_cell: dict[str, 
 def _make_row(label: str, term: Term, pooled: bool) -> tuple[Cell, ...]:
     f, p = (None, None) if pooled else (term.f, term.p)
     return (Cell(label), Cell("error" if term.name == "Residual" else term.name), _format_share(term),
-            Cell(text_format.number(term.sum_sq), term.sum_sq), Cell(f"{term.df:g}", term.df),
-            Cell(text_format.number(f), f), Cell(text_format.p_value(p), p))
+            Cell(text_format.format_number(term.sum_sq), term.sum_sq), Cell(f"{term.df:g}", term.df),
+            Cell(text_format.format_number(f), f), Cell(text_format.format_p_value(p), p))
 
 
 def _format_share(term: Any) -> Cell:
@@ -135,23 +136,23 @@ def _format_share(term: Any) -> Cell:
 
 def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table:
     variants = _list_variants(cells, metric)
-    rows = [(Cell(name), *(number(cells.interval(metric, benchmark=name, **fixed)) for fixed in variants.values()))
-            for name in cells.levels("benchmark", metric)]
+    rows = [(Cell(name), *(format_number(cells.interval(metric, benchmark=name, **fixed)) for fixed in variants.values()))
+            for name in cells.list_levels("benchmark", metric)]
     head = ("benchmark", *(f"{v}, {unit}" if unit != "1" else v for v in variants))
-    return Table(tables, f"{text_format.sentence(metric)}: means with 95 % intervals; the "
+    return Table(tables, f"{text_format.begin_sentence(metric)}: means with 95 % intervals; the "
                  "analysis of variance stands below.", head, tuple(rows))
 
 
 def _draw_bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
-    names = cells.levels("benchmark", metric)
+    names = cells.list_levels("benchmark", metric)
     curves = []
     for variant, fixed in _list_variants(cells, metric).items():
         found = [(i, cells.interval(metric, benchmark=b, **fixed)) for i, b in enumerate(names)]
         points = tuple(charts.Point(i, f.mean, f.low, f.high) for i, f in found if f)
         curves.append(charts.Curve(variant, points))
-    label = text_format.label(metric) + ("" if unit == "1" else f", {unit}")
-    return charts.bars(names, curves, slug, text_format.label(metric), label)
+    label = text_format.make_label(metric) + ("" if unit == "1" else f", {unit}")
+    return charts.draw_bars(names, curves, slug, text_format.make_label(metric), label)
 
 
 def _find_term(model: Model | str, name: str) -> Any:
-    return None if isinstance(model, str) else next((t for t in anova(model) if t.name == name), None)
+    return None if isinstance(model, str) else next((t for t in compute_anova(model) if t.name == name), None)

@@ -15,7 +15,7 @@ from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import LEVEL, Ratio, ratio
 from .cells import Cells, Level
-from .chapter import Cell, Chapter, Table, like
+from .chapter import Cell, Chapter, Table, find_like
 from .comparison import INFINITE, Printed
 
 PAPER = ("Heard and Shafiee: Characterization of cache performance interaction on NUMA systems, "
@@ -45,14 +45,14 @@ def select_cells(results: Results) -> Cells:
     return Cells(results, ("pattern", "alpha", "size_kb", "memory"))
 
 
-def cachetest(results: Results, slug: str) -> Chapter:
+def make_cachetest(results: Results, slug: str) -> Chapter:
     cells = select_cells(results)
     chapter = Chapter(
         "heard-cachetest", "Cachetest: patterns, sizes, local and remote memory", PAPER, MACHINES,
         "Remote memory costs most once the data outgrow the last-level cache: over 60 % for "
         "sequential, over 40 % for uniform random accesses, little for Zipf walks, and next to "
-        "nothing where α is 1.25 or less.", machine=like(results, NAMES), differs=DIFFERS)
-    chapter.missing = cells.missing(("pattern", "size_kb", "memory"), ("iterations",))
+        "nothing where α is 1.25 or less.", machine=find_like(results, NAMES), differs=DIFFERS)
+    chapter.missing = cells.describe_missing(("pattern", "size_kb", "memory"), ("iterations",))
     if chapter.missing:
         return chapter
     for pattern, (absolute, relative) in FIGURES.items():
@@ -74,7 +74,7 @@ def _list_printed(cells: Cells) -> list[Printed]:
 
 
 def _find_largest_slowdown(cells: Cells, pattern: str) -> Ratio | None:
-    found = [Ratio(*s) for size in cells.levels("size_kb", "iterations", pattern=pattern)
+    found = [Ratio(*s) for size in cells.list_levels("size_kb", "iterations", pattern=pattern)
              if (s := compute_slowdown(cells, pattern=pattern, size_kb=size))]
     return max(found, key=lambda s: s.value, default=None)
 
@@ -107,7 +107,7 @@ def compute_slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None,
 
 def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
     points = []
-    for size in cells.levels("size_kb", "iterations", **fixed):
+    for size in cells.list_levels("size_kb", "iterations", **fixed):
         found = compute_slowdown(cells, size_kb=size, **fixed)
         if found:
             points.append(Point(float(size), *found))
@@ -116,30 +116,30 @@ def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
 
 def _add_pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, relative: str,
              slug: str) -> None:
-    curves = [cells.curve(memory, "iterations", "size_kb", pattern=pattern, memory=memory)
+    curves = [cells.make_curve(memory, "iterations", "size_kb", pattern=pattern, memory=memory)
               for memory in ("local", "remote")]
-    chapter.draw(absolute, charts.lines(curves, f"{slug}-{pattern}", f"{pattern}: performance",
-                                        "data set, KB", "iterations/s"),
+    chapter.draw(absolute, charts.draw_lines(curves, f"{slug}-{pattern}", f"{pattern}: performance",
+                                             "data set, KB", "iterations/s"),
                  f"{pattern.capitalize()} accesses. {PICTURE}")
-    chapter.draw(relative, charts.lines([_make_slowdown_curve(cells, pattern, pattern=pattern)],
-                                        f"{slug}-{pattern}-slow", f"{pattern}: slowdown",
-                                        "data set, KB", "slowdown, %", from_zero=False),
+    chapter.draw(relative, charts.draw_lines([_make_slowdown_curve(cells, pattern, pattern=pattern)],
+                                             f"{slug}-{pattern}-slow", f"{pattern}: slowdown",
+                                             "data set, KB", "slowdown, %", from_zero=False),
                  f"{SLOWDOWN} {PICTURE}")
 
 
 def _add_zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
-    alphas = cells.levels("alpha", "iterations", pattern="zipf")
-    sizes = cells.levels("size_kb", "iterations", pattern="zipf")
+    alphas = cells.list_levels("alpha", "iterations", pattern="zipf")
+    sizes = cells.list_levels("size_kb", "iterations", pattern="zipf")
     for memory, figure in (("local", "Fig. 12"), ("remote", "Fig. 13")):
         grid = [[_compute_mean(cells, alpha, size, memory) for size in sizes] for alpha in alphas]
-        chapter.draw(figure, heatmap.draw(
+        chapter.draw(figure, heatmap.draw_grid(
             grid, alphas, sizes, f"{slug}-zipf-{memory}", f"Zipf, {memory} memory: performance",
             "data set, KB", "α", "iterations/s", log=True),
             f"Zipf walks with {memory} memory; the surface of the paper as a map, colours on a "
             f"logarithmic scale. {PICTURE}")
     grid = [[(compute_slowdown(cells, pattern="zipf", alpha=a, size_kb=s) or (None,))[0] for s in sizes]
             for a in alphas]
-    chapter.draw("Fig. 14", heatmap.draw(
+    chapter.draw("Fig. 14", heatmap.draw_grid(
         grid, alphas, sizes, f"{slug}-zipf-slow", "Zipf: slowdown", "data set, KB", "α",
         "slowdown, %"), f"{SLOWDOWN} {PICTURE}")
 
@@ -150,11 +150,11 @@ def _compute_mean(cells: Cells, alpha: float, size: int, memory: str) -> float |
 
 
 def _make_table(cells: Cells) -> Table:
-    sizes = cells.levels("size_kb", "iterations")
+    sizes = cells.list_levels("size_kb", "iterations")
     kinds: list[tuple[str, dict[str, Level]]] = [
         (p, {"pattern": p}) for p in FIGURES if cells.values("iterations", pattern=p)]
     kinds += [(f"zipf {a:g}", {"pattern": "zipf", "alpha": a})
-              for a in cells.levels("alpha", "iterations", pattern="zipf")]
+              for a in cells.list_levels("alpha", "iterations", pattern="zipf")]
     rows = []
     for name, fixed in kinds:
         found = [compute_slowdown(cells, size_kb=size, **fixed) for size in sizes]
@@ -175,10 +175,10 @@ def _format_slowdown(found: tuple[float, float | None, float | None] | None) -> 
 def _describe_worst(cells: Cells) -> str:
     told = []
     for pattern in (*FIGURES, "zipf"):
-        found = [(p.y, p.x) for a in (cells.levels("alpha", pattern=pattern) or [None])
+        found = [(p.y, p.x) for a in (cells.list_levels("alpha", pattern=pattern) or [None])
                  for p in _make_slowdown_curve(cells, "", pattern=pattern, **({} if a is None else {"alpha": a})
                                      ).points]
         if found:
             most, size = max(found)
-            told.append(f"{pattern} {most:.0f} % at {text_format.tick(size)} KB")
+            told.append(f"{pattern} {most:.0f} % at {text_format.format_tick(size)} KB")
     return f"The largest slowdowns: {', '.join(told)}." if told else ""

@@ -10,8 +10,8 @@ from ..runs.results import Results
 from ..stats.intervals import Ratio, ratio, t_interval
 from . import reference
 from .cells import Cells, list_other_cells, select_printed
-from .chapter import Cell, Chapter, Table, like, number
-from .comparison import INFINITE, Printed, as_ratio
+from .chapter import Cell, Chapter, Table, find_like, format_number
+from .comparison import INFINITE, Printed, convert_to_ratio
 
 PAPER = ("Luo, Zhou, Kong, Liu, Cai, Lin: Analyzing the Characteristics of Memory Subsystem on Two "
          "Different 8-Way NUMA Architectures, NPC 2013")
@@ -30,7 +30,7 @@ DIFFERS = (
 
 
 def _make_chapter(results: Results, name: str, title: str, says: str) -> Chapter:
-    return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES), differs=DIFFERS)
+    return Chapter(name, title, PAPER, MACHINES, says, machine=find_like(results, NAMES), differs=DIFFERS)
 
 
 # The paper's text speaks of threads, and has a core for each. Memory is where a suite without that factor has it.
@@ -44,14 +44,16 @@ def select_cells(results: Results, *factors: str) -> Cells:
 def _add_other_runs(chapter: Chapter, results: Results, metric: str, rows: str, columns: str) -> None:
     """Adds a table for each combination of factors that was run besides the paper's."""
     for name, cells in list_other_cells(results, (rows, columns), CHOICE):
-        head = cells.levels(columns, metric)
+        head = cells.list_levels(columns, metric)
         chapter.tables.append(Table(
-            text_format.sentence(name), f"{text_format.sentence(metric)}, MB/s, with a 95 % interval. The paper has none of it.", (f"{rows}, by {columns}", *(str(y) for y in head)),
-            tuple((Cell(str(x)), *(number(cells.interval(metric, **{rows: x, columns: y})) for y in head))
-                  for x in cells.levels(rows, metric))))
+            text_format.begin_sentence(name),
+            f"{text_format.begin_sentence(metric)}, MB/s, with a 95 % interval. The paper has none of it.",
+            (f"{rows}, by {columns}", *(str(y) for y in head)),
+            tuple((Cell(str(x)), *(format_number(cells.interval(metric, **{rows: x, columns: y})) for y in head))
+                  for x in cells.list_levels(rows, metric))))
 
 
-def contention(results: Results, slug: str) -> Chapter:
+def make_contention(results: Results, slug: str) -> Chapter:
     cells = select_cells(results, "local", "remote")
     chapter = _make_chapter(
         results, "luo-contention", "Local and remote threads on one memory controller",
@@ -59,10 +61,10 @@ def contention(results: Results, slug: str) -> Chapter:
         "are remote. On the E5620 a queue keeps about half of the controller for each side; on the "
         "LS 3A every thread competes alike.")
     metrics = ("bandwidth", "bandwidth_local", "bandwidth_remote")
-    chapter.missing = cells.missing(("local", "remote"), metrics)
+    chapter.missing = cells.describe_missing(("local", "remote"), metrics)
     if not cells.values("bandwidth"):
         return chapter
-    most = max((x for x in cells.levels("local") if cells.values("bandwidth", local=x, remote=0)),
+    most = max((x for x in cells.list_levels("local") if cells.values("bandwidth", local=x, remote=0)),
                default=0)
     alone = cells.interval("bandwidth", local=most, remote=0)
     if most and alone:
@@ -84,13 +86,13 @@ def contention(results: Results, slug: str) -> Chapter:
 
 
 def _make_table(cells: Cells, alone: float, unit: str) -> Table:
-    tables = {name: reference.luo(file) for name, file in FILES.items()}
-    columns = cells.levels("remote")
+    tables = {name: reference.read_luo(file) for name, file in FILES.items()}
+    columns = cells.list_levels("remote")
     rows = []
-    for x in cells.levels("local"):
+    for x in cells.list_levels("local"):
         row = [Cell(f"{x}L")]
         for y in columns:
-            ours = number(cells.interval("bandwidth", local=x, remote=y), 1 / alone, 3)
+            ours = format_number(cells.interval("bandwidth", local=x, remote=y), 1 / alone, 3)
             papers = tuple(f"{name} {values[x, y]:.2f}" for name, values in tables.items()
                            if (x, y) in values)
             row.append(Cell(ours.text, ours.value, papers))
@@ -107,7 +109,7 @@ def _list_printed_totals(cells: Cells, machine: str) -> list[Printed]:
     found = []
     for name in [machine] if machine else FILES:
         of = "" if machine else f"{name}, "
-        table, alone = reference.luo(FILES[name]), cells.values("bandwidth", local=most, remote=0)
+        table, alone = reference.read_luo(FILES[name]), cells.values("bandwidth", local=most, remote=0)
         for (x, y), value in table.items():
             own = cells.values("bandwidth", local=x, remote=y)
             if own and (x, y) != (most, 0) and alone:
@@ -122,54 +124,54 @@ def _compute_local_part(cells: Cells, x: int, y: int) -> Ratio | None:
     """Returns the part of the local threads, by observation, as its local and its total bandwidth rise and fall together."""
     both = [(o.value("bandwidth_local"), o.value("bandwidth")) for o in cells.select(local=x, remote=y)]
     parts = [local / total for local, total in both if local is not None and total]
-    return as_ratio(t_interval(parts)) if parts else None
+    return convert_to_ratio(t_interval(parts)) if parts else None
 
 
 def _draw_single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
-    table = reference.luo(FILES[machine or E5620])
+    table = reference.read_luo(FILES[machine or E5620])
     curves = [
-        cells.curve("local (xL, 0R)", "bandwidth", "local", 1 / alone, 0, remote=0),
-        cells.curve("remote (0L, yR)", "bandwidth", "remote", 1 / alone, 1, local=0),
+        cells.make_curve("local (xL, 0R)", "bandwidth", "local", 1 / alone, 0, remote=0),
+        cells.make_curve("remote (0L, yR)", "bandwidth", "remote", 1 / alone, 1, local=0),
         Curve("local, paper", tuple(Point(x, table[x, 0]) for x in range(1, 5)), True, 0),
         Curve("remote, paper", tuple(Point(y, table[0, y]) for y in range(1, 5)), True, 1),
     ]
     curves = [Curve(c.name, tuple(p for p in c.points if p.x > 0), c.paper, c.colour)
               for c in curves]
-    return charts.lines(curves, f"{slug}-fig5", "Bandwidth of one side alone", "threads",
-                        f"parts of {unit}", ticks=range(1, 5))
+    return charts.draw_lines(curves, f"{slug}-fig5", "Bandwidth of one side alone", "threads",
+                             f"parts of {unit}", ticks=range(1, 5))
 
 
 def _draw_impact(cells: Cells, side: str, other: str, slug: str) -> str:
     """Draws the bandwidth of one side along the number of threads of the other."""
     metric, letter = f"bandwidth_{side}", side[0].upper()
-    curves = [cells.curve(f"{n} {side} ({n}{letter})", metric, other, **{side: n})
-              for n in cells.levels(side, metric) if n > 0]
-    return charts.lines(curves, slug, f"Impact of {other} threads on {side} bandwidth",
-                        f"{other} threads", f"{side} bandwidth, MB/s", ticks=cells.levels(other))
+    curves = [cells.make_curve(f"{n} {side} ({n}{letter})", metric, other, **{side: n})
+              for n in cells.list_levels(side, metric) if n > 0]
+    return charts.draw_lines(curves, slug, f"Impact of {other} threads on {side} bandwidth",
+                             f"{other} threads", f"{side} bandwidth, MB/s", ticks=cells.list_levels(other))
 
 
 def _describe_best(cells: Cells, alone: float, unit: str) -> str:
     totals = {(x, y): cells.interval("bandwidth", local=x, remote=y)
-              for x in cells.levels("local") for y in cells.levels("remote")}
+              for x in cells.list_levels("local") for y in cells.list_levels("remote")}
     (x, y), best = max(((k, v) for k, v in totals.items() if v), key=lambda item: item[1].mean)
     return (f"The largest total stands at {x}L{y}R: {best.mean / alone:.2f} of {unit}, "
-            f"which is {text_format.number(alone)} MB/s.")
+            f"which is {text_format.format_number(alone)} MB/s.")
 
 
-def cross(results: Results, slug: str) -> Chapter:
+def make_cross(results: Results, slug: str) -> Chapter:
     cells = select_cells(results, "reference", "opposite")
     chapter = _make_chapter(
         results, "luo-cross", "Cross: threads on each node, memory on the other",
         "On the E5620 one opposite thread costs the others some 30 %, further ones nothing more; on "
         "the LS 3A opposite threads cost at most 10 %.")
-    chapter.missing = cells.missing(("reference", "opposite"), ("bandwidth_reference",))
+    chapter.missing = cells.describe_missing(("reference", "opposite"), ("bandwidth_reference",))
     if not cells.values("bandwidth_reference"):
         return chapter
-    curves = [cells.curve(f"{n} referenced", "bandwidth_reference", "opposite", reference=n)
-              for n in cells.levels("reference", "bandwidth_reference") if n > 0]
-    chapter.draw("Fig. 8", charts.lines(curves, f"{slug}-fig8", "Bandwidth in the cross pattern",
-                                        "opposite threads", "bandwidth of the referenced, MB/s",
-                                        ticks=cells.levels("opposite")),
+    curves = [cells.make_curve(f"{n} referenced", "bandwidth_reference", "opposite", reference=n)
+              for n in cells.list_levels("reference", "bandwidth_reference") if n > 0]
+    chapter.draw("Fig. 8", charts.draw_lines(curves, f"{slug}-fig8", "Bandwidth in the cross pattern",
+                                             "opposite threads", "bandwidth of the referenced, MB/s",
+                                             ticks=cells.list_levels("opposite")),
                  "Bandwidth of the referenced threads together. " + NOT_NUMBERS)
     chapter.compare(results, lambda run: _list_printed_cross(select_cells(run, "reference", "opposite"), chapter.machine))
     _add_other_runs(chapter, results, "bandwidth_reference", "reference", "opposite")
@@ -192,13 +194,13 @@ def _list_printed_cross(cells: Cells, machine: str) -> list[Printed]:
     return found
 
 
-def split(results: Results, slug: str) -> Chapter:
+def make_split(results: Results, slug: str) -> Chapter:
     cells = select_cells(results, "local", "remote")
     chapter = _make_chapter(
         results, "luo-split", "Split: all threads on one node, memory on both",
         "On the LS 3A local and remote accesses from one node hardly disturb each other; on the "
         "E5620 local bandwidth falls with every thread that accesses the other node.")
-    chapter.missing = cells.missing(("local", "remote"), ("bandwidth_local", "bandwidth_remote"))
+    chapter.missing = cells.describe_missing(("local", "remote"), ("bandwidth_local", "bandwidth_remote"))
     for side, other in (("local", "remote"), ("remote", "local")):
         if cells.values(f"bandwidth_{side}"):
             chapter.draw("Fig. 9", _draw_impact(cells, side, other, f"{slug}-fig9-{side}"),

@@ -10,8 +10,8 @@ from ..runs.results import Observation, Results
 from ..stats.intervals import Ratio, ratio, t_interval
 from . import reference
 from .cells import Cells, Level
-from .chapter import Cell, Chapter, Table, like, number
-from .comparison import Printed, as_ratio
+from .chapter import Cell, Chapter, Table, find_like, format_number
+from .comparison import Printed, convert_to_ratio
 
 PAPER = ("Prabhanjan et al.: Performance Impact of NUMA Architecture on Redis, project report, "
          "Visvesvaraya Technological University, 2018")
@@ -49,17 +49,17 @@ PRINTED_BYTES = 3  # of the paper's values
 
 
 def _make_chapter(results: Results, name: str, title: str, says: str, differs: tuple[str, ...] = DIFFERS) -> Chapter:
-    return Chapter(name, title, PAPER, MACHINES, says, machine=like(results, NAMES), differs=differs)
+    return Chapter(name, title, PAPER, MACHINES, says, machine=find_like(results, NAMES), differs=differs)
 
 
-def times(results: Results, slug: str) -> Chapter:
+def make_times(results: Results, slug: str) -> Chapter:
     cells = Cells(results, FACTORS)
     chapter = _make_chapter(
         results, "prabhanjan-times", "Times with local and remote memory",
         "Sorting, lists and token counts take as long with remote memory as with local. Random "
         "updates of large arrays take up to 1.58 times as long; random keys and sorted sets are "
         "slower where they are large. The paper has one run of each and no spread.")
-    chapter.missing = cells.missing(("experiment", "size", "memory"), ("seconds",))
+    chapter.missing = cells.describe_missing(("experiment", "size", "memory"), ("seconds",))
     if chapter.missing:
         return chapter
     ran = [e for e in TABLES if cells.values("seconds", experiment=e)]
@@ -100,12 +100,12 @@ def format_ratio(found: Ratio | None) -> Cell:
 
 def _make_table(cells: Cells, experiment: str) -> Table:
     title, key = TABLES[experiment]
-    papers = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
+    papers = [row for row in reference.read_rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
     rows = []  # by size, ours above the paper's
     for case in _list_cases(cells, experiment):
         own = {"experiment": experiment, **case}
         rows.append((_make_sort_key(case), Cell(_format_case(case)), Cell("ours"),
-                     *(number(cells.interval("seconds", memory=m, **own))
+                     *(format_number(cells.interval("seconds", memory=m, **own))
                        for m in ("local", "remote")), format_ratio(_compute_ratio(cells, **own))))
     for row in papers:
         local, remote = float(row["local_s"]), float(row["remote_s"])
@@ -124,7 +124,7 @@ def _list_printed_times(cells: Cells) -> list[Printed]:
     weighs less in a ratio. Where no size of a table was run, its smallest and largest stand beside ours."""
     found = []
     for experiment, (_, key) in TABLES.items():
-        rows = [row for row in reference.rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
+        rows = [row for row in reference.read_rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
         pairs, own = _pair_rows(rows, _list_cases(cells, experiment))
         for row, case in pairs:
             name = _format_case({"experiment": experiment} | find_measured_case(row))
@@ -153,9 +153,9 @@ def _make_sort_key(case: dict[str, Level]) -> list[float]:
 
 
 def _format_case(case: dict[str, Level]) -> str:
-    parts = [text_format.count(float(case["size"]))] if case.get("size") else ["one text"]
+    parts = [text_format.format_count(float(case["size"]))] if case.get("size") else ["one text"]
     if "accesses" in case:
-        parts.append(f"{text_format.count(float(case['accesses']))} accesses")
+        parts.append(f"{text_format.format_count(float(case['accesses']))} accesses")
     if "pipeline" in case:
         parts.append("not pipelined" if case["pipeline"] == 1 else f"pipeline {case['pipeline']}")
     return ", ".join(parts)
@@ -171,15 +171,15 @@ def _draw_ratios(cells: Cells, tables: list[Table], slug: str) -> str:
             if found and case.get("size") and case.get("pipeline", 1) == 1:
                 ours.append(Point(float(case["size"]), found.value, found.low, found.high))
         printed = [Point(float(find_measured_case(row)["size"]), float(row["remote_s"]) / float(row["local_s"]))
-                   for row in reference.rows("redis-tables-7.1-7.5.csv")
+                   for row in reference.read_rows("redis-tables-7.1-7.5.csv")
                    if row["table"] == key and row["size"]]
         if ours:
             curves.append(Curve(experiment, tuple(ours), colour=i))
             if printed:
                 printed.sort(key=lambda p: p.x)
                 curves.append(Curve(f"{experiment}, paper", tuple(printed), True, i))
-    return charts.lines(curves, f"{slug}-ratios", "TR/TL", "elements, keys or ints", "TR/TL",
-                        from_zero=False, log_x=True)
+    return charts.draw_lines(curves, f"{slug}-ratios", "TR/TL", "elements, keys or ints", "TR/TL",
+                             from_zero=False, log_x=True)
 
 
 def _describe_ratios(cells: Cells) -> str:
@@ -193,7 +193,7 @@ def _describe_ratios(cells: Cells) -> str:
     return f"TR/TL: {', '.join(told)}."
 
 
-def counters(results: Results, slug: str) -> Chapter:
+def make_counters(results: Results, slug: str) -> Chapter:
     cells = Cells(results, COUNTED)
     chapter = _make_chapter(
         results, "prabhanjan-counters", "Counters over time with local and remote memory",
@@ -226,7 +226,7 @@ def _compute_far_accesses(kept: list[Observation]) -> Ratio | None:
     sums = [[sum(_drop_missing(o.raw["series"].get(name))) for name in ("local_dram", "remote_dram")]
             for o in kept if o.factors.get("memory") == "local"]
     found = [100 * remote / local for local, remote in sums if local]
-    return as_ratio(t_interval(found)) if found else None
+    return convert_to_ratio(t_interval(found)) if found else None
 
 
 def _select_counted(results: Results) -> list[Observation]:
@@ -240,13 +240,13 @@ def _select_cases(kept: list[Observation], experiment: str) -> list[list[Observa
 def _select_with_both_memories(kept: list[Observation]) -> list[list[Observation]]:
     """Each size of the data with both memories, not pipelined where that was run, the largest first: nothing but the
     memory's node differs in one."""
-    def case(o: Observation) -> tuple[float, float]:
+    def get_case(o: Observation) -> tuple[float, float]:
         return float(o.factors.get("size") or 0), float(o.factors.get("pipeline") or 0)
 
-    both = {case(o) for o in kept if o.factors.get("memory") == "local"} & {
-        case(o) for o in kept if o.factors.get("memory") == "remote"} or {max(case(o) for o in kept)}
+    both = {get_case(o) for o in kept if o.factors.get("memory") == "local"} & {
+        get_case(o) for o in kept if o.factors.get("memory") == "remote"} or {max(get_case(o) for o in kept)}
     least = {size: min(p for s, p in both if s == size) for size, _ in both}
-    return [[o for o in kept if case(o) == wanted] for wanted in sorted(least.items(), reverse=True)]
+    return [[o for o in kept if get_case(o) == wanted] for wanted in sorted(least.items(), reverse=True)]
 
 
 def _drop_missing(series: object) -> list[float]:
@@ -265,8 +265,8 @@ def _draw_series(chapter: Chapter, kept: list[Observation], experiment: str, nam
         key = label.lower().replace(" ", "-")
         case = _format_case(kept[0].factors) if "size" in kept[0].factors else experiment
         counted = kept[0].raw["series"].get("source")
-        chapter.draw(figure, charts.lines(curves, f"{slug}-{experiment}-{key}",
-                                          f"{experiment}: {label} over time", "time, s", label),
+        chapter.draw(figure, charts.draw_lines(curves, f"{slug}-{experiment}-{key}",
+                                               f"{experiment}: {label} over time", "time, s", label),
                      f"{experiment}, {case}: {label} of the first clean observation of each; the "
                      "others are in results.jsonl. The paper prints this figure as a picture."
                      + (f" Counted by: {counted}." if counted else ""))
@@ -284,7 +284,7 @@ def _make_curve(kept: list[Observation], memory: str, name: str, inverse: bool) 
     return Curve(f"{memory} memory", tuple(points), colour=int(memory == "remote"))
 
 
-def benchmark(results: Results, slug: str) -> Chapter:
+def make_benchmark(results: Results, slug: str) -> Chapter:
     cells = Cells(results, BENCHMARKED)
     chapter = _make_chapter(
         results, "prabhanjan-benchmark", "redis-benchmark with local and remote memory",
@@ -292,7 +292,7 @@ def benchmark(results: Results, slug: str) -> Chapter:
         "PING_INLINE 123 001 and PING_BULK 163 666 with remote memory. It reads a difference from LRANGE without a ratio.",
         BENCHMARK_DIFFERS)
     names = list(dict.fromkeys(m.name for o in cells.observations for m in o.metrics if m.unit == "ops/s"))
-    chapter.missing = cells.missing(("memory",), ()) or ([] if names else ["a metric in ops/s"])
+    chapter.missing = cells.describe_missing(("memory",), ()) or ([] if names else ["a metric in ops/s"])
     if chapter.missing:
         return chapter
     chapter.tables += [_make_rate_table(cells, names), *_make_latency_tables(cells, names)]
@@ -308,7 +308,7 @@ def _list_printed_rates(cells: Cells) -> list[Printed]:
 
 def _list_loads(cells: Cells) -> list[dict[str, Level]]:
     """Returns the loads that were run, the paper's first."""
-    factors = [f for f in ("value_bytes", "pipeline") if cells.levels(f)]
+    factors = [f for f in ("value_bytes", "pipeline") if cells.list_levels(f)]
     found = {tuple((f, o.factors[f]) for f in factors if f in o.factors) for o in cells.observations}
     return [dict(load) for load in sorted(found)]
 
@@ -331,7 +331,7 @@ def _make_rate_table(cells: Cells, names: list[str]) -> Table:
             if not (local or remote):
                 continue
             rows.append((Cell(_format_load(name, load)), Cell("ours"),
-                         *(number(cells.interval(name, memory=m, **load)) for m in ("local", "remote")),
+                         *(format_number(cells.interval(name, memory=m, **load)) for m in ("local", "remote")),
                          format_ratio(ratio(local, remote) if local and remote else None)))
             if name in printed and load == _choose_load(cells):
                 rows.append(_make_printed_row(f"{name}, {PRINTED_BYTES} bytes", printed[name]))
@@ -343,7 +343,7 @@ def _make_rate_table(cells: Cells, names: list[str]) -> Table:
 def _make_latency_tables(cells: Cells, names: list[str]) -> list[Table]:
     """Returns tables of redis-benchmark's own percentiles, where its version prints them."""
     columns = [(m, q) for q in ("p50", "p99") for m in ("local", "remote")]
-    rows = [(Cell(_format_load(name, load)), *(number(cells.interval(f"{name}_latency_{q}", memory=m, **load)) for m, q in columns))
+    rows = [(Cell(_format_load(name, load)), *(format_number(cells.interval(f"{name}_latency_{q}", memory=m, **load)) for m, q in columns))
             for load in _list_loads(cells) for name in names if cells.values(f"{name}_latency_p50", **load)]
     return [Table("Experiment 7, latency", "Microseconds from a request to its answer, by redis-benchmark, with 95 % "
                   "intervals; the paper prints none.", ("command", *(f"{m} {q}, us" for m, q in columns)), tuple(rows))
@@ -353,7 +353,7 @@ def _make_latency_tables(cells: Cells, names: list[str]) -> list[Table]:
 def _read_rates() -> dict[str, dict[str, str]]:
     """Returns the printed rates by command and memory."""
     found: dict[str, dict[str, str]] = {}
-    for row in reference.rows("redis-benchmark-printed.csv"):
+    for row in reference.read_rows("redis-benchmark-printed.csv"):
         found.setdefault(row["command"], {})[row["memory"]] = row["ops_s"]
     return found
 

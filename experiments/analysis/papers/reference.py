@@ -9,16 +9,16 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "reference"
 
 
-def rows(name: str) -> list[dict[str, str]]:
+def read_rows(name: str) -> list[dict[str, str]]:
     with open(FOLDER / name, encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
-def luo(machine: str) -> dict[tuple[int, int], float]:
+def read_luo(machine: str) -> dict[tuple[int, int], float]:
     """Returns the total bandwidth by (local, remote) threads, 4L0R = 1."""
     return {
         (int(row["local_threads"]), int(column[:-1])): float(value)
-        for row in rows(f"luo-table1-{machine}.csv")
+        for row in read_rows(f"luo-table1-{machine}.csv")
         for column, value in row.items()
         if column != "local_threads"
     }

@@ -36,7 +36,8 @@ class Term:
     share: float     # of the total sum of squares
 
 
-def fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = (), log: bool | None = None) -> Model | str:
+def fit_model(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = (),
+              log: bool | None = None) -> Model | str:
     """Fits ordinary least squares on logarithms where `log` says so, or, where it is None, the residuals ask for it.
 
     They ask where Shapiro and Wilk's test or Breusch and Pagan's, in Koenker's form, rejects the plain ones at 0.05 and
@@ -47,20 +48,20 @@ def fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequ
     if not factors:
         return "nothing was varied"
     for order in range(len(factors), 0, -1):
-        found = _fit(frame, response, factors, blocks, order, bool(log))
+        found = _fit_order(frame, response, factors, blocks, order, bool(log))
         if not isinstance(found, str) or TOO_FEW not in found:
             break
     if isinstance(found, str):
         return found
     pooled = order < len(factors)
     if log is None and _test_residuals(found) < REJECT and (frame[response] > 0).all():
-        other = _fit(frame, response, factors, blocks, order, True)
+        other = _fit_order(frame, response, factors, blocks, order, True)
         if not isinstance(other, str) and _test_residuals(other) > _test_residuals(found):
             return Model(True, pooled, other)
     return Model(bool(log), pooled, found)
 
 
-def _fit(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], order: int, log: bool) -> Any:
+def _fit_order(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], order: int, log: bool) -> Any:
     from statsmodels.formula.api import ols
 
     if log and not (frame[response] > 0).all():
@@ -94,15 +95,15 @@ def _test_residuals(found: Any) -> float:
     return min(normal, float(het_breuschpagan(numpy.asarray(found.resid), design)[1]))
 
 
-def anova(model: Model) -> list[Term]:
+def compute_anova(model: Model) -> list[Term]:
     """Returns the terms of a Type II table, the error last."""
     from statsmodels.stats.anova import anova_lm
 
-    def name(text: str) -> str:
+    def name_term(text: str) -> str:
         return " × ".join(part.split("'")[1] if "'" in part else part for part in text.split(":"))
 
-    def number(value: float) -> float | None:
+    def convert_number(value: float) -> float | None:
         return None if math.isnan(value) else float(value)
 
-    return [Term(name(text), float(row["sum_sq"]), float(row["df"]), number(row["F"]), number(row["PR(>F)"]),
+    return [Term(name_term(text), float(row["sum_sq"]), float(row["df"]), convert_number(row["F"]), convert_number(row["PR(>F)"]),
                  float(row["sum_sq"] / model.fit.centered_tss)) for text, row in anova_lm(model.fit, typ=2).iterrows()]

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..runs.results import Results, natural, policy_rank, text_of
+from ..runs.results import Results, get_text, make_natural_key, rank_policy
 from .decision import FASTER, OPEN, SLOWER, Decision
 from .speedup import decide, told
 
@@ -30,7 +30,7 @@ class Conclusion:
 
     @property
     def verdicts(self) -> list[str]:
-        return [verdict(one) for one in self.found if one]
+        return [give_verdict(one) for one in self.found if one]
 
     @property
     def agreement(self) -> str:
@@ -56,48 +56,48 @@ class Suite:
         return [one for one in self.conclusions if one.agreement == agreement]
 
 
-def verdict(found: Decision) -> str:
+def give_verdict(found: Decision) -> str:
     if not found.significant:
         return OPEN
     return FASTER if found.value > 1 else SLOWER
 
 
-def suites(runs: Sequence[Results]) -> list[Suite]:
+def group_suites(runs: Sequence[Results]) -> list[Suite]:
     """Those whose runs have a workload and a policy in common; runs whose times mean nothing are left out."""
     by_name: dict[str, list[Place]] = {}
     for results in runs:
         if len(results.platforms) == 1 and told(results):
-            place = Place(results.machine or "an unnamed machine", kernel(results), results)
+            place = Place(results.machine or "an unnamed machine", name_kernel(results), results)
             by_name.setdefault(results.suite, []).append(place)
-    found = [_suite(name, sorted(places, key=lambda p: (natural(p.machine), natural(p.kernel))))
+    found = [_make_suite(name, sorted(places, key=lambda p: (make_natural_key(p.machine), make_natural_key(p.kernel))))
              for name, places in sorted(by_name.items()) if len({(p.machine, p.kernel) for p in places}) > 1]
     return [suite for suite in found if suite.conclusions]
 
 
-def kernel(results: Results) -> str:
+def name_kernel(results: Results) -> str:
     described = results.manifest.get("kernel")
     release = described.get("release") if isinstance(described, dict) else None
-    return text_of(results.manifest.get("release") or release) or "an unnamed kernel"
+    return get_text(results.manifest.get("release") or release) or "an unnamed kernel"
 
 
-def _suite(name: str, places: Sequence[Place]) -> Suite:
+def _make_suite(name: str, places: Sequence[Place]) -> Suite:
     found = [decide(place.results) for place in places]
-    keys = sorted({key for one in found for key in one}, key=lambda key: (natural(key[0]), policy_rank(key[1])))
+    keys = sorted({key for one in found for key in one}, key=lambda key: (make_natural_key(key[0]), rank_policy(key[1])))
     made = [Conclusion(*key, tuple(one.get(key) for one in found)) for key in keys]
     return Suite(name, tuple(places), tuple(one for one in made if len(one.verdicts) > 1))
 
 
-def between(suite: Suite, conclusion: Conclusion) -> str:
+def describe_difference(suite: Suite, conclusion: Conclusion) -> str:
     """Names what a difference goes with: kernels of one machine, or machines."""
-    told_at = [(place, verdict(one)) for place, one in zip(suite.places, conclusion.found, strict=True) if one]
+    told_at = [(place, give_verdict(one)) for place, one in zip(suite.places, conclusion.found, strict=True) if one]
     kernels = []
     for machine in dict.fromkeys(place.machine for place, _ in told_at):
         here = [(place.kernel, said) for place, said in told_at if place.machine == machine]
         if {FASTER, SLOWER} <= {said for _, said in here}:
-            kernels.append(f"kernels of {machine}: {_names(here)}")
-    return "; ".join(kernels) or f"machines: {_names([(place.machine, said) for place, said in told_at])}"
+            kernels.append(f"kernels of {machine}: {_format_names(here)}")
+    return "; ".join(kernels) or f"machines: {_format_names([(place.machine, said) for place, said in told_at])}"
 
 
-def _names(told_at: Sequence[tuple[str, str]]) -> str:
+def _format_names(told_at: Sequence[tuple[str, str]]) -> str:
     by_verdict = {said: list(dict.fromkeys(name for name, one in told_at if one == said)) for said in (FASTER, SLOWER)}
     return ", ".join(f"{said} on {' and '.join(names)}" for said, names in by_verdict.items())

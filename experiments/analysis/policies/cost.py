@@ -27,23 +27,23 @@ class Cost:
         seconds and of the speed-up taken together at their ends."""
         c, s = self.seconds, self.speedup
         if None in (c.low, c.high, s.low, s.high):
-            return paid(c.mean, s.value), None, None
-        return paid(c.mean, s.value), paid(max(0.0, c.low), s.high), paid(c.high, s.low)
+            return compute_break_even(c.mean, s.value), None, None
+        return compute_break_even(c.mean, s.value), compute_break_even(max(0.0, c.low), s.high), compute_break_even(c.high, s.low)
 
 
-def paid(seconds: float, speedup: float) -> float:
+def compute_break_even(seconds: float, speedup: float) -> float:
     """Returns t with t = seconds + t / speedup."""
     if seconds <= 0:
         return 0.0
     return seconds / (1 - 1 / speedup) if speedup > 1 else NEVER
 
 
-def costs(results: Results) -> dict[tuple[str, str], Cost | None]:
+def list_costs(results: Results) -> dict[tuple[str, str], Cost | None]:
     """Returns the costs by workload and policy; None where the run did not record it, as older runs do not."""
-    return {key: _cost(results, speedup) for key, speedup in decide(results).items()}
+    return {key: _compute_cost(results, speedup) for key, speedup in decide(results).items()}
 
 
-def _cost(results: Results, speedup: Decision) -> Cost | None:
+def _compute_cost(results: Results, speedup: Decision) -> Cost | None:
     found = [o.raw["cost"] for o in results.select_independent(speedup.workload, speedup.policy)
              if isinstance(o.raw.get("cost"), dict)]
     if not found:

@@ -59,12 +59,12 @@ class Decision:
             return OPEN
         if 1 - NOTHING < runs.low <= runs.high < 1 + NOTHING:
             return SAME
-        return MODEL if self.rejected and outside(runs) else OPEN
+        return MODEL if self.rejected and excludes_one(runs) else OPEN
 
     @property
     def significant(self) -> bool:
         """Checks the decision by the blocks, and on every machine that the lab's may be."""
-        return not self.by_chance and self.rejected and outside(Ratio(self.value, self.low, self.high))
+        return not self.by_chance and self.rejected and excludes_one(Ratio(self.value, self.low, self.high))
 
     @property
     def by_chance(self) -> bool:
@@ -84,7 +84,7 @@ class Decision:
     def mark(self) -> str:
         return MARKS[self.word]
 
-    def limits(self) -> str:
+    def format_limits(self) -> str:
         """Formats '[1.08, 1.13]'; '' where nothing bounds it on both sides, as a negative ratio is none."""
         if self.low is None or self.high is None or self.low <= 0:
             return ""
@@ -102,10 +102,10 @@ class Decision:
 
     def text(self) -> str:
         """Formats '1.11 * [1.08, 1.13]'."""
-        return " ".join(filter(None, (self.ratio, self.mark, self.limits())))
+        return " ".join(filter(None, (self.ratio, self.mark, self.format_limits())))
 
 
-def outside(found: Ratio) -> bool:
+def excludes_one(found: Ratio) -> bool:
     return found.low is not None and found.high is not None and not found.low <= 1 <= found.high
 
 
@@ -123,20 +123,21 @@ def smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float 
     return float(quantiles * spread / math.sqrt(n) / abs(statistics.fmean(b)))
 
 
-def text_of_blocks(decisions: Sequence[Decision]) -> str:
+def describe_blocks(decisions: Sequence[Decision]) -> str:
     """Names what the intervals are of: '3 boots of each', '3 repeats within one boot'."""
     counts = sorted({(found.boots, found.blocks) for found in decisions})
     told = [f"{blocks} boots" if boots > 1 else f"{blocks} repeat{'s' * (blocks != 1)} within one boot" for boots, blocks in counts]
     return " or ".join(dict.fromkeys(told))
 
 
-def text_of_least(decisions: Sequence[Decision]) -> str:
+def describe_least(decisions: Sequence[Decision]) -> str:
     """Names the smallest change that such runs find, from the best of the cells to the worst."""
     known = sorted(100 * found.least for found in decisions if found.least is not None and math.isfinite(found.least))
     if not known:
         return "one block finds no change"
-    return f"found in nine of ten such runs: changes of {_percent(known[0])} in the steadiest cell, {_percent(known[-1])} in the least steady"
+    return (f"found in nine of ten such runs: changes of {_format_percent(known[0])} in the steadiest cell, "
+            f"{_format_percent(known[-1])} in the least steady")
 
 
-def _percent(value: float) -> str:
+def _format_percent(value: float) -> str:
     return f"{value:.2g} %" if value < 100 else f"{value:.0f} %"

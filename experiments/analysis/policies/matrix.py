@@ -11,7 +11,7 @@ from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Interval, Ratio, t_interval
 from . import cost
-from .decision import LEGEND, Decision, text_of_blocks, text_of_least
+from .decision import LEGEND, Decision, describe_blocks, describe_least
 from .speedup import BASELINE, SOLUTION, decide, decide_solutions, response, told, totals
 
 FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
@@ -19,54 +19,54 @@ MIB = 1 << 20
 UNBOUNDED = "unbounded"
 
 
-def matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
+def make_matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
     """Without speed-ups where times mean nothing: then locality stands first."""
     timed = told(results)
     found, solved = (decide(results), decide_solutions(results)) if timed else ({}, {})
-    rows = [{"workload": w, "slug": slugs[w], "response": _response(results, w) if timed else "",
-             "cells": [_cell(results, w, p, found.get((w, p)), timed, solved.get((w, p))) for p in results.policies]}
+    rows = [{"workload": w, "slug": slugs[w], "response": _name_response(results, w) if timed else "",
+             "cells": [_make_cell(results, w, p, found.get((w, p)), timed, solved.get((w, p))) for p in results.policies]}
             for w in results.workloads]
     decisions = list(found.values())
     return {"policies": results.policies, "rows": rows, "timed": timed, "tests": len(found), "legend": LEGEND,
-            "of": text_of_blocks(decisions), "least": text_of_least(decisions),
-            "totals": total_cells(results) if timed else []}
+            "of": describe_blocks(decisions), "least": describe_least(decisions),
+            "totals": make_total_cells(results) if timed else []}
 
 
-def _response(results: Results, workload: str) -> str:
+def _name_response(results: Results, workload: str) -> str:
     metric = response(results, workload)
-    return f"{text_format.label(metric[0])}, {metric[1]}" if metric else ""
+    return f"{text_format.make_label(metric[0])}, {metric[1]}" if metric else ""
 
 
-def _cell(results: Results, workload: str, policy: str, speedup: Decision | None, timed: bool,
-          solution: Decision | None) -> dict[str, Any]:
-    before, after, moved = (_mean(results, workload, policy, m)
+def _make_cell(results: Results, workload: str, policy: str, speedup: Decision | None, timed: bool,
+               solution: Decision | None) -> dict[str, Any]:
+    before, after, moved = (_compute_mean(results, workload, policy, m)
                             for m in ("locality_before", "locality_after", "pages_moved"))
     if not results.select(workload, policy):
         marked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
         return {"head": text_format.DASH, "told": [f"{marked} marked" if marked else "not measured"],
                 "hue": "node0", "shade": 0, "mark": "", "limits": "", "why": ""}
-    moves = f"{text_format.count(moved)} moved"
+    moves = f"{text_format.format_count(moved)} moved"
     if not timed:
-        told = [f"was {text_format.fraction(before)},", moves]
-        return {"head": text_format.fraction(after), "told": told, "hue": "node0", "mark": "", "limits": "", "why": "",
+        told = [f"was {text_format.format_fraction(before)},", moves]
+        return {"head": text_format.format_fraction(after), "told": told, "hue": "node0", "mark": "", "limits": "", "why": "",
                 "shade": 0 if after is None else round(0.06 + 0.44 * after, 3)}
-    locality = f"locality {text_format.fraction(before)} → {text_format.fraction(after)},"
-    between, why = _bounds(speedup) if speedup else ("", "")
+    locality = f"locality {text_format.format_fraction(before)} → {text_format.format_fraction(after)},"
+    between, why = _format_bounds(speedup) if speedup else ("", "")
     with_move = [f"with the move in it: {solution.text()};"] if solution else []
-    return _look(speedup) | {"head": _head(results, workload, policy, speedup), "limits": between, "why": why,
-                             "told": [*with_move, locality, moves]}
+    return _choose_look(speedup) | {"head": _format_head(results, workload, policy, speedup), "limits": between, "why": why,
+                                    "told": [*with_move, locality, moves]}
 
 
-def _head(results: Results, workload: str, policy: str, speedup: Decision | None) -> str:
+def _format_head(results: Results, workload: str, policy: str, speedup: Decision | None) -> str:
     """The baseline shows what the others are compared with."""
     metric = response(results, workload)
     if speedup:
         return f"{speedup.ratio}×"
-    mean = _mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
-    return text_format.number(mean)
+    mean = _compute_mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
+    return text_format.format_number(mean)
 
 
-def _look(speedup: Decision | None) -> dict[str, Any]:
+def _choose_look(speedup: Decision | None) -> dict[str, Any]:
     """What is not decided has no colour."""
     if not speedup or not speedup.significant:
         return {"hue": "node0", "shade": 0, "mark": speedup.mark if speedup else ""}
@@ -74,11 +74,11 @@ def _look(speedup: Decision | None) -> dict[str, Any]:
     return {"hue": "node2" if speedup.value >= 1 else "node4", "shade": round(0.45 * far, 3), "mark": speedup.mark}
 
 
-def times(value: float) -> str:
-    return f"{value:.2f}×" if value < 9.995 else f"{text_format.number(value)}×"
+def format_times(value: float) -> str:
+    return f"{value:.2f}×" if value < 9.995 else f"{text_format.format_number(value)}×"
 
 
-def _bounds(found: Decision) -> tuple[str, str]:
+def _format_bounds(found: Decision) -> tuple[str, str]:
     """Returns the interval of a speed-up, and why nothing bounds it: a negative limit is that of no speed-up."""
     if found.blocks < 2:
         return "no interval", ""
@@ -86,17 +86,17 @@ def _bounds(found: Decision) -> tuple[str, str]:
         return UNBOUNDED, "The mean that divides is not different from 0 at 95 %: nothing bounds their ratio."
     if found.low <= 0:
         return UNBOUNDED, ("The mean that is divided is not different from 0 at 95 %: nothing bounds the slow-down. "
-                           f"Fieller's limits: {limits(Ratio(found.value, found.low, found.high))}.")
-    return found.limits(), ""
+                           f"Fieller's limits: {format_limits(Ratio(found.value, found.low, found.high))}.")
+    return found.format_limits(), ""
 
 
-def limits(found: Ratio) -> str:
+def format_limits(found: Ratio) -> str:
     if found.low is None or found.high is None:
         return "no interval"
-    return f"{text_format.number(found.low)} to {text_format.number(found.high)}".replace("-", "−")
+    return f"{text_format.format_number(found.low)} to {text_format.format_number(found.high)}".replace("-", "−")
 
 
-def total_cells(results: Results) -> list[dict[str, Any]]:
+def make_total_cells(results: Results) -> list[dict[str, Any]]:
     """Returns a cell for each policy; the baseline's is 1 by definition and has no rank."""
     by_policy = {total.policy: total for total in totals(results)}
     cells = []
@@ -109,59 +109,59 @@ def total_cells(results: Results) -> list[dict[str, Any]]:
                           "rank": text_format.DASH, "decided": True})
         else:
             low, high = total.ratio.low, total.ratio.high
-            cells.append({"mean": times(total.ratio.value), "limits": limits(total.ratio), "rank": rank(total.ranks),
+            cells.append({"mean": format_times(total.ratio.value), "limits": format_limits(total.ratio), "rank": format_rank(total.ranks),
                           "decided": low is not None and high is not None and not low <= 1 <= high})
     return cells
 
 
-def rank(ranks: tuple[int, int]) -> str:
+def format_rank(ranks: tuple[int, int]) -> str:
     best, worst = ranks
     return str(best) if best == worst else f"{best} to {worst}"
 
 
-def price(results: Results) -> dict[str, Any] | None:
+def make_price_table(results: Results) -> dict[str, Any] | None:
     """Returns one row for each workload and policy but the baseline; None where times mean nothing."""
     if not told(results):
         return None
     solved = decide_solutions(results)
-    rows = [_price(results, *key, found, solved.get(key)) for key, found in cost.costs(results).items()]
+    rows = [_make_price_row(results, *key, found, solved.get(key)) for key, found in cost.list_costs(results).items()]
     return {"rows": rows, "recorded": any(row["recorded"] for row in rows)}
 
 
-def _price(results: Results, workload: str, policy: str, found: cost.Cost | None, solution: Decision | None) -> dict[str, Any]:
+def _make_price_row(results: Results, workload: str, policy: str, found: cost.Cost | None, solution: Decision | None) -> dict[str, Any]:
     row: dict[str, Any] = {"workload": workload, "policy": policy, "recorded": found is not None}
     if found is None:
         return row
     even, *ends = found.break_even
     return row | {
-        "speedup": (times(found.speedup.value), found.speedup.value),
-        "seconds": (_seconds(found.seconds.mean), found.seconds.mean),
-        "moved": (text_format.number(found.bytes / MIB), found.bytes),
-        "even": (duration(even), "" if even == cost.NEVER else even),
-        "even_limits": "" if None in ends else " to ".join(map(duration, ends)),
-        "solution": [*(_measured(t_interval(figures.values(results, workload, p, SOLUTION))) for p in (policy, BASELINE)),
-                     (f"{times(solution.value)} {solution.mark}", solution.value, solution.limits())]
+        "speedup": (format_times(found.speedup.value), found.speedup.value),
+        "seconds": (_format_seconds(found.seconds.mean), found.seconds.mean),
+        "moved": (text_format.format_number(found.bytes / MIB), found.bytes),
+        "even": (format_duration(even), "" if even == cost.NEVER else even),
+        "even_limits": "" if None in ends else " to ".join(map(format_duration, ends)),
+        "solution": [*(_format_measured(t_interval(figures.list_values(results, workload, p, SOLUTION))) for p in (policy, BASELINE)),
+                     (f"{format_times(solution.value)} {solution.mark}", solution.value, solution.format_limits())]
         if solution else [("not measured", "", ""), (text_format.DASH, "", ""), (text_format.DASH, "", "")],
     }
 
 
-def _measured(found: Interval) -> tuple[str, float, str]:
-    return text_format.spread(found), found.mean, ""
+def _format_measured(found: Interval) -> tuple[str, float, str]:
+    return text_format.format_spread(found), found.mean, ""
 
 
-def _seconds(value: float) -> str:
-    return f"{text_format.number(value)} s"
+def _format_seconds(value: float) -> str:
+    return f"{text_format.format_number(value)} s"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     if seconds == cost.NEVER:
         return "never"
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
-            return f"{text_format.number(seconds / size, 2)} {unit}"
-    return _seconds(seconds)
+            return f"{text_format.format_number(seconds / size, 2)} {unit}"
+    return _format_seconds(seconds)
 
 
-def _mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
-    found = figures.values(results, workload, policy, metric)
+def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
+    found = figures.list_values(results, workload, policy, metric)
     return t_interval(found).mean if found else None

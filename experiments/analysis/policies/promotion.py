@@ -18,7 +18,7 @@ RATE = "promote_rate_limit_mbps="
 Found = dict[tuple[str, int, int], Decision]  # by distribution, percent of the fast tier, MB/s
 
 
-def cells(results: Results) -> Found:
+def read_cells(results: Results) -> Found:
     found = {}
     for (workload, policy), one in decide(results).items():
         distribution, _, percent = workload.partition("-")
@@ -26,7 +26,7 @@ def cells(results: Results) -> Found:
     return dict(sorted(found.items()))
 
 
-def word(one: Decision) -> str:
+def choose_word(one: Decision) -> str:
     if one.low is None or one.high is None:
         return "?"
     if abs(one.value - 1) >= LEAST and not one.low <= 1 <= one.high:
@@ -34,48 +34,49 @@ def word(one: Decision) -> str:
     return "same" if 1 - LEAST < one.low and one.high < 1 + LEAST else "undecided"
 
 
-def table(found: Found, distribution: str) -> list[str]:
+def format_table(found: Found, distribution: str) -> list[str]:
     rates = sorted({rate for _, _, rate in found})
     head = f"{'of the fast tier':>16}" + "".join(f"{f'{rate} MB/s':>26}" for rate in rates)
     rows = []
     for percent in sorted({p for d, p, _ in found if d == distribution}):
-        texts = (text(found.get((distribution, percent, rate))) for rate in rates)
+        texts = (format_decision(found.get((distribution, percent, rate))) for rate in rates)
         rows.append(f"{f'{percent} %':>16}" + "".join(f"{one:>26}" for one in texts))
     return [head, *rows]
 
 
-def text(one: Decision | None) -> str:
+def format_decision(one: Decision | None) -> str:
     if one is None:
         return "not measured"
     ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
-    return f"{word(one)} {one.value:.2f}{ends}"
+    return f"{choose_word(one)} {one.value:.2f}{ends}"
 
 
-def predicted(found: Found) -> Outcome:
+def check_predictions(found: Found) -> Outcome:
     """With room a clear gain, under pressure none or harm: so it was reported of hardware to linux-mm in February 2026
     (message 5146e3b4-751f-ca6a-0bdd-7b1f4d425ff0; reconstructed from quotations). The others follow from what the kernel does:
     a page that is promoted into a full tier has another one demoted for it."""
     outcome, most = Outcome(), max(rate for _, _, rate in found)
     for distribution in ("random", "zipf"):
         for percent in (50, 75):
-            all_of(outcome, f"room, {distribution}, {percent} %: helps without a limit", [found.get((distribution, percent, most))], "helps")
+            check_all(outcome, f"room, {distribution}, {percent} %: helps without a limit",
+                      [found.get((distribution, percent, most))], "helps")
     for percent in (150, 200):
         under = [one for (distribution, size, _), one in found.items() if (distribution, size) == ("random", percent)]
-        never(outcome, f"pressure, random, {percent} %: no rate helps", under, "helps")
-    never(outcome, "pressure, random, 200 %: the lowest rate does not hurt",
-          [found.get(("random", 200, min(rate for _, _, rate in found)))], "hurts")
-    all_of(outcome, "pressure, zipf, 150 %: helps without a limit, as the hottest pages fit", [found.get(("zipf", 150, most))], "helps")
+        check_none(outcome, f"pressure, random, {percent} %: no rate helps", under, "helps")
+    check_none(outcome, "pressure, random, 200 %: the lowest rate does not hurt",
+               [found.get(("random", 200, min(rate for _, _, rate in found)))], "hurts")
+    check_all(outcome, "pressure, zipf, 150 %: helps without a limit, as the hottest pages fit", [found.get(("zipf", 150, most))], "helps")
     return outcome
 
 
-def all_of(outcome: Outcome, what: str, cells_of: list[Decision | None], wanted: str) -> None:
-    words = [word(one) if one else "not measured" for one in cells_of]
+def check_all(outcome: Outcome, what: str, cells_of: list[Decision | None], wanted: str) -> None:
+    words = [choose_word(one) if one else "not measured" for one in cells_of]
     open_ = any(one in ("undecided", "?", "not measured") for one in words)
     outcome.check(what, 0, ", ".join(words), wanted, UNDECIDED if open_ else all(one == wanted for one in words))
 
 
-def never(outcome: Outcome, what: str, cells_of: list[Decision | None], unwanted: str) -> None:
-    words = [word(one) if one else "not measured" for one in cells_of]
+def check_none(outcome: Outcome, what: str, cells_of: list[Decision | None], unwanted: str) -> None:
+    words = [choose_word(one) if one else "not measured" for one in cells_of]
     open_ = unwanted not in words and any(one in ("undecided", "?", "not measured") for one in words)
     outcome.check(what, 0, ", ".join(words), f"not {unwanted}", UNDECIDED if open_ else unwanted not in words)
 
@@ -92,11 +93,11 @@ def main() -> int:
     if results.suite != "promotion":
         print(f"promotion: {sys.argv[1]} is of the suite {results.suite}: give a run of the suite promotion", file=sys.stderr)
         return 2
-    found = cells(results)
+    found = read_cells(results)
     print(f"{results.suite} on {results.machine}, {results.platform_line}\nSpeed-up of operations/s against no promotion, with 95 % intervals by blocks")
     for distribution in ("random", "zipf"):
-        print(f"\n{distribution}\n" + "\n".join(table(found, distribution)))
-    print("\nPredicted before the first run:\n" + "\n".join(verdicts(predicted(found).checks)))
+        print(f"\n{distribution}\n" + "\n".join(format_table(found, distribution)))
+    print("\nPredicted before the first run:\n" + "\n".join(verdicts(check_predictions(found).checks)))
     return 0
 
 

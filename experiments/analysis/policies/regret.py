@@ -4,7 +4,7 @@
 Regret is 1 - speed / speed of the reference: 0 is as good, below 0 is better. The best static placement of a workload is chosen
 for each block by the other blocks: by the same ones it would be too good by chance, and every regret too high. An interval is
 Student's of the blocks' logarithms. Where blocks do not tell which static placement is the best, the blocks depend on each other
-by the choice, and the interval is wider (see mean_of_dependent).
+by the choice, and the interval is wider (see compute_dependent_mean).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Regrets:
     best: dict[str, str | None]  # by workload: the static level that is surely faster than each other one
 
 
-def told(results: Results) -> bool:
+def is_comparable(results: Results) -> bool:
     """Checks whether the run has something that acts while programs work: else everything is static."""
     return "lab-functional" not in results.platforms and BASELINE in results.policies and any(
         not is_static(level) for level in results.policies)
@@ -59,22 +59,23 @@ def is_static(level: str) -> bool:
     return not name.endswith(".py") and (name not in KNOWN or KNOWN[name].starts)
 
 
-def regrets(results: Results) -> Regrets:
+def compute_regrets(results: Results) -> Regrets:
     speeds, *others = runs_of(results)
-    chosen = {w: best_static(logs_of(speeds, w)) for w in speeds.workloads}
+    chosen = {w: find_best_static(compute_logs(speeds, w)) for w in speeds.workloads}
     chosen = {w: blocks for w, blocks in chosen.items() if len(blocks) >= LEAST}
-    best = {w: surely_best(speeds, others, w) for w in speeds.workloads}
-    return Regrets(_static(speeds, others, chosen, best), _clairvoyant(speeds, others), _means(speeds, others, chosen, best),
+    best = {w: find_surely_best(speeds, others, w) for w in speeds.workloads}
+    return Regrets(_compute_static(speeds, others, chosen, best), _compute_clairvoyant(speeds, others),
+                   _compute_means(speeds, others, chosen, best),
                    {w: Counter(blocks.values()) for w, blocks in chosen.items()}, best)
 
 
-def logs_of(speeds: Speeds, workload: str) -> Logs:
+def compute_logs(speeds: Speeds, workload: str) -> Logs:
     """Returns, of each level, by block, log(speed); the unit is that of the metric."""
     return {level: {block: speeds.sign(workload) * math.log(value) for block, value in speeds.by_block(workload, level).items()}
             for level in (BASELINE, *speeds.policies) if speeds.by_block(workload, level)}
 
 
-def best_static(levels: Logs) -> dict[int, str]:
+def find_best_static(levels: Logs) -> dict[int, str]:
     """By block, the static level of the best mean in the other blocks, of those that the block has; without the blocks that have no
     others."""
     static = {level: logs for level, logs in levels.items() if is_static(level)}
@@ -87,9 +88,9 @@ def best_static(levels: Logs) -> dict[int, str]:
     return found
 
 
-def surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str | None:
+def find_surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str | None:
     """None where blocks do not tell it, on every machine that the lab's may be; a level without another one is the best."""
-    first, *rest = ({level: logs for level, logs in logs_of(one, workload).items() if is_static(level)} for one in (speeds, *others))
+    first, *rest = ({level: logs for level, logs in compute_logs(one, workload).items() if is_static(level)} for one in (speeds, *others))
     pairs = math.comb(len(first), 2)
     return next((p for p in first if all(surely_faster(first, rest, p, q, pairs) for q in first if q != p)), None)
 
@@ -97,7 +98,7 @@ def surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str | No
 Chosen = dict[str, dict[int, str]]  # by workload and block, the static level that is compared with
 
 
-def mean_of_dependent(logs: dict[int, float]) -> Ratio:
+def compute_dependent_mean(logs: dict[int, float]) -> Ratio:
     """As mean_of_logs(), of blocks each with a reference that the others chose: the variance of the mean is s^2 (1/n + 1/(n-1)).
 
     Nadeau, Bengio, Inference for the Generalization Error, Machine Learning 52, 2003, for leave-one-out.
@@ -107,43 +108,43 @@ def mean_of_dependent(logs: dict[int, float]) -> Ratio:
     return Ratio(math.exp(found.mean), math.exp(found.mean - half), math.exp(found.mean + half))
 
 
-def _static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[tuple[str, str], Regret]:
+def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[tuple[str, str], Regret]:
     """Not of a level that is the reference in every block."""
     found = {}
     for workload, policy in ((w, p) for w in chosen for p in (BASELINE, *speeds.policies)):
-        first, *rest = (_logs(one, workload, policy, chosen) for one in (speeds, *others))
+        first, *rest = (_compute_logs(one, workload, policy, chosen) for one in (speeds, *others))
         if len(first) >= LEAST and any(level != policy for level in chosen[workload].values()):
-            mean = mean_of_logs if best[workload] else mean_of_dependent
-            found[workload, policy] = _regret(hull(mean(first), [mean(logs) for logs in rest]))
+            mean = mean_of_logs if best[workload] else compute_dependent_mean
+            found[workload, policy] = _make_regret(hull(mean(first), [mean(logs) for logs in rest]))
     return found
 
 
-def _clairvoyant(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
-    return {(w, p): _regret(hull(compared(speeds, w, p, CLAIRVOYANT)[0], [compared(other, w, p, CLAIRVOYANT)[0] for other in others]))
+def _compute_clairvoyant(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
+    return {(w, p): _make_regret(hull(compared(speeds, w, p, CLAIRVOYANT)[0], [compared(other, w, p, CLAIRVOYANT)[0] for other in others]))
             for w in speeds.workloads if speeds.by_block(w, CLAIRVOYANT)
             for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.by_block(w, p)}
 
 
-def _means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:
+def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:
     """Of the policies that have every workload in LEAST blocks or more."""
-    found, mean = {}, mean_of_logs if all(best.values()) else mean_of_dependent
+    found, mean = {}, mean_of_logs if all(best.values()) else compute_dependent_mean
     for policy in (BASELINE, *speeds.policies):
-        each = [[_logs(one, w, policy, chosen) for w in speeds.workloads] for one in (speeds, *others)]
+        each = [[_compute_logs(one, w, policy, chosen) for w in speeds.workloads] for one in (speeds, *others)]
         blocks = set.intersection(*map(set, each[0])) if len(chosen) == len(speeds.workloads) else set()
         if len(blocks) >= LEAST:
             first, *rest = (mean({b: statistics.fmean(logs[b] for logs in one) for b in sorted(blocks)}) for one in each)
-            found[policy] = _regret(hull(first, rest))
+            found[policy] = _make_regret(hull(first, rest))
     return found
 
 
-def _logs(speeds: Speeds, workload: str, policy: str, chosen: Chosen) -> dict[int, float]:
+def _compute_logs(speeds: Speeds, workload: str, policy: str, chosen: Chosen) -> dict[int, float]:
     """Returns, by block, log(speed / the best static one's)."""
-    levels = logs_of(speeds, workload)
+    levels = compute_logs(speeds, workload)
     ours = levels.get(policy, {})
     return {block: ours[block] - levels[level][block] for block, level in chosen.get(workload, {}).items() if block in ours}
 
 
-def _regret(times: Ratio) -> Regret:
+def _make_regret(times: Ratio) -> Regret:
     """No speed is below 0, so that no regret is above 1."""
     low, high = (None if end is None else min(1.0, 1 - end) for end in (times.high, times.low))
     return Regret(1 - times.value, low, high)

@@ -10,33 +10,33 @@ from ...mechanisms import activity as activity_of
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import t_interval
-from .regret import LEAST, Regret, Regrets, regrets, told
+from .regret import LEAST, Regret, Regrets, compute_regrets, is_comparable
 from .speedup import response
 
 REMOTE = "remote_share"  # metric: of the accesses to memory, those to another node's
 UNDECIDED = " ?"
 
 
-def table(results: Results) -> dict[str, Any] | None:
+def make_table(results: Results) -> dict[str, Any] | None:
     """None where nothing acts while programs work, or times mean nothing."""
-    if not told(results):
+    if not is_comparable(results):
         return None
-    found = regrets(results)
-    rows = [{"workload": w, "best": references(found.references.get(w)),
-             "cells": [(text(found.static.get((w, p))), text(found.clairvoyant.get((w, p)))) for p in results.policies]}
+    found = compute_regrets(results)
+    rows = [{"workload": w, "best": list_references(found.references.get(w)),
+             "cells": [(format_regret(found.static.get((w, p))), format_regret(found.clairvoyant.get((w, p)))) for p in results.policies]}
             for w in results.workloads if any(name == w for name, _ in (*found.static, *found.clairvoyant))]
-    return {"policies": results.policies, "rows": rows, "means": [text(found.mean.get(p)) for p in results.policies],
-            "notes": notes(found)}
+    return {"policies": results.policies, "rows": rows, "means": [format_regret(found.mean.get(p)) for p in results.policies],
+            "notes": list_notes(found)}
 
 
-def references(found: Counter[str] | None) -> list[str]:
+def list_references(found: Counter[str] | None) -> list[str]:
     """Which static placements were the reference: 'maximum-local'; or 'maximum-local 2/3' and 'none 1/3', of three blocks."""
     if not found or len(found) == 1:
         return list(found or ())
     return [f"{level} {blocks}/{found.total()}" for level, blocks in found.most_common()]
 
 
-def notes(found: Regrets) -> list[str]:
+def list_notes(found: Regrets) -> list[str]:
     few = [w for w in found.best if w not in found.references]
     open_ = [w for w, level in found.best.items() if w in found.references and level is None]
     lines = [f"no regret to a static placement: {', '.join(few)}: the best one is chosen by other blocks than that in which it is "
@@ -44,7 +44,7 @@ def notes(found: Regrets) -> list[str]:
     return lines + ([f"no static placement is distinguishable from the others as the best: {', '.join(open_)}"] if open_ else [])
 
 
-def text(found: Regret | None) -> str:
+def format_regret(found: Regret | None) -> str:
     """'12 % [8, 16]', with a '?' where it is not decided; '' where there is nothing to compare, and for the reference itself."""
     if found is None:
         return ""
@@ -52,7 +52,7 @@ def text(found: Regret | None) -> str:
     return f"{round(100 * found.value)} %{ends}{'' if found.decided else UNDECIDED}".replace("-", "−")
 
 
-def activity(results: Results) -> list[dict[str, Any]]:
+def list_activity(results: Results) -> list[dict[str, Any]]:
     """Returns what the kernel did meanwhile, of each workload and policy that recorded it."""
     rows = []
     for workload in results.workloads:
@@ -61,16 +61,16 @@ def activity(results: Results) -> list[dict[str, Any]]:
             found = [o for o in results.select_independent(workload, policy) if isinstance(o.raw.get("kernel"), dict)]
             if found:
                 rows.append({"workload": workload, "policy": policy,
-                             "speed": spread([o.value(metric[0]) for o in found]) if metric else text_format.DASH,
+                             "speed": format_spread([o.value(metric[0]) for o in found]) if metric else text_format.DASH,
                              "unit": metric[1] if metric else "",
-                             "remote": spread([o.value(REMOTE) for o in found]),
-                             "moved": spread([activity_of.moved(o.raw["kernel"]) for o in found]),
-                             "system": spread([o.raw["kernel"]["system_s"] for o in found]),
-                             "threads": spread([o.raw["kernel"]["threads_s"] for o in found])})
+                             "remote": format_spread([o.value(REMOTE) for o in found]),
+                             "moved": format_spread([activity_of.count_moved(o.raw["kernel"]) for o in found]),
+                             "system": format_spread([o.raw["kernel"]["system_s"] for o in found]),
+                             "threads": format_spread([o.raw["kernel"]["threads_s"] for o in found])})
     return rows
 
 
-def spread(values: list[float | None]) -> str:
+def format_spread(values: list[float | None]) -> str:
     """Of a metric that all observations have: those with one that depends on their time are no fair sample."""
     known = [value for value in values if value is not None]
-    return text_format.spread(t_interval(known)) if known and len(known) == len(values) else text_format.DASH
+    return text_format.format_spread(t_interval(known)) if known and len(known) == len(values) else text_format.DASH

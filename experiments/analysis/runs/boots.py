@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 
 
-def boot_means(values: Sequence[float], boots: Sequence[str]) -> dict[str, float]:
+def compute_boot_means(values: Sequence[float], boots: Sequence[str]) -> dict[str, float]:
     """Returns what is independent of each other where values come from several boots: the mean of each, in their order.
 
     The boot is a random effect. With as many values of each boot, Student's t of the boots' means is exact, whatever the

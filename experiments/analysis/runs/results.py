@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import ExperimentError
-from experiments.runner.records.results import FORMAT, marks
+from experiments.runner.records.results import FORMAT, list_marks
 
 from ...runner.records.record import Record, Task
-from .boots import boot_means
+from .boots import compute_boot_means
 
 PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
 EARLIEST = datetime.min.replace(tzinfo=timezone.utc)
@@ -76,7 +76,7 @@ class Observation:
     @property
     def boot(self) -> str:
         """Returns the boot in which it was made; "" where a record does not say."""
-        return text_of(self.raw.get("boot_id"))
+        return get_text(self.raw.get("boot_id"))
 
     @property
     def time(self) -> tuple[datetime, int]:
@@ -119,8 +119,8 @@ class Results:
         cells: dict[tuple[str, str, str], list[Observation]] = {}
         for o in self.clean:
             cells.setdefault((o.workload, o.policy, o.platform), []).append(o)
-        blocks = _blocks(self.clean, self.boots)
-        return [o for cell in cells.values() for o in _by_boot(cell, blocks)]
+        blocks = _choose_blocks(self.clean, self.boots)
+        return [o for cell in cells.values() for o in _average_boots(cell, blocks)]
 
     @property
     def platforms(self) -> list[str]:
@@ -129,15 +129,15 @@ class Results:
     @property
     def workloads(self) -> list[str]:
         """Returns the workloads, in the suite's order where the manifest tells it."""
-        place = _places(self.manifest.get("workloads"))
-        return sorted({o.workload for o in self.measured}, key=lambda w: (place(w), natural(w)))
+        place = _number_places(self.manifest.get("workloads"))
+        return sorted({o.workload for o in self.measured}, key=lambda w: (place(w), make_natural_key(w)))
 
     @property
     def policies(self) -> list[str]:
-        place = _places(self.manifest.get("policies"))
-        return sorted({o.policy for o in self.measured}, key=lambda p: (place(p), policy_rank(p)))
+        place = _number_places(self.manifest.get("policies"))
+        return sorted({o.policy for o in self.measured}, key=lambda p: (place(p), rank_policy(p)))
 
-    def _of_suite(self, key: str) -> Any:
+    def _list_of_suite(self, key: str) -> Any:
         try:
             return tomllib.loads(str(self.manifest.get("suite_text") or "")).get(key)
         except tomllib.TOMLDecodeError:
@@ -146,18 +146,18 @@ class Results:
     @property
     def presents(self) -> list[str]:
         """Returns the papers' tables and figures that the suite says it answers to."""
-        found = self._of_suite("presents")
+        found = self._list_of_suite("presents")
         return [str(name) for name in found] if isinstance(found, list) else []
 
     @property
     def looked_at(self) -> bool:
         """Checks whether it was looked at before it ended, so that its intervals are of all looks and options together."""
-        return self._of_suite("looks") is True
+        return self._list_of_suite("looks") is True
 
     @property
     def design(self) -> str:
         """Returns the design that made the workloads of the suite's levels; "" where it lists them."""
-        return text_of(self._of_suite("design"))
+        return get_text(self._list_of_suite("design"))
 
     @property
     def nodes(self) -> int:
@@ -178,15 +178,15 @@ class Results:
 
     @property
     def suite(self) -> str:
-        return text_of(self.manifest.get("suite")) or self.observations[0].raw.get("suite", "")
+        return get_text(self.manifest.get("suite")) or self.observations[0].raw.get("suite", "")
 
     @property
     def machine(self) -> str:
-        return text_of(self.manifest.get("machine"))
+        return get_text(self.manifest.get("machine"))
 
     def about(self, workload: str) -> str:
         described = self.manifest.get("workloads")
-        return text_of(described.get(workload)) if isinstance(described, dict) else ""
+        return get_text(described.get(workload)) if isinstance(described, dict) else ""
 
     def select(self, workload: str, policy: str | None = None) -> list[Observation]:
         return [o for o in self.clean if o.workload == workload and policy in (None, o.policy)]
@@ -194,7 +194,7 @@ class Results:
     def select_independent(self, workload: str, policy: str | None = None) -> list[Observation]:
         return [o for o in self.independent if o.workload == workload and policy in (None, o.policy)]
 
-    def under(self, policy: str) -> Results:
+    def select_policy(self, policy: str) -> Results:
         """Returns the same run with the observations of this policy alone."""
         return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
 
@@ -210,7 +210,7 @@ class Results:
         return list(found)
 
 
-def _blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]:
+def _choose_blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]:
     """Of each boot. Where none made more than one repeat, several that made parts of it, as one that was interrupted and one
     that went on, are one block."""
     repeats: dict[str, set[int]] = {}
@@ -221,7 +221,7 @@ def _blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]:
     return {boot: number for number, boot in enumerate([*boots, ""])}
 
 
-def _by_boot(cell: list[Observation], blocks: dict[str, int]) -> list[Observation]:
+def _average_boots(cell: list[Observation], blocks: dict[str, int]) -> list[Observation]:
     """Of several boots, an observation each with the means of its metrics and costs. Its repeat, which is a block, is
     that of no single observation: below 0."""
     found: dict[str, list[Observation]] = {}
@@ -230,8 +230,8 @@ def _by_boot(cell: list[Observation], blocks: dict[str, int]) -> list[Observatio
     if len(found) < 2:
         return cell
     names = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
-    means = {name: _means(cell, lambda o, name=name: o.value(name[0])) for name in names}
-    costs = {key: _means(cell, lambda o, key=key: (o.raw.get("cost") or {}).get(key)) for key in ("move_s", "moved_bytes")}
+    means = {name: _compute_means(cell, lambda o, name=name: o.value(name[0])) for name in names}
+    costs = {key: _compute_means(cell, lambda o, key=key: (o.raw.get("cost") or {}).get(key)) for key in ("move_s", "moved_bytes")}
     return [replace(of_boot[0], repeat=-1 - blocks[boot],
                     metrics=tuple(Metric(*name, mean[boot]) for name, mean in means.items() if boot in mean),
                     raw=of_boot[0].raw | ({"cost": {key: mean[boot] for key, mean in costs.items()}}
@@ -239,30 +239,30 @@ def _by_boot(cell: list[Observation], blocks: dict[str, int]) -> list[Observatio
             for boot, of_boot in found.items()]
 
 
-def _means(cell: list[Observation], value: Callable[[Observation], float | None]) -> dict[str, float]:
+def _compute_means(cell: list[Observation], value: Callable[[Observation], float | None]) -> dict[str, float]:
     known = [(found, o.boot) for o in cell if (found := value(o)) is not None]
-    return boot_means([found for found, _ in known], [boot for _, boot in known])
+    return compute_boot_means([found for found, _ in known], [boot for _, boot in known])
 
 
-def _places(names: Any) -> Callable[[str], int]:
+def _number_places(names: Any) -> Callable[[str], int]:
     """Returns where a name stands in the manifest's list; names that are not in it come last."""
     order = list(names or [])
     return lambda name: order.index(name) if name in order else len(order)
 
 
-def natural(name: str) -> list[tuple[int, int | str]]:
+def make_natural_key(name: str) -> list[tuple[int, int | str]]:
     """Returns a sort key that puts 2 before 10."""
     return [
         (0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part
     ]
 
 
-def policy_rank(name: str) -> tuple[bool, str]:
+def rank_policy(name: str) -> tuple[bool, str]:
     """Returns a sort key: what is compared with first; a policy stands beside itself with other options."""
     return (re.split("[:#]", name)[0] != "none", name)
 
 
-def text_of(value: Any) -> str:
+def get_text(value: Any) -> str:
     """Returns a name, where the manifest has either a string or a record with a name."""
     if isinstance(value, dict):
         value = value.get("name") or value.get("title") or ""
@@ -279,33 +279,33 @@ def read(directory: str | Path) -> Results:
     directory = Path(directory)
     path = directory / "results.jsonl"
     notices: list[str] = []
-    records = _records(_text(path, "run the experiment first"), path, notices)
-    manifest = _manifest(directory, notices)
+    records = _read_records(_read_text(path, "run the experiment first"), path, notices)
+    manifest = _read_manifest(directory, notices)
     observations = []
     for number, record in records:
         # An observation that failed early does not know where it ran.
         record["platform"] = record.get("platform") or manifest.get("platform")
-        observations.append(_observation(record, f"{path} line {number}", number))
-    observations = _without_repeats(observations, notices)
+        observations.append(_make_observation(record, f"{path} line {number}", number))
+    observations = _drop_repeats(observations, notices)
     if not any(not o.warmup for o in observations):
         raise ResultsError(f"{path}: no observation; run the experiment first")
     return Results(directory, manifest, tuple(observations), tuple(notices))
 
 
-def _text(path: Path, remedy: str) -> str:
+def _read_text(path: Path, remedy: str) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}; {remedy}") from None
 
 
-def _manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
+def _read_manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
     path = directory / "manifest.json"
     if not path.exists():
         notices.append(f"{path.name} is missing: the state of the machine is not known")
         return {}
     try:
-        manifest = json.loads(_text(path, "check its permissions"))
+        manifest = json.loads(_read_text(path, "check its permissions"))
     except ValueError as error:
         raise ResultsError(f"{path}: not JSON ({error}); run the experiment again") from None
     if not isinstance(manifest, dict):
@@ -315,7 +315,7 @@ def _manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
     return manifest
 
 
-def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[str, Any]]]:
+def _read_records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[str, Any]]]:
     lines = text.split("\n")
     unfinished = len(lines) if lines[-1] else 0  # a finished file ends with a newline
     records = []
@@ -338,8 +338,8 @@ def _records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[
     return records
 
 
-def _observation(record: Record, where: str, line: int) -> Observation:
-    def need(key: str, kind: type) -> Any:
+def _make_observation(record: Record, where: str, line: int) -> Observation:
+    def get_needed(key: str, kind: type) -> Any:
         if not isinstance(record.get(key), kind) or isinstance(record.get(key), bool):
             raise ResultsError(
                 f"{where}: '{key}' is missing or no {kind.__name__}; "
@@ -347,27 +347,27 @@ def _observation(record: Record, where: str, line: int) -> Observation:
             )
         return record[key]
 
-    platform = need("platform", str)
+    platform = get_needed("platform", str)
     if platform not in PLATFORMS:
         raise ResultsError(f"{where}: platform '{platform}' is not one of {', '.join(PLATFORMS)}")
     return Observation(
-        workload=need("workload", str),
-        policy=need("policy", str),
+        workload=get_needed("workload", str),
+        policy=get_needed("policy", str),
         platform=platform,
-        repeat=need("repeat", int),
+        repeat=get_needed("repeat", int),
         order=int(record.get("order") or 0),
         warmup=bool(record.get("warmup")),
-        marks=marks(record),
-        metrics=tuple(_metric(m, where) for m in need("metrics", list)),
+        marks=list_marks(record),
+        metrics=tuple(_make_metric(m, where) for m in get_needed("metrics", list)),
         tasks=tuple(t for t in record.get("tasks") or [] if isinstance(t, dict)),
         apply=record["apply"] if isinstance(record.get("apply"), dict) else None,
-        factors=_factors(record, where),
+        factors=_check_factors(record, where),
         raw=record,
         line=line,
     )
 
 
-def _factors(record: Record, where: str) -> dict[str, int | float | str]:
+def _check_factors(record: Record, where: str) -> dict[str, int | float | str]:
     factors = record.get("factors") or {}
     if not isinstance(factors, dict) or any(
         isinstance(level, bool) or not isinstance(level, (int, float, str))
@@ -378,7 +378,7 @@ def _factors(record: Record, where: str) -> dict[str, int | float | str]:
     return factors
 
 
-def _metric(metric: Any, where: str) -> Metric:
+def _make_metric(metric: Any, where: str) -> Metric:
     try:
         name, unit, value = str(metric["name"]), str(metric["unit"]), metric["value"]
     except (TypeError, KeyError):
@@ -388,17 +388,17 @@ def _metric(metric: Any, where: str) -> Metric:
     return Metric(name, unit, float(value))
 
 
-def _without_repeats(observations: list[Observation], notices: list[str]) -> list[Observation]:
+def _drop_repeats(observations: list[Observation], notices: list[str]) -> list[Observation]:
     """Drops observations that a resumed run holds twice: the last clean one counts."""
 
-    def key(o: Observation) -> tuple[str, str, str, int]:
+    def make_key(o: Observation) -> tuple[str, str, str, int]:
         return (o.workload, o.policy, o.platform, o.repeat)
 
-    twice = [k for k, n in Counter(key(o) for o in observations if o.clean).items() if n > 1]
-    last = {key(o): o for o in observations if o.clean}
+    twice = [k for k, n in Counter(make_key(o) for o in observations if o.clean).items() if n > 1]
+    last = {make_key(o): o for o in observations if o.clean}
     for workload, policy, _, repeat in twice:
         notices.append(
             f"{workload} under {policy}, repeat {repeat}, stands there more than once: "
             "the last one counts"
         )
-    return [o for o in observations if not o.clean or last[key(o)] is o]
+    return [o for o in observations if not o.clean or last[make_key(o)] is o]

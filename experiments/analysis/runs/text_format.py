@@ -15,7 +15,7 @@ DASH = "–"
 THIN_SPACE = "\u202f"  # between groups of three digits, as ISO 80000-1 has it
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def format_number(value: float | None, digits: int = 3) -> str:
     """Formats a number: at least `digits` significant digits, never an exponent for everyday sizes."""
     if value is None:
         return DASH
@@ -27,85 +27,85 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{max(0, digits - 1 - magnitude)}f}".replace(",", THIN_SPACE)
 
 
-def count(value: float | None) -> str:
+def format_count(value: float | None) -> str:
     """Formats a mean of whole things."""
     return DASH if value is None else f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
-def spread(interval: Interval) -> str:
+def format_spread(interval: Interval) -> str:
     """12.3 ± 0.4: the half width has two digits and the mean as many decimals as it. From ten millions on in millions, 839 ± 45 M."""
     size, unit = (1e6, " M") if abs(interval.mean) >= 1e7 else (1, "")
     mean, half = interval.mean / size, (interval.half or 0) / size
     if not half:
-        return number(mean, 4) + unit
+        return format_number(mean, 4) + unit
     decimals = min(6, max(0, 1 - math.floor(math.log10(half))))
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}{unit}".replace(",", THIN_SPACE)
 
 
-def fraction(value: float | None) -> str:
+def format_fraction(value: float | None) -> str:
     """Formats a locality: 1.00 only when it is 1, as rounding up would claim too much."""
     if value is None:
         return DASH
     return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
-def percent(value: float | None) -> str:
+def format_percent(value: float | None) -> str:
     if value is None:
         return DASH
     return f"{100 * value:+.1f} %".replace("-", "\u2212")
 
 
-def tick(value: float) -> str:
+def format_tick(value: float) -> str:
     """Formats a number on an axis: no digits after the point that say nothing, millions as M."""
     for unit, size in (("G", 1e9), ("M", 1e6)):
         if abs(value) >= size:
-            return tick(value / size) + unit
-    text = number(value)
+            return format_tick(value / size) + unit
+    text = format_number(value)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
-def signed(value: float | None) -> str:
+def format_signed(value: float | None) -> str:
     """Formats a difference: always with its sign."""
     if value is None:
         return DASH
-    return f"{'+' if value > 0 else ''}{number(value)}".replace("-", "\u2212")
+    return f"{'+' if value > 0 else ''}{format_number(value)}".replace("-", "\u2212")
 
 
-def p_value(p: float | None) -> str:
+def format_p_value(p: float | None) -> str:
     if p is None:
         return DASH
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def direction(unit: str) -> str:
+def name_direction(unit: str) -> str:
     better = higher_is_better(unit)
     return "" if better is None else ("more is better" if better else "less is better")
 
 
-def label(name: str) -> str:
+def make_label(name: str) -> str:
     """Returns a metric's name as prose."""
     return " ".join({"dram": "DRAM", "ipc": "IPC"}.get(w, w) for w in name.split("_"))
 
 
-def sentence(name: str) -> str:
+def begin_sentence(name: str) -> str:
     """Returns the same at the beginning of a sentence."""
-    text = label(name)
+    text = make_label(name)
     return text[:1].upper() + text[1:]
 
 
-def platform_line(platforms: list[str]) -> str:
+def format_platforms(platforms: list[str]) -> str:
     return "; ".join(f"{s}: {PLATFORM_TEXT[s]}" for s in platforms)
 
 
-def printable(text: object, keep: str = THIN_SPACE) -> str:
+def make_printable(text: object, keep: str = THIN_SPACE) -> str:
     """Returns a name without control characters: one from the measured machine may hold any character."""
     return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in str(text))
 
 
-def ungrouped(text: str) -> str:
+def remove_grouping(text: str) -> str:
     """Returns text for a terminal: digits without the thin spaces, so that they can be searched and copied."""
     return text.replace(THIN_SPACE, "")
 
 
-def shorten(text: str, width: int) -> str:
+def shorten_text(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"

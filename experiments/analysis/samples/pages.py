@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..figures import theme
-from ..figures.charts import dress
+from ..figures.charts import dress_axes
 from ..runs import text_format
 from ..runs.results import Observation, Results
 
@@ -42,7 +42,7 @@ class TimeSeries:
     rate: tuple[tuple[float, float], ...]  # time, MB/s of all tasks; none where a workload has no stretches
 
 
-def all_series(results: Results, workload: str) -> list[TimeSeries]:
+def list_series(results: Results, workload: str) -> list[TimeSeries]:
     """Returns the series of the first clean observation under each policy that has samples; older runs have none."""
     found = []
     for policy in results.policies:
@@ -54,20 +54,20 @@ def all_series(results: Results, workload: str) -> list[TimeSeries]:
 
 def _make_series(o: Observation) -> TimeSeries:
     begin, end = o.raw["apply_at"]
-    samples = tuple(Sample(s["t_s"] - begin, _by_node(s["pages"]), s["moved"]) for s in o.raw["samples"])
-    return TimeSeries(o.policy, o, end - begin, samples, tuple((t - begin, rate) for t, rate in _rate(o)))
+    samples = tuple(Sample(s["t_s"] - begin, _group_by_node(s["pages"]), s["moved"]) for s in o.raw["samples"])
+    return TimeSeries(o.policy, o, end - begin, samples, tuple((t - begin, rate) for t, rate in _compute_rate(o)))
 
 
-def _by_node(tasks: dict[str, dict[str, int]]) -> dict[int, int]:
+def _group_by_node(tasks: dict[str, dict[str, int]]) -> dict[int, int]:
     pages: Counter[int] = Counter()
     for by_node in tasks.values():
         pages.update({int(node): count for node, count in by_node.items()})
     return dict(sorted(pages.items()))
 
 
-def _rate(o: Observation) -> Iterator[tuple[float, float]]:
+def _compute_rate(o: Observation) -> Iterator[tuple[float, float]]:
     """Sums the MB/s of all threads that work then; the stretches of a thread are taken to be of equal length."""
-    threads = [thread for task in o.tasks for thread in _threads(task.get("details"))]
+    threads = [thread for task in o.tasks for thread in _list_threads(task.get("details"))]
     if not threads:
         return
     first, last = min(t[0] for t in threads), max(t[1] for t in threads)
@@ -77,7 +77,7 @@ def _rate(o: Observation) -> Iterator[tuple[float, float]]:
                       for begin, end, stretches in threads if begin <= at < end)
 
 
-def _threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
+def _list_threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
     """Returns, of each thread, the beginning and the end of its work, and the MB/s of its stretches."""
     wanted = ("started", "finished", "operations", "bytes_credited", "samples_ns")
     if not isinstance(details, dict) or not all(details.get(key) for key in wanted):
@@ -88,9 +88,9 @@ def _threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
             yield details["started"], details["finished"], [1e3 * bytes_each / ns for ns in samples]
 
 
-def panel(results: Results, workload: str, prefix: str) -> str | None:
+def draw_panel(results: Results, workload: str, prefix: str) -> str | None:
     """Draws a pair of axes for each policy: the bandwidth, and the pages stacked below it. None without samples."""
-    found = all_series(results, workload)
+    found = list_series(results, workload)
     if not found:
         return None
     heights = [inches for c in found for inches in ((RATE_IN, PAGES_IN) if c.rate else (PAGES_IN,))]
@@ -100,55 +100,55 @@ def panel(results: Results, workload: str, prefix: str) -> str | None:
         tips = []
         for series in found:
             upper = axes.pop(0) if series.rate else None
-            tips += _draw(upper, axes.pop(0), series)
+            tips += _draw_rate_and_pages(upper, axes.pop(0), series)
         title = f"{workload}: bandwidth and pages per node over time"
-        return theme.inline(figure, f"{prefix}-series", title, "; ".join(map(_told, found)), tips)
+        return theme.make_inline(figure, f"{prefix}-series", title, "; ".join(map(_list_told, found)), tips)
 
 
-def _draw(rate: Axes | None, pages: Axes, series: TimeSeries) -> list[tuple[Axes, Sequence[theme.Tip]]]:
+def _draw_rate_and_pages(rate: Axes | None, pages: Axes, series: TimeSeries) -> list[tuple[Axes, Sequence[theme.Tip]]]:
     if rate:
-        rate.plot(*zip(*series.rate, strict=True), "-", color=theme.colour("ink"), linewidth=1.1)
-        dress(rate, "", "MB/s")
+        rate.plot(*zip(*series.rate, strict=True), "-", color=theme.get_colour("ink"), linewidth=1.1)
+        dress_axes(rate, "", "MB/s")
         rate.set_ylim(bottom=0)
     _draw_pages(pages, series)
-    dress(pages, "s from the beginning of apply", "pages")
+    dress_axes(pages, "s from the beginning of apply", "pages")
     for axes in (rate, pages):
         if axes:
-            axes.axvspan(0, series.apply_s, color=theme.colour("muted"), alpha=0.3, linewidth=0)
-            axes.set_xlim(*_time_range(series))
-    (rate or pages).set_title(text_format.printable(series.policy), loc="left", size=9.5, color=theme.colour("ink"))
-    return [(pages, [_tip(series, sample) for sample in series.samples])]
+            axes.axvspan(0, series.apply_s, color=theme.get_colour("muted"), alpha=0.3, linewidth=0)
+            axes.set_xlim(*_compute_time_range(series))
+    (rate or pages).set_title(text_format.make_printable(series.policy), loc="left", size=9.5, color=theme.get_colour("ink"))
+    return [(pages, [_format_tip(series, sample) for sample in series.samples])]
 
 
-def _time_range(series: TimeSeries) -> tuple[float, float]:
+def _compute_time_range(series: TimeSeries) -> tuple[float, float]:
     times = [m.t for m in series.samples] + [series.apply_s] + [t for t, _ in series.rate]
     return min(0.0, *times), max(times)
 
 
 def _draw_pages(axes: Axes, series: TimeSeries) -> None:
     """Draws the pages of each node over time: straight lines through apply, and before and after it what the samples say."""
-    points = sorted([*series.samples, *_samples_around_apply(series)], key=lambda m: m.t)
+    points = sorted([*series.samples, *_find_samples_around_apply(series)], key=lambda m: m.t)
     nodes = sorted({node for m in points for node in m.pages})
     axes.stackplot([m.t for m in points], [[m.pages.get(node, 0) for m in points] for node in nodes],
-                   colors=[theme.node_colour(node) for node in nodes], linewidth=0)
+                   colors=[theme.get_node_colour(node) for node in nodes], linewidth=0)
     for m in series.samples:
-        axes.axvline(m.t, color=theme.colour("surface"), linewidth=0.8, linestyle=":")
+        axes.axvline(m.t, color=theme.get_colour("surface"), linewidth=0.8, linestyle=":")
 
 
-def _samples_around_apply(series: TimeSeries) -> list[Sample]:
+def _find_samples_around_apply(series: TimeSeries) -> list[Sample]:
     """Returns the last sample before apply, moved to its beginning, and the first one after it, moved to its end."""
     before = [replace(m, t=0.0) for m in series.samples if m.t < 0][-1:]
     return before + [replace(m, t=series.apply_s) for m in series.samples if m.t > series.apply_s][:1]
 
 
-def _tip(series: TimeSeries, m: Sample) -> theme.Tip:
+def _format_tip(series: TimeSeries, m: Sample) -> theme.Tip:
     o = series.observation
     pages = ", ".join(f"{count} pages on node {node}" for node, count in m.pages.items())
     return theme.Tip(m.t, sum(m.pages.values()) / 2, f"{series.policy}, {m.t:+.3f} s: {pages}\n{m.moved} moved so far\n"
                      f"repeat {o.repeat}, line {o.line} of results.jsonl", f"o{o.line}")
 
 
-def _told(series: TimeSeries) -> str:
+def _list_told(series: TimeSeries) -> str:
     return f"{series.policy}: " + ", ".join(
         f"at {m.t:+.3f} s {' and '.join(f'{count} on node {node}' for node, count in m.pages.items())}, {m.moved} moved"
         for m in series.samples)

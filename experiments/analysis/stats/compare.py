@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from ..runs.results import Results, ResultsError, natural, policy_rank, read
+from ..runs.results import Results, ResultsError, make_natural_key, rank_policy, read
 from .intervals import Difference, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
 
 ALPHA = 0.05
@@ -20,10 +20,10 @@ Key = tuple[str, str, str, str]
 Blocks = dict[int, float]  # of a block's observation, that is of a repeat
 
 
-def values(results: Results, metrics: Collection[str] | None = None, whole_boot: bool = False) -> dict[Key, Blocks]:
+def list_values(results: Results, metrics: Collection[str] | None = None, whole_boot: bool = False) -> dict[Key, Blocks]:
     """Returns the values. whole_boot: repeats of one boot are one value, their mean, as they are beside another boot's."""
     if whole_boot:
-        return {key: {0: statistics.fmean(blocks.values())} for key, blocks in values(results, metrics).items()}
+        return {key: {0: statistics.fmean(blocks.values())} for key, blocks in list_values(results, metrics).items()}
     found: dict[Key, Blocks] = {}
     for o in results.independent:
         for m in o.metrics:
@@ -33,15 +33,15 @@ def values(results: Results, metrics: Collection[str] | None = None, whole_boot:
     return found
 
 
-def compare(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0,
-            metrics: Collection[str] | None = None) -> dict[str, Any]:
+def compare_runs(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0,
+                 metrics: Collection[str] | None = None) -> dict[str, Any]:
     """Compares each other run with the first, with a row per workload, policy and metric that both have.
 
     `in_blocks` tests the differences within blocks; `smallest` is the ratio's change that matters, as 0.02; `metrics`
     are those that are compared, all where it is None.
     """
-    base = _read(first)
-    pairs = [_pair(base, _read(other), in_blocks, smallest, metrics) for other in others]
+    base = _read_run(first)
+    pairs = [_compare_pair(base, _read_run(other), in_blocks, smallest, metrics) for other in others]
     rows = [row for pair in pairs for row in pair["rows"]]
     for row, p in zip(rows, holm([None if row["same_as"] else row["p"] for row in rows])):
         row["p_holm"] = p
@@ -50,7 +50,7 @@ def compare(first: str | Path, *others: str | Path, in_blocks: bool = False, sma
             "tests": sum(row["p_holm"] is not None for row in rows), "pairs": pairs}
 
 
-def _read(directory: str | Path) -> Results:
+def _read_run(directory: str | Path) -> Results:
     results = read(directory)
     if len(results.platforms) > 1:
         raise ResultsError(
@@ -60,10 +60,10 @@ def _read(directory: str | Path) -> Results:
     return results
 
 
-def _pair(first: Results, second: Results, in_blocks: bool, smallest: float,
-          metrics: Collection[str] | None) -> dict[str, Any]:
+def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: float,
+                  metrics: Collection[str] | None) -> dict[str, Any]:
     apart = bool(first.boots and second.boots) and not {*first.boots} & {*second.boots}
-    left, right = (values(one, metrics, apart and len(one.boots) == 1) for one in (first, second))
+    left, right = (list_values(one, metrics, apart and len(one.boots) == 1) for one in (first, second))
     # The first metric of a workload comes first of those that are multiples of each other.
     both = [key for key in left if key in right]
     if not both:
@@ -73,24 +73,24 @@ def _pair(first: Results, second: Results, in_blocks: bool, smallest: float,
         )
     rows = []
     for key in both:
-        row = _row(key, left[key], right[key], in_blocks)
+        row = _make_row(key, left[key], right[key], in_blocks)
         row["same_as"] = next((other[2] for other in both[:both.index(key)] if other[:2] == key[:2]
-                               and _multiple(left, right, other, key)), None)
+                               and _is_multiple(left, right, other, key)), None)
         low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
         row["too_small"] = low is not None and 1 - smallest < low <= high < 1 + smallest
         rows.append(row)
-    rows.sort(key=lambda row: (natural(row["workload"]), policy_rank(row["policy"]), row["metric"]))
+    rows.sort(key=lambda row: (make_natural_key(row["workload"]), rank_policy(row["policy"]), row["metric"]))
     return {
-        "a": _run(first),
-        "b": _run(second),
-        "notes": _notes(first, second, in_blocks),
+        "a": _describe_run(first),
+        "b": _describe_run(second),
+        "notes": _list_notes(first, second, in_blocks),
         "rows": rows,
-        "only_in_a": _names(left.keys() - right.keys()),
-        "only_in_b": _names(right.keys() - left.keys()),
+        "only_in_a": _format_names(left.keys() - right.keys()),
+        "only_in_b": _format_names(right.keys() - left.keys()),
     }
 
 
-def _multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], one: Key, other: Key) -> bool:
+def _is_multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], one: Key, other: Key) -> bool:
     """Checks whether one metric is a multiple of the other in every observation of both runs, and not because nothing varies."""
     if left[one].keys() != left[other].keys() or right[one].keys() != right[other].keys():
         return False
@@ -100,7 +100,7 @@ def _multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], one: Key, other
         math.isclose(b, scale * a, rel_tol=SAME_METRIC) for a, b in pairs)
 
 
-def _notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
+def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
     """Reservations about a difference, for the reader."""
     found = ["a difference has every cause that changed between the runs, not only the wanted one: "
              "compare a run with its own repetition first"]
@@ -124,7 +124,7 @@ def _notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
     return found
 
 
-def _row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
+def _make_row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
     a, b = list(left.values()), list(right.values())
     mean_a, test, times = t_interval(a).mean, welch(a, b), ratio(b, a)
     blocks = sorted(left.keys() & right.keys())
@@ -142,22 +142,22 @@ def _row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, An
         "mean_b": t_interval(b).mean if b else None,
         "n_b": len(b),
         "blocks": len(blocks),
-        **_of_test(test, mean_a),
-        **_of_ratio(times),
+        **_format_test(test, mean_a),
+        **_format_ratio(times),
     }
 
 
-def _of_test(test: Difference, mean_a: float) -> dict[str, Any]:
+def _format_test(test: Difference, mean_a: float) -> dict[str, Any]:
     return {"difference": test.difference, "ci95_low": test.low, "ci95_high": test.high,
             "relative": test.difference / mean_a if mean_a else None, "t": test.t, "df": test.df, "p": test.p}
 
 
-def _of_ratio(times: Ratio | None) -> dict[str, Any]:
+def _format_ratio(times: Ratio | None) -> dict[str, Any]:
     return {"ratio": times.value if times else None, "ratio_ci95_low": times.low if times else None,
             "ratio_ci95_high": times.high if times else None}
 
 
-def _run(results: Results) -> dict[str, str]:
+def _describe_run(results: Results) -> dict[str, str]:
     return {
         "directory": str(results.directory),
         "suite": results.suite,
@@ -167,5 +167,5 @@ def _run(results: Results) -> dict[str, str]:
     }
 
 
-def _names(keys: Iterable[Key]) -> list[str]:
+def _format_names(keys: Iterable[Key]) -> list[str]:
     return sorted(" / ".join(key[:3]) for key in keys)

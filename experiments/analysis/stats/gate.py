@@ -17,7 +17,7 @@ class Threshold:
     below: bool
     change: float  # of b against a, as -0.03
 
-    def crossed(self, low: float, high: float) -> bool:
+    def is_crossed(self, low: float, high: float) -> bool:
         """Checks whether the whole interval of b / a lies beyond the limit."""
         return high < 1 + self.change if self.below else low > 1 + self.change
 
@@ -26,44 +26,44 @@ class Threshold:
         return f"{self.metric} {'<' if self.below else '>'} {100 * self.change:+g} %"
 
 
-def threshold(text: str) -> Threshold:
+def parse_threshold(text: str) -> Threshold:
     match = re.fullmatch(r"\s*([\w*?.\[\]-]+?)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*", text)
     if not match:
         raise ArgumentTypeError(f"'{text}' is not METRIC < PERCENT, such as 'bandwidth < -3 %' or 'seconds > 5 %'")
     return Threshold(match[1], match[2] == "<", float(match[3]) / 100)
 
 
-def judge(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
+def judge_rows(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
     """Returns a line for each row that crosses a threshold, and for what cannot be judged: no row, or none in b.
 
     A row crosses where the 95 % interval of b / a lies wholly beyond the limit, and the difference is significant after
     Holm's correction, as there are many rows.
     """
-    return [line for pair in found["pairs"] for limit in thresholds for line in _of_pair(pair, limit)]
+    return [line for pair in found["pairs"] for limit in thresholds for line in _judge_pair(pair, limit)]
 
 
-def undecided(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
+def list_undecided(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
     """Returns a line for each mean beyond a limit without an interval: it decides nothing."""
-    return [f"{_told(pair, limit, row)}, not judged: b / a has no interval"
-            for pair in found["pairs"] for limit in thresholds for row in _rows(pair, limit)
-            if row["ratio"] is not None and row["ratio_ci95_low"] is None and limit.crossed(row["ratio"], row["ratio"])]
+    return [f"{_format_told(pair, limit, row)}, not judged: b / a has no interval"
+            for pair in found["pairs"] for limit in thresholds for row in _select_rows(pair, limit)
+            if row["ratio"] is not None and row["ratio_ci95_low"] is None and limit.is_crossed(row["ratio"], row["ratio"])]
 
 
-def _of_pair(pair: dict[str, Any], limit: Threshold) -> list[str]:
-    rows = _rows(pair, limit)
+def _judge_pair(pair: dict[str, Any], limit: Threshold) -> list[str]:
+    rows = _select_rows(pair, limit)
     missing = [name for name in pair["only_in_a"] if fnmatch.fnmatchcase(name.rpartition(" / ")[2], limit.metric)]
     where = f"{limit.text}: {pair['b']['directory']}"
     if not rows and not missing:
         return [f"{where}: no metric of that name"]
     return [f"{where}: {name} was not measured" for name in missing] + [
-        f"{_told(pair, limit, row)} ({_by(row)})" for row in rows if _crosses(row, limit)]
+        f"{_format_told(pair, limit, row)} ({_format_change(row)})" for row in rows if _crosses(row, limit)]
 
 
-def _rows(pair: dict[str, Any], limit: Threshold) -> list[dict[str, Any]]:
+def _select_rows(pair: dict[str, Any], limit: Threshold) -> list[dict[str, Any]]:
     return [row for row in pair["rows"] if fnmatch.fnmatchcase(row["metric"], limit.metric)]
 
 
-def _told(pair: dict[str, Any], limit: Threshold, row: dict[str, Any]) -> str:
+def _format_told(pair: dict[str, Any], limit: Threshold, row: dict[str, Any]) -> str:
     return (f"{limit.text}: {pair['b']['directory']}: {row['workload']} / {row['policy']} / {row['metric']} "
             f"changed by {100 * (row['ratio'] - 1):+.1f} %")
 
@@ -72,10 +72,10 @@ def _crosses(row: dict[str, Any], limit: Threshold) -> bool:
     """Checks a row; one that only repeats another is judged by its own p value, one without spread by its interval alone."""
     p = row["p"] if row["same_as"] else row["p_holm"]
     low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
-    return low is not None and limit.crossed(low, high) and (p is None or p < ALPHA)
+    return low is not None and limit.is_crossed(low, high) and (p is None or p < ALPHA)
 
 
-def _by(row: dict[str, Any]) -> str:
+def _format_change(row: dict[str, Any]) -> str:
     limits = " to ".join(f"{100 * (row[f'ratio_ci95_{end}'] - 1):+.1f}" for end in ("low", "high"))
     p = row["p"] if row["same_as"] else row["p_holm"]
     return f"{limits} %" + ("" if p is None else f", p {p:.2g}")

@@ -45,14 +45,14 @@ class Browser:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self._next()
+            answer = self._read_next()
             if answer.get("id") == self._id:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
             self.events.append(answer)
 
-    def _next(self, limit: float = 60) -> dict[str, Any]:
+    def _read_next(self, limit: float = 60) -> dict[str, Any]:
         deadline = time.monotonic() + limit
         while b"\0" not in self._buffer:
             if not select.select([self._in], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -75,7 +75,7 @@ class Browser:
         )
         self.call("Page.navigate", url=page.resolve().as_uri())
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
-            self.events.append(self._next())
+            self.events.append(self._read_next())
 
     def evaluate(self, expression: str) -> Any:
         """On the next page, where the browser goes there meanwhile."""
@@ -89,7 +89,7 @@ class Browser:
             raise RuntimeError(answer["exceptionDetails"]["exception"]["description"])
         return answer["result"].get("value")
 
-    def problems(self) -> list[str]:
+    def list_problems(self) -> list[str]:
         """Everything that the console showed as warning or error, and every exception."""
         self.evaluate("new Promise(done => setTimeout(done, 50))")
         found = []
@@ -103,7 +103,7 @@ class Browser:
                 found.append(f"{params['entry']['level']}: {params['entry']['text']}")
         return found
 
-    def requests(self) -> list[str]:
+    def list_requests(self) -> list[str]:
         return [
             e["params"]["request"]["url"]
             for e in self.events
@@ -112,7 +112,7 @@ class Browser:
 
 
 @contextmanager
-def chromium(profile: Path) -> Iterator[Browser]:
+def start_chromium(profile: Path) -> Iterator[Browser]:
     """Starts a browser with a profile of its own and ends it, whatever happens."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if not program:

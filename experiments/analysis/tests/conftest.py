@@ -8,7 +8,7 @@ import pytest
 
 from experiments.analysis.pages import report
 from experiments.analysis.tests import synthetic
-from experiments.analysis.tests.browser import Browser, chromium
+from experiments.analysis.tests.browser import Browser, start_chromium
 
 HOSTILE = "<script>document.title='hacked'</script><img src=x onerror=alert(1)>\"'&$x^{\x07"
 
@@ -19,23 +19,23 @@ def results(tmp_path: Path) -> Path:
     marked = synthetic.observation(
         "cross", "n-mass", 4, value=1e9, marks=["numa_balancing was 1 after the run"]
     )
-    return synthetic.write(tmp_path / "results", [*synthetic.full(), marked])
+    return synthetic.write(tmp_path / "results", [*synthetic.make_full(), marked])
 
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = synthetic.write(tmp_path_factory.mktemp("report"), synthetic.full())
-    return report.write(directory)
+    directory = synthetic.write(tmp_path_factory.mktemp("report"), synthetic.make_full())
+    return report.write_report(directory)
 
 
 @pytest.fixture(scope="session")
 def timed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """On a platform whose times mean something: with speed-ups and the price of migrations."""
-    directory = synthetic.write(tmp_path_factory.mktemp("timed"), synthetic.timed(), synthetic.TIMED)
-    return report.write(directory)
+    directory = synthetic.write(tmp_path_factory.mktemp("timed"), synthetic.make_timed(), synthetic.TIMED)
+    return report.write_report(directory)
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as running:
+    with start_chromium(tmp_path_factory.mktemp("profile")) as running:
         yield running

@@ -13,8 +13,8 @@ from typing import Any
 Cell = tuple[dict[str, Any], dict[str, tuple[float, str]]]
 
 
-def records(suite: str, cells: Iterable[Cell], repeats: int = 3, noise: float = 0.002,
-            seed: int = 5, platform: str = "real", policy: str = "none") -> list[dict[str, Any]]:
+def make_records(suite: str, cells: Iterable[Cell], repeats: int = 3, noise: float = 0.002,
+                 seed: int = 5, platform: str = "real", policy: str = "none") -> list[dict[str, Any]]:
     """One record for every cell and repeat; metrics are (value, unit). In the lab the model's error would be added."""
     spread, found = random.Random(seed), []
     cells = list(cells)
@@ -35,8 +35,8 @@ DESIGNS = {"luo-contention": "contention", "luo-cross": "cross", "luo-split": "s
            "heard-cachetest": "cachetest", "deters-stealing": "work-stealing"}
 
 
-def write(directory: Path, found: list[dict[str, Any]], presents: list[str],
-          machine: str = "xeon-e5620-2s", nodes: int = 2) -> Path:
+def write_run(directory: Path, found: list[dict[str, Any]], presents: list[str],
+              machine: str = "xeon-e5620-2s", nodes: int = 2) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     manifest = {
         "suite": found[0]["suite"], "machine": machine, "seed": 5, "platform": found[0]["platform"],

@@ -69,8 +69,8 @@ def observation(
 ) -> dict[str, Any]:
     """One line of results.jsonl. `value` replaces the first metric's value."""
     spec, local = WORKLOADS[workload], policy != "none"
-    tasks = [_task(spec, i, local) for i in range(len(spec["roles"]))]
-    decisions = [_decision(task, i) for i, task in enumerate(tasks)]
+    tasks = [_make_task(spec, i, local) for i in range(len(spec["roles"]))]
+    decisions = [_make_decision(task, i) for i, task in enumerate(tasks)]
     metrics = [{"name": n, "unit": u, "value": v * factor} for n, u, v in spec["metrics"]]
     if value is not None:
         metrics[0]["value"] = value
@@ -98,7 +98,7 @@ def observation(
     return record | changes
 
 
-def _task(spec: dict[str, Any], i: int, local: bool) -> dict[str, Any]:
+def _make_task(spec: dict[str, Any], i: int, local: bool) -> dict[str, Any]:
     """A policy sends the first two tasks to their pages, and the pages of the others to them."""
     home, start = spec["home"][i], spec["start"][i]
     pages = spec["pages"] if spec["roles"][i] != "client" else 200
@@ -116,7 +116,7 @@ def _task(spec: dict[str, Any], i: int, local: bool) -> dict[str, Any]:
     }
 
 
-def _decision(task: dict[str, Any], i: int) -> dict[str, Any]:
+def _make_decision(task: dict[str, Any], i: int) -> dict[str, Any]:
     home, node = int(next(iter(task["pages_before"]))), task["node_after"]
     moved = task["pages_before"][str(home)] if node != home else 0
     free = f"home node {home} has a free core"
@@ -142,7 +142,7 @@ def _decision(task: dict[str, Any], i: int) -> dict[str, Any]:
     }
 
 
-def full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
+def make_full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
     """Every workload under every policy, with a warm-up for each workload."""
     noise = random.Random(seed)
     records = [observation(w, "none", 0, factor=0.5, warmup=True) for w in WORKLOADS]
@@ -154,11 +154,11 @@ def full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
     return records
 
 
-def timed(repeats: int = 3, move_s: float = 0.4) -> list[dict[str, Any]]:
-    """As full(), on a platform whose times mean something, with the price of each placement."""
+def make_timed(repeats: int = 3, move_s: float = 0.4) -> list[dict[str, Any]]:
+    """As make_full(), on a platform whose times mean something, with the price of each placement."""
     price = {"apply_s": 0.6, "watched_s": 0.02, "moved_bytes": 64 << 20}
     return [record | {"platform": "lab-timed", "cost": price | {"move_s": move_s + 0.02 * record["repeat"]}}
-            for record in full(repeats)]
+            for record in make_full(repeats)]
 
 
 TIMED = MANIFEST | {"platform": "lab-timed", "responses": ["bandwidth", "throughput"]}

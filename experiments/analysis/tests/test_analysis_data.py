@@ -14,7 +14,7 @@ import pytest
 from experiments.analysis.pages import placement_table, summary, terminal
 from experiments.analysis.policies.speedup import decide
 from experiments.analysis.runs import text_format
-from experiments.analysis.runs.results import ResultsError, natural, policy_rank, read
+from experiments.analysis.runs.results import ResultsError, make_natural_key, rank_policy, read
 from experiments.analysis.stats.intervals import Interval
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment import cli
@@ -25,7 +25,7 @@ KEYS = ["workload", "policy", "metric", "unit", "mean", "ci95_low", "ci95_high",
 
 
 def rows(directory: Path) -> dict[tuple[str, str, str], dict]:
-    data = json.loads(summary.write(directory).read_text())
+    data = json.loads(summary.write_summary(directory).read_text())
     return {(r["workload"], r["policy"], r["metric"]): r for r in data["rows"]}
 
 
@@ -50,7 +50,7 @@ def test_summary_rows_by_hand(tmp_path: Path) -> None:
 
 
 def test_summary_head(results: Path) -> None:
-    data = json.loads(summary.write(results).read_text())
+    data = json.loads(summary.write_summary(results).read_text())
     assert (data["suite"], data["platform"], data["machine"]) == (
         "policy-matrix",
         "lab-functional",
@@ -79,7 +79,7 @@ def test_spoilt_observations_are_never_averaged(tmp_path: Path, spoilt: dict) ->
 
 def test_one_observation_has_null_limits(tmp_path: Path) -> None:
     directory = synthetic.write(tmp_path / "one", [synthetic.observation("cross", "none", 1)])
-    data = json.loads(summary.write(directory).read_text())
+    data = json.loads(summary.write_summary(directory).read_text())
     assert all(
         r["ci95_low"] is None and r["ci95_high"] is None and r["n"] == 1 for r in data["rows"]
     )
@@ -91,7 +91,7 @@ def test_platforms_are_never_mixed(tmp_path: Path) -> None:
         synthetic.observation("cross", "none", i, value=500.0, platform="lab-timed")
         for i in (1, 2)
     ]
-    data = json.loads(summary.write(three(tmp_path, *other)).read_text())
+    data = json.loads(summary.write_summary(three(tmp_path, *other)).read_text())
     found = [(r["platform"], r["mean"], r["n"]) for r in data["rows"] if r["metric"] == "bandwidth"]
     assert found == [("lab-functional", 10, 3), ("lab-timed", 500, 2)]
 
@@ -199,13 +199,13 @@ def test_manifest_orders_workloads_and_policies(tmp_path: Path) -> None:
     assert results.workloads == ["redis-lists", "cross", "contention-1L1R"]
     assert results.policies == ["n-mass", "none", "maximum-local"]
     assert results.about("redis-lists") == "three lists"
-    order = list(dict.fromkeys(r["workload"] for r in summary.rows(results)))
+    order = list(dict.fromkeys(r["workload"] for r in summary.make_rows(results)))
     assert order == results.workloads
 
 
 def test_orders() -> None:
-    assert sorted(["w10", "w2", "w1"], key=natural) == ["w1", "w2", "w10"]
-    assert sorted(["zeta", "n-mass", "none", "maximum-local"], key=policy_rank) == [
+    assert sorted(["w10", "w2", "w1"], key=make_natural_key) == ["w1", "w2", "w10"]
+    assert sorted(["zeta", "n-mass", "none", "maximum-local"], key=rank_policy) == [
         "none",
         "maximum-local",
         "n-mass",
@@ -225,19 +225,19 @@ def test_orders() -> None:
     ],
 )
 def test_spread_in_words(interval: Interval, text: str) -> None:
-    assert text_format.spread(interval) == text
+    assert text_format.format_spread(interval) == text
 
 
 def test_a_policy_stands_beside_itself_with_other_options() -> None:
     names = ["n-mass:pages=stay", "carrefour:gate=15", "none", "maximum-local:pages=stay", "maximum-local:pages=follow"]
-    assert sorted(names, key=policy_rank) == [
+    assert sorted(names, key=rank_policy) == [
         "none", "carrefour:gate=15", "maximum-local:pages=follow", "maximum-local:pages=stay", "n-mass:pages=stay"]
-    assert str(terminal.options_below("n-mass:pages=stay,relief=0.2")) == "n-mass\n  pages=stay\n  relief=0.2"
-    assert str(terminal.options_below("none")) == "none"
+    assert str(terminal.format_options_below("n-mass:pages=stay,relief=0.2")) == "n-mass\n  pages=stay\n  relief=0.2"
+    assert str(terminal.format_options_below("none")) == "none"
 
 
 def test_locality_is_never_rounded_up() -> None:
-    assert [text_format.fraction(v) for v in (0.999, 1.0, 0.0, 0.57, None)] == [
+    assert [text_format.format_fraction(v) for v in (0.999, 1.0, 0.0, 0.57, None)] == [
         "0.99",
         "1.00",
         "0.00",
@@ -248,7 +248,7 @@ def test_locality_is_never_rounded_up() -> None:
 
 def shown(directory: Path) -> str:
     out = io.StringIO()
-    placement_table.show(read(directory), out)
+    placement_table.show_run(read(directory), out)
     return out.getvalue()
 
 
@@ -278,7 +278,8 @@ def test_table_numbers(tmp_path: Path) -> None:
     text = shown(folder)
     none, local = policy_lines(text)
     found = decide(read(folder))["cross", "maximum-local"]
-    assert f"{found.ratio} {found.mark} " in " ".join(local.split()) and found.limits() in text and found.value == pytest.approx(1.25)
+    assert f"{found.ratio} {found.mark} " in " ".join(local.split()) and found.format_limits() in text
+    assert found.value == pytest.approx(1.25)
     assert "of 3 repeats within one boot" in " ".join(text.split())
 
 
@@ -370,4 +371,4 @@ def test_a_run_that_ends_before_it_is_precise_names_the_cells(tmp_path: Path, ca
     assert cli.main(["run", str(suite), "--out", str(out), "--repeat-until-ci", "0.000001%", "--max-repeats", "3"]) == 0
     told = "the precision of 1e-06 % was not reached in 1 cells: uniform-64K-local / none"
     assert f"small: {told}" in capsys.readouterr().out.splitlines()
-    assert told in summary.notes(read(out)) and summary.NARROW in summary.notes(read(out))
+    assert told in summary.list_notes(read(out)) and summary.NARROW in summary.list_notes(read(out))

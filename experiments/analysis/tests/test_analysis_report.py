@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.figures.figures import LABEL_WIDTH, limits, row_label
+from experiments.analysis.figures.figures import LABEL_WIDTH, compute_limits, format_row_label
 from experiments.analysis.pages import report
 from experiments.analysis.runs.results import ResultsError
 from experiments.analysis.stats.intervals import Interval
@@ -25,15 +25,15 @@ def test_browser_reports_errors_itself(browser: Browser, tmp_path: Path) -> None
         "<script>console.error('seen'); missing();</script><img src='http://127.0.0.1:9/x'>"
     )
     browser.open(page)
-    problems = " ".join(browser.problems())
+    problems = " ".join(browser.list_problems())
     assert "seen" in problems and "missing is not defined" in problems
-    assert "http://127.0.0.1:9/x" in browser.requests()
+    assert "http://127.0.0.1:9/x" in browser.list_requests()
 
 
 def test_opens_without_problems(browser: Browser, page: Path) -> None:
     browser.open(page, width=390)
-    assert browser.problems() == []
-    assert [u for u in browser.requests() if not u.startswith(("file:", "data:"))] == []
+    assert browser.list_problems() == []
+    assert [u for u in browser.list_requests() if not u.startswith(("file:", "data:"))] == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -129,7 +129,7 @@ def text_of(browser: Browser, section: str) -> str:
 
 
 def test_reasons_and_marks_are_told(browser: Browser, results: Path) -> None:
-    browser.open(report.write(results))
+    browser.open(report.write_report(results))
     text = text_of(browser, "cross")
     assert "left: node 1 → node 0, pages stay – home node 0 has a free core" in text
     assert "n-mass, repeat 4: numa_balancing was 1 after the run" in text
@@ -170,9 +170,9 @@ def hostile_results(directory: Path) -> Path:
 
 
 def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
-    page = report.write(hostile_results(tmp_path / "hostile"))
+    page = report.write_report(hostile_results(tmp_path / "hostile"))
     browser.open(page)
-    assert browser.problems() == []
+    assert browser.list_problems() == []
     assert "hacked" not in browser.evaluate("document.title").replace("document.title='hacked'", "")
     assert browser.evaluate("document.querySelectorAll('script').length") == 1
     assert browser.evaluate("document.querySelectorAll('img').length") == 0
@@ -183,7 +183,7 @@ def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_different_workloads_never_share_a_file() -> None:
-    slugs = report._slugs(["a/b", "a b", "a-b", "..", "<>"])
+    slugs = report._make_slugs(["a/b", "a b", "a-b", "..", "<>"])
     assert len(set(slugs.values())) == 5
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+", s) and s.strip(".") for s in slugs.values())
 
@@ -192,7 +192,7 @@ def test_pages_left_behind_are_told(browser: Browser, tmp_path: Path) -> None:
     records = [synthetic.observation("contention-2L2R", "n-mass", i) for i in (1, 2)]
     for record, left in zip(records, (100, 200), strict=True):
         record["apply"]["decisions"][2]["result"]["migrate"]["thp_split"] = left
-    browser.open(report.write(synthetic.write(tmp_path / "left", records)))
+    browser.open(report.write_report(synthetic.write(tmp_path / "left", records)))
     text = text_of(browser, "contention-2L2R")
     assert "remote-0: stays on node 1, 16\u202f384 pages to node 1" in text
     assert "left behind: 150 thp split" in text
@@ -204,7 +204,7 @@ def test_platforms_are_not_mixed(tmp_path: Path) -> None:
         for i, platform in enumerate(("lab-functional", "real"), 1)
     ]
     with pytest.raises(ResultsError, match="more than one platform"):
-        report.write(synthetic.write(tmp_path / "mixed", records))
+        report.write_report(synthetic.write(tmp_path / "mixed", records))
 
 
 def test_smallest_results(browser: Browser, tmp_path: Path) -> None:
@@ -214,8 +214,8 @@ def test_smallest_results(browser: Browser, tmp_path: Path) -> None:
     timeless["metrics"] = timeless["metrics"][-3:]
     directory = synthetic.write(tmp_path / "bare", [bare, timeless], {})
     (directory / "manifest.json").unlink()
-    browser.open(report.write(directory), width=390)
-    assert browser.problems() == []
+    browser.open(report.write_report(directory), width=390)
+    assert browser.list_problems() == []
     assert browser.evaluate("document.querySelectorAll('figure svg').length") == 3
     assert "No clean observation of a time" in browser.evaluate("document.body.textContent")
 
@@ -224,8 +224,8 @@ def test_only_marked_observations(browser: Browser, tmp_path: Path) -> None:
     bad = [synthetic.observation("cross", "none", i, marks=["not restored"]) for i in (1, 2)]
     bad.append(synthetic.observation("cross", "n-mass", 1, check="pages elsewhere"))
     records = [*bad, synthetic.observation("redis-lists", "n-mass", 1)]
-    browser.open(report.write(synthetic.write(tmp_path / "marked", records)))
-    assert browser.problems() == []
+    browser.open(report.write_report(synthetic.write(tmp_path / "marked", records)))
+    assert browser.list_problems() == []
     cells = browser.evaluate("""[...document.querySelectorAll(".matrix td small")].map(
         c => c.textContent.trim())""")
     assert cells == ["2 marked", "1 marked", "not measured", "was 0.00, 0 moved"]
@@ -244,7 +244,7 @@ def test_only_marked_observations(browser: Browser, tmp_path: Path) -> None:
     ],
 )
 def test_axis_limits(found: list[float], interval: Interval, expected: tuple) -> None:
-    assert limits(found, [interval]) == pytest.approx(expected)
+    assert compute_limits(found, [interval]) == pytest.approx(expected)
 
 
 def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
@@ -252,12 +252,12 @@ def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
     records = [synthetic.observation("cross", "none", i, value=10.0 + i) for i in (1, 2, 3)]
     for record in records:
         record["metrics"].insert(1, record["metrics"][0] | {"name": "bandwidth_bus"})
-    page = report.write(synthetic.write(tmp_path / "equal", records))
+    page = report.write_report(synthetic.write(tmp_path / "equal", records))
     drawing = (page.parent / "figures" / "cross.svg").read_text()
     assert ">bandwidth, MB/s (more is better)<" in drawing and "bandwidth bus" not in drawing
     assert "bandwidth bus: the same as a column here" in page.read_text()
     records[0]["metrics"][1]["value"] += 1
-    page = report.write(synthetic.write(tmp_path / "unequal", records))
+    page = report.write_report(synthetic.write(tmp_path / "unequal", records))
     assert "bandwidth bus" in (page.parent / "figures" / "cross.svg").read_text()
 
 
@@ -270,14 +270,14 @@ def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
      "derived from distances: it was switched off"),
     (None, None)])
 def test_the_head_says_by_which_model_policies_planned(tmp_path: Path, model: dict | None, said: str | None) -> None:
-    folder = synthetic.write(tmp_path / "run", synthetic.full(), synthetic.MANIFEST | {"model": model})
-    text = report.write(folder).read_text()
+    folder = synthetic.write(tmp_path / "run", synthetic.make_full(), synthetic.MANIFEST | {"model": model})
+    text = report.write_report(folder).read_text()
     found = re.search(r"<dt>contention model</dt><dd>([^<]*)</dd>", text)
     assert (found[1] if found else None) == said
 
 
 def test_a_long_placement_has_lines_that_fit_beside_its_row() -> None:
-    assert row_label("none") == "none" and row_label("start-bind:node=1") == "start-bind\nnode=1"
-    found = row_label("tiering:scan_size_mb=2048,promote_rate_limit_mbps=16").splitlines()
+    assert format_row_label("none") == "none" and format_row_label("start-bind:node=1") == "start-bind\nnode=1"
+    found = format_row_label("tiering:scan_size_mb=2048,promote_rate_limit_mbps=16").splitlines()
     assert found[:2] == ["tiering", "scan_size_mb=2048"] and found[2].startswith("…") and found[2].endswith("limit_mbps=16")
-    assert max(map(len, found)) <= LABEL_WIDTH and row_label("a\x1b:b") == "a\ufffd\nb"
+    assert max(map(len, found)) <= LABEL_WIDTH and format_row_label("a\x1b:b") == "a\ufffd\nb"

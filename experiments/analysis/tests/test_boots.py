@@ -11,9 +11,9 @@ from experiments.analysis.figures import figures
 from experiments.analysis.pages import summary
 from experiments.analysis.papers.cells import Cells
 from experiments.analysis.policies.speedup import decide
-from experiments.analysis.runs.boots import boot_means
+from experiments.analysis.runs.boots import compute_boot_means
 from experiments.analysis.runs.results import Results, read
-from experiments.analysis.stats.compare import compare
+from experiments.analysis.stats.compare import compare_runs
 from experiments.analysis.stats.intervals import ratio, t_interval
 from experiments.analysis.tests import synthetic
 
@@ -38,7 +38,7 @@ def run(folder: Path, made: list[dict]) -> Results:
 
 
 def bandwidth(results: Results) -> dict:
-    return next(row for row in summary.rows(results) if row["metric"] == "bandwidth")
+    return next(row for row in summary.make_rows(results) if row["metric"] == "bandwidth")
 
 
 def test_the_interval_of_a_mean_covers_it_as_often_as_it_says(tmp_path: Path) -> None:
@@ -73,10 +73,10 @@ def test_two_runs_are_compared_by_their_boots(tmp_path: Path) -> None:
     for seed in range(100):
         a = synthetic.write(tmp_path / "a", records(seed), TIMED)
         b = synthetic.write(tmp_path / "b", records(seed + 1000), TIMED)
-        row = next(row for row in compare(a, b)["pairs"][0]["rows"] if row["metric"] == "bandwidth")
+        row = next(row for row in compare_runs(a, b)["pairs"][0]["rows"] if row["metric"] == "bandwidth")
         significant += row["p"] < 0.05
     assert (row["n_a"], row["n_b"]) == (BOOTS, BOOTS) and significant <= 12
-    paired = next(row for row in compare(a, b, in_blocks=True)["pairs"][0]["rows"] if row["metric"] == "bandwidth")
+    paired = next(row for row in compare_runs(a, b, in_blocks=True)["pairs"][0]["rows"] if row["metric"] == "bandwidth")
     assert paired["blocks"] == BOOTS
 
 
@@ -85,13 +85,13 @@ def test_one_boot_and_none_named_are_as_before(tmp_path: Path) -> None:
         made = [{k: v for k, v in record.items() if k != "boot_id"} | boot for record in records(1)]
         results = run(tmp_path / str(number), made)
         assert results.independent == results.clean and bandwidth(results)["n"] == BOOTS * EACH
-        assert not any("boots" in note for note in summary.notes(results))
+        assert not any("boots" in note for note in summary.list_notes(results))
 
 
 def test_means_are_those_of_the_boots(tmp_path: Path) -> None:
-    assert boot_means([1, 2, 6, 10], ["a", "a", "b", "a"]) == {"a": pytest.approx(13 / 3), "b": 6}
+    assert compute_boot_means([1, 2, 6, 10], ["a", "a", "b", "a"]) == {"a": pytest.approx(13 / 3), "b": 6}
     results = run(tmp_path, records(3))
-    values = figures.values(results, "cross", "none", "bandwidth")
+    values = figures.list_values(results, "cross", "none", "bandwidth")
     assert len(values) == BOOTS and fmean(values) == pytest.approx(fmean(o.value("bandwidth") for o in results.clean))
     assert values[0] == pytest.approx(fmean(o.value("bandwidth") for o in results.clean[:EACH]))
     assert [o.is_mean for o in results.independent] == [True] * BOOTS and results.boots == [f"boot {k}" for k in range(BOOTS)]
@@ -117,7 +117,7 @@ def test_presentations_of_papers_have_the_boots_means(tmp_path: Path) -> None:
 
 
 def test_what_the_intervals_are_made_from_is_said(tmp_path: Path) -> None:
-    told, = (note for note in summary.notes(run(tmp_path, records(6))) if "boots" in note)
+    told, = (note for note in summary.list_notes(run(tmp_path, records(6))) if "boots" in note)
     assert told.startswith("observations of 5 boots: ") and "not exact" not in told
-    told, = (note for note in summary.notes(run(tmp_path, records(6)[:-1])) if "boots" in note)
+    told, = (note for note in summary.list_notes(run(tmp_path, records(6)[:-1])) if "boots" in note)
     assert told.endswith("; 1 cell not as often in each boot: there they are not exact")

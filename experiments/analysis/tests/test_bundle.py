@@ -20,7 +20,7 @@ RECORDS = "runs/cross/results.jsonl"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = synthetic.write(tmp_path_factory.mktemp("pack") / "cross", synthetic.full())
+    made = synthetic.write(tmp_path_factory.mktemp("pack") / "cross", synthetic.make_full())
     for log in ("lab.log", "console-2.log"):
         (made / log).write_text(f"{log}\n")
     return made

@@ -13,7 +13,7 @@ import pytest
 
 from experiments.analysis.runs.results import ResultsError
 from experiments.analysis.stats import gate
-from experiments.analysis.stats.compare import compare
+from experiments.analysis.stats.compare import compare_runs
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
 
@@ -40,7 +40,7 @@ def row(found: dict[str, Any], metric: str = "bandwidth", pair: int = 0) -> dict
 
 
 def test_published_example(sleep) -> None:
-    found = compare(*sleep)
+    found = compare_runs(*sleep)
     bandwidth = row(found)
     assert bandwidth["p"] == pytest.approx(0.07939, abs=5e-6)
     assert bandwidth["difference"] == pytest.approx(-1.58)
@@ -51,7 +51,7 @@ def test_published_example(sleep) -> None:
 
 def test_in_blocks_it_is_students_own_analysis(sleep) -> None:
     """R, t.test(paired = TRUE): t = -4.0621, df = 9, p 0.002833, interval -2.4598858 to -0.7001142."""
-    bandwidth = row(compare(*sleep, in_blocks=True))
+    bandwidth = row(compare_runs(*sleep, in_blocks=True))
     assert bandwidth["t"] == pytest.approx(-4.0621, abs=5e-5) and bandwidth["df"] == 9
     assert bandwidth["p"] == pytest.approx(0.002833, abs=5e-7) and bandwidth["significant"]
     assert (bandwidth["ci95_low"], bandwidth["ci95_high"]) == pytest.approx((-2.4598858, -0.7001142), abs=5e-8)
@@ -60,17 +60,17 @@ def test_in_blocks_it_is_students_own_analysis(sleep) -> None:
 
 def test_blocks_that_one_run_lacks_are_left_out(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a", [100, 102, 104, 40]), write(tmp_path / "b", [110, 112.2, 114.4])
-    bandwidth = row(compare(a, b, in_blocks=True))
+    bandwidth = row(compare_runs(a, b, in_blocks=True))
     assert (bandwidth["blocks"], bandwidth["n_a"], bandwidth["mean_a"]) == (3, 3, 102)
     assert bandwidth["ratio"] == pytest.approx(1.1) and bandwidth["ratio_ci95_low"] == pytest.approx(1.1)
 
 
 def test_a_multiple_of_a_metric_is_no_test_of_its_own(tmp_path: Path) -> None:
-    found = compare(write(tmp_path / "a", SLEEP_2, bandwidth_bus=4 / 3), write(tmp_path / "b", SLEEP_1, bandwidth_bus=4 / 3))
+    found = compare_runs(write(tmp_path / "a", SLEEP_2, bandwidth_bus=4 / 3), write(tmp_path / "b", SLEEP_1, bandwidth_bus=4 / 3))
     assert found["tests"] == 1 and row(found)["p_holm"] == row(found)["p"]
     bus = row(found, "bandwidth_bus")
     assert bus["same_as"] == "bandwidth" and bus["significant"] is None and bus["p"] == pytest.approx(row(found)["p"])
-    other = compare(write(tmp_path / "a", SLEEP_2, bandwidth_bus=1), write(tmp_path / "b", SLEEP_1, bandwidth_bus=2))
+    other = compare_runs(write(tmp_path / "a", SLEEP_2, bandwidth_bus=1), write(tmp_path / "b", SLEEP_1, bandwidth_bus=2))
     assert other["tests"] == 2  # not the same multiple in both: a finding
 
 
@@ -81,13 +81,13 @@ def noisy(mean: float, seed: int, n: int = 20) -> list[float]:
 
 def test_a_change_too_small_to_matter_is_not_marked(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a", noisy(1000, 1)), write(tmp_path / "b", noisy(1003, 2))
-    assert row(compare(a, b))["significant"] and not row(compare(a, b, smallest=0.02))["significant"]
-    assert row(compare(a, b, smallest=0.002))["significant"]
+    assert row(compare_runs(a, b))["significant"] and not row(compare_runs(a, b, smallest=0.02))["significant"]
+    assert row(compare_runs(a, b, smallest=0.002))["significant"]
 
 
 def test_several_runs_are_compared_with_the_first_and_adjusted_together(tmp_path: Path) -> None:
     a, b, c = (write(tmp_path / name, noisy(1000, seed, 5)) for name, seed in (("a", 1), ("b", 2), ("c", 3)))
-    both, one = compare(a, b, c), compare(a, b)
+    both, one = compare_runs(a, b, c), compare_runs(a, b)
     assert [pair["b"]["directory"] for pair in both["pairs"]] == [str(b), str(c)] and both["tests"] == 2
     ps = sorted((row(both, pair=0)["p"], row(both, pair=1)["p"]))
     assert min(row(both, pair=k)["p_holm"] for k in (0, 1)) == pytest.approx(min(1, 2 * ps[0]))
@@ -99,7 +99,7 @@ def test_a_run_of_one_boot_is_named(tmp_path: Path) -> None:
     records = [synthetic.observation("cross", "none", i, value=v, boot_id=boot) for i, (v, boot) in enumerate(zip(SLEEP_1, "aabbccddee"), 1)]
     several = synthetic.write(tmp_path / "several", records)
     one = synthetic.write(tmp_path / "one", [record | {"boot_id": "a"} for record in records])
-    notes = [note for note in compare(several, one)["pairs"][0]["notes"] if "of one boot" in note]
+    notes = [note for note in compare_runs(several, one)["pairs"][0]["notes"] if "of one boot" in note]
     assert len(notes) == 1 and notes[0].startswith(f"{one}: ") and "--boots" in notes[0]
 
 
@@ -107,7 +107,7 @@ def test_it_refuses_runs_without_anything_in_common(tmp_path: Path) -> None:
     a = synthetic.write(tmp_path / "a", [synthetic.observation("cross", "none", 1)])
     b = synthetic.write(tmp_path / "b", [synthetic.observation("redis-lists", "none", 1)])
     with pytest.raises(ResultsError, match="in common"):
-        compare(a, b)
+        compare_runs(a, b)
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -142,17 +142,17 @@ def test_what_cannot_be_judged_fails(tmp_path: Path, rule: str, said: str) -> No
 
 def test_noise_beyond_a_threshold_fails_nothing(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a", [900, 1000, 1100]), write(tmp_path / "b", [850, 950, 1050])
-    assert gate.judge(compare(a, b), [gate.threshold("bandwidth < -3 %")]) == []
+    assert gate.judge_rows(compare_runs(a, b), [gate.parse_threshold("bandwidth < -3 %")]) == []
 
 
 def test_a_change_that_may_be_smaller_than_the_limit_fails_nothing(tmp_path: Path) -> None:
     """-4 % with an interval from -6 to -2 %: less than before, and perhaps not by 3 %."""
     values = [975, 1000, 1025] * 4
     a, b = write(tmp_path / "a", values), write(tmp_path / "b", [0.96 * v for v in values])
-    found = compare(a, b)
+    found = compare_runs(a, b)
     assert row(found)["significant"] and row(found)["ratio_ci95_low"] < 0.97 < row(found)["ratio_ci95_high"]
-    assert gate.judge(found, [gate.threshold("bandwidth < -3 %")]) == []
-    assert len(gate.judge(found, [gate.threshold("bandwidth < -1 %")])) == 1
+    assert gate.judge_rows(found, [gate.parse_threshold("bandwidth < -3 %")]) == []
+    assert len(gate.judge_rows(found, [gate.parse_threshold("bandwidth < -1 %")])) == 1
 
 
 def test_one_observation_decides_nothing(tmp_path: Path) -> None:
@@ -165,11 +165,11 @@ def test_one_observation_decides_nothing(tmp_path: Path) -> None:
 
 def test_without_spread_the_interval_is_a_point(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a", [1000, 1000]), write(tmp_path / "b", [900, 900])
-    assert len(gate.judge(compare(a, b), [gate.threshold("bandwidth < -3 %")])) == 1
-    assert gate.judge(compare(a, b), [gate.threshold("bandwidth < -11 %")]) == []
+    assert len(gate.judge_rows(compare_runs(a, b), [gate.parse_threshold("bandwidth < -3 %")])) == 1
+    assert gate.judge_rows(compare_runs(a, b), [gate.parse_threshold("bandwidth < -11 %")]) == []
 
 
 @pytest.mark.parametrize("wrong", ["bandwidth", "bandwidth < 3", "bandwidth = 3 %", "< 3 %", "bandwidth < x %"])
 def test_a_malformed_threshold_is_refused(wrong: str) -> None:
     with pytest.raises(ArgumentTypeError, match="is not METRIC < PERCENT"):
-        gate.threshold(wrong)
+        gate.parse_threshold(wrong)

@@ -30,7 +30,7 @@ def tips(svg: str) -> list[str]:
 
 
 def section_of(folder: Path) -> memory_figures.Section:
-    section, = memory_figures.sections(read(folder))
+    section, = memory_figures.make_sections(read(folder))
     return section
 
 
@@ -42,9 +42,9 @@ def test_the_matrix_has_a_row_a_node_with_cpus_and_a_column_a_node_with_memory(t
     assert [table.head for table in section.tables] == [("node", "0", "1", "8")] * 2
     assert [[cell.value for cell in row[1:]] for row in section.tables[0].rows] == [[1000, 1010, 1080], [1100, 1110, 1180]]
     assert section.tables[1].rows[1][3].value == 4180 and len(section.drawings) == 2
-    text = memory_figures.as_text(section)
+    text = memory_figures.format_section(section)
     assert "idle" in text and "4 loads in flight" in text and "1180.0 ± 2.5" in text
-    page = report.write(folder).read_text()
+    page = report.write_report(folder).read_text()
     assert 'id="latency-matrix"' in page and "does not know" not in page
     assert "core of node 1, memory of node 8\nlatency, ns: 1180\nn = 3: 1179, 1180, 1181\n0 more are marked" in tips(page)
     assert "core of node 1: 0 1" in page.replace(" ", " "), "the figure is told in words too"
@@ -82,7 +82,7 @@ def test_a_run_without_clean_observations_has_no_section(tmp_path: Path) -> None
     folder = a_run(tmp_path / "run", "latency-matrix", [({"chains": 1, "from": 0, "to": 0}, {"latency": 9})], repeats=1)
     path = folder / "results.jsonl"
     path.write_text(path.read_text().replace('"marks": []', '"marks": ["made up"]'))
-    assert memory_figures.sections(read(folder)) == []
+    assert memory_figures.make_sections(read(folder)) == []
 
 
 def test_levels_that_a_section_does_not_know_are_never_averaged(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_levels_that_a_section_does_not_know_are_never_averaged(tmp_path: Path) 
                                                         for spread, ns in (("cores", 90), ("compact", 190))])
     section = section_of(folder)
     assert not section.tables and section.missing == ["one level of spread (compact, cores: never averaged)"]
-    assert "compact, cores: never averaged" in report.write(folder).read_text()
-    assert "compact, cores: never averaged" in memory_figures.as_text(section)
+    assert "compact, cores: never averaged" in report.write_report(folder).read_text()
+    assert "compact, cores: never averaged" in memory_figures.format_section(section)
 
 
 def test_policies_have_sections_of_their_own(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_policies_have_sections_of_their_own(tmp_path: Path) -> None:
                   for ns in (190, 90))
     with (slow / "results.jsonl").open("a") as lines:
         lines.write((fast / "results.jsonl").read_text().replace('"policy": "none"', '"policy": "interleave"'))
-    none, interleave = memory_figures.sections(read(slow))
+    none, interleave = memory_figures.make_sections(read(slow))
     assert [s.tables[0].rows[0][1].value for s in (none, interleave)] == [190, 90]
     assert none.name != interleave.name and interleave.title.endswith(", policy interleave")
 
@@ -117,16 +117,16 @@ def test_the_machines_nodes_are_drawn_by_distance(tmp_path: Path) -> None:
              for k, cpus, row, latency in ((0, "0-1", [10, 21, 17], None), (1, "2-3", [21, 10, 28], None),
                                            (4, "", [17, 28, 10], 250.0))]
     folder = with_topology(tmp_path / "run", nodes)
-    section = memory_figures.topology(read(folder))
+    section = memory_figures.describe_topology(read(folder))
     assert section.tables[0].head == ("node", "CPUs", "memory, MiB", "read latency, ns")
     assert [[cell.text for cell in row] for row in section.tables[0].rows] == [
         ["0", "0-1", "512", "–"], ["1", "2-3", "512", "–"], ["4", "none", "512", "250"]]
     assert re.search(r"<desc[^>]*>(.*?)</desc>", section.drawings[0].svg)[1] == (
         "CPUs of node 0: 0 10.0, 1 21.0, 4 17.0; CPUs of node 1: 0 21.0, 1 10.0, 4 28.0")
     assert ">CPUs of node 1, memory of node 4\ndistance: 28</title>" in section.drawings[0].svg
-    assert 'id="topology"' in report.write(folder).read_text()
+    assert 'id="topology"' in report.write_report(folder).read_text()
 
 
 def test_one_node_has_no_distances(tmp_path: Path) -> None:
     folder = with_topology(tmp_path / "run", [{"id": 0, "cpus": "0", "mem_total": 1 << 30, "distances": [10]}])
-    assert memory_figures.topology(read(folder)) is None and 'id="topology"' not in report.write(folder).read_text()
+    assert memory_figures.describe_topology(read(folder)) is None and 'id="topology"' not in report.write_report(folder).read_text()

@@ -34,9 +34,9 @@ def stream(unaware: dict[int, float], strides: float = 8.0, bus: float = 1.5) ->
 
 
 def chapter(tmp_path: Path, cells: list[factorial.Cell], machine: str = "opteron-6172-4s"):
-    found = factorial.records("numa-stream", cells)
-    directory = factorial.write(tmp_path, found, ["bergstrom-stream"], machine, nodes=8)
-    return bergstrom.stream(read(directory), "b")
+    found = factorial.make_records("numa-stream", cells)
+    directory = factorial.write_run(tmp_path, found, ["bergstrom-stream"], machine, nodes=8)
+    return bergstrom.make_stream(read(directory), "b")
 
 
 @pytest.mark.parametrize(("machine", "name", "off"), [("opteron-6172-4s", bergstrom.AMD, 400), ("xeon-x7560-4s", bergstrom.INTEL, 15_400)])
@@ -63,9 +63,9 @@ def test_bandwidth_of_a_node_is_divided_by_active_nodes(tmp_path: Path) -> None:
 def test_each_order_of_taking_cpus_stands_apart(tmp_path: Path) -> None:
     found = [({**factors, "spread": spread}, metrics | {"bandwidth": (metrics["bandwidth"][0] / (1 + k), "MB/s")})
              for k, spread in enumerate(("l3", "compact")) for factors, metrics in stream(UNAWARE)]
-    directory = factorial.write(tmp_path, factorial.records("numa-stream", found), ["bergstrom-stream"],
-                                machine="opteron-6172-4s")
-    both = bergstrom.stream(read(directory), "b")
+    directory = factorial.write_run(tmp_path, factorial.make_records("numa-stream", found), ["bergstrom-stream"],
+                                    machine="opteron-6172-4s")
+    both = bergstrom.make_stream(read(directory), "b")
     own, apart = both.tables
     assert not both.missing and apart.number == "Spread compact"
     assert [row[1].value for row in apart.rows] == pytest.approx([row[1].value / 2 for row in own.rows], rel=0.02)

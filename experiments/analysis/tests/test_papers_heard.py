@@ -47,9 +47,9 @@ def cachetest(scale: float = 1.0) -> list[factorial.Cell]:
 
 
 def walk(tmp_path: Path, cells: list[factorial.Cell]):
-    found = factorial.records("cachetest", cells)
-    directory = factorial.write(tmp_path, found, ["heard-cachetest"], "opteron-sixcore-4s", nodes=4)
-    return heard.cachetest(read(directory), "h")
+    found = factorial.make_records("cachetest", cells)
+    directory = factorial.write_run(tmp_path, found, ["heard-cachetest"], "opteron-sixcore-4s", nodes=4)
+    return heard.make_cachetest(read(directory), "h")
 
 
 def test_slowdowns_stand_beside_the_texts(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_without_a_penalty_the_slowdowns_fall_short(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("noise, repeats, over", [(0.004, 3, False), (0.05, 3, True), (0.004, 1, None)])
 def test_the_deviation_is_under_one_percent(tmp_path: Path, noise: float, repeats: int, over: bool | None) -> None:
-    found = factorial.records("cachetest", cachetest(), repeats=repeats, noise=noise)
-    chapter = heard.cachetest(read(factorial.write(tmp_path, found, [], "opteron-sixcore-4s", nodes=4)), "h")
+    found = factorial.make_records("cachetest", cachetest(), repeats=repeats, noise=noise)
+    chapter = heard.make_cachetest(read(factorial.write_run(tmp_path, found, [], "opteron-sixcore-4s", nodes=4)), "h")
     off = [c.difference > 0 for c in chapter.compared if c.printed.unit == "parts of the mean"]
     assert off == ([] if over is None else [over] * 6)
 

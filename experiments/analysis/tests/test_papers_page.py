@@ -45,18 +45,18 @@ pytestmark = pytest.mark.long("the pages of all papers are drawn first")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parent = tmp_path_factory.mktemp("all")
     for name, (cells, presents, machine, nodes) in RUNS.items():
-        found = factorial.records(name, cells, platform="lab-timed")
-        factorial.write(parent / name, found, presents, machine, nodes)
-    synthetic.write(parent / "policy-matrix", synthetic.full())
-    report_all.write(parent, report_all.runs(parent))
+        found = factorial.make_records(name, cells, platform="lab-timed")
+        factorial.write_run(parent / name, found, presents, machine, nodes)
+    synthetic.write(parent / "policy-matrix", synthetic.make_full())
+    report_all.write_reports(parent, report_all.list_runs(parent))
     return parent
 
 
 def test_opens_without_problems(browser: Browser, folder: Path) -> None:
     browser.open(folder / "report.html", width=390)
     browser.evaluate(OPEN)
-    assert browser.problems() == []
-    assert [u for u in browser.requests() if not u.startswith(("file:", "data:"))] == []
+    assert browser.list_problems() == []
+    assert [u for u in browser.list_requests() if not u.startswith(("file:", "data:"))] == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -82,9 +82,9 @@ def a_point(anchor: str) -> str:
 
 
 def test_a_chapters_point_tells_its_observations_and_leads_to_them(browser: Browser, tmp_path: Path) -> None:
-    found = factorial.records("contention", luo.contention("e5620"), platform="lab-timed")
+    found = factorial.make_records("contention", luo.contention("e5620"), platform="lab-timed")
     found += [record | {"repeat": 3, "marks": ["made up"]} for record in found if record["repeat"] == 0]
-    browser.open(report.write(factorial.write(tmp_path / "run", found, ["luo-contention"])))
+    browser.open(report.write_report(factorial.write_run(tmp_path / "run", found, ["luo-contention"])))
     text, more = browser.evaluate(f"(t => [t.textContent, t.dataset.more])({a_point('luo-contention')})")
     behind = [found[int(name[1:]) - 1] for name in more.split()]
     assert len({r["workload"] for r in behind}) == 1 and [r["repeat"] for r in behind] == [0, 1, 2]
@@ -160,7 +160,7 @@ def test_a_factorial_run_shows_all_its_numbers(browser: Browser, folder: Path) -
 
 def test_numbers_of_the_paper_stand_in_summary_json(folder: Path) -> None:
     results = read(folder / "contention")
-    path = summary.write(results.directory, papers.chapters(results)[0])
+    path = summary.write_summary(results.directory, papers.make_chapters(results)[0])
     best = next(one for one in json.loads(path.read_text())["papers"] if one["cell"] == "3L2R")
     assert (best["presentation"], best["policy"], best["unit"]) == ("luo-contention", "none", "parts of 4L0R")
     assert best["paper_low"] == best["paper_high"] and best["ci95_low"] < best["ours"] < best["ci95_high"] and best["uniform"]
@@ -176,10 +176,10 @@ def test_the_chapter_has_the_papers_numbers_beside_ours(browser: Browser, folder
 
 
 def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
-    found = factorial.records("contention", luo.contention("e5620"))
+    found = factorial.make_records("contention", luo.contention("e5620"))
     for record in found:
         record["platform"] = "real"
-    page = report.write(factorial.write(tmp_path, found, ["luo-contention"], "laptop", nodes=1))
+    page = report.write_report(factorial.write_run(tmp_path, found, ["luo-contention"], "laptop", nodes=1))
     browser.open(page)
     captions = browser.evaluate("""[...document.querySelectorAll(".drawings figcaption")].map(
         c => c.textContent)""")
@@ -192,29 +192,30 @@ def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
 def test_a_model_that_was_fitted_to_the_paper_says_so(folder: Path, tmp_path: Path) -> None:
     text = (folder / "contention" / "report.html").read_text()
     assert "link.latency_ns (Table 1(b), 0L1R)" in text
-    page = report.write(factorial.write(tmp_path, factorial.records("contention", luo.contention("e5620")), ["luo-contention"]))
+    found = factorial.make_records("contention", luo.contention("e5620"))
+    page = report.write_report(factorial.write_run(tmp_path, found, ["luo-contention"]))
     assert "alibrated number" not in page.read_text()
 
 
 def test_marked_observations_reach_no_table(tmp_path: Path) -> None:
-    found = factorial.records("contention", luo.contention("e5620"))
-    clean = papers.chapters(read(factorial.write(tmp_path / "a", found, ["luo-contention"])))
+    found = factorial.make_records("contention", luo.contention("e5620"))
+    clean = papers.make_chapters(read(factorial.write_run(tmp_path / "a", found, ["luo-contention"])))
     for record in [dict(r) for r in found]:
         wrong = [m | {"value": m["value"] * 50} for m in record["metrics"]]
         found.append(record | {"marks": ["pages elsewhere"], "metrics": wrong, "repeat": 7})
-    both = papers.chapters(read(factorial.write(tmp_path / "b", found, ["luo-contention"])))
+    both = papers.make_chapters(read(factorial.write_run(tmp_path / "b", found, ["luo-contention"])))
     assert clean[0][0].tables == both[0][0].tables and clean[0][0].compared == both[0][0].compared
 
 
 def test_an_unknown_presentation_is_named(tmp_path: Path) -> None:
-    found = factorial.records("contention", luo.contention("e5620"))
-    page = report.write(factorial.write(tmp_path, found, ["newton-principia"]))
+    found = factorial.make_records("contention", luo.contention("e5620"))
+    page = report.write_report(factorial.write_run(tmp_path, found, ["newton-principia"]))
     assert "presents newton-principia, which this report does not know" in page.read_text()
 
 
 def spoilt(name: str) -> list[list[dict]]:
     """The run of a folder with every observation marked, and with one repeat only."""
-    found = factorial.records(name, RUNS[name][0])
+    found = factorial.make_records(name, RUNS[name][0])
     return [[r | {"marks": ["pages elsewhere"]} for r in found],
             [r for r in found if r["repeat"] == 0]]
 
@@ -223,12 +224,12 @@ def spoilt(name: str) -> list[list[dict]]:
 def test_marked_and_single_observations_break_no_chapter(tmp_path: Path, name: str) -> None:
     marked, single = spoilt(name)
     presents, machine, nodes = RUNS[name][1:]
-    results = read(factorial.write(tmp_path / "marked", marked, presents, machine, nodes))
-    for chapter in papers.chapters(results)[0]:
+    results = read(factorial.write_run(tmp_path / "marked", marked, presents, machine, nodes))
+    for chapter in papers.make_chapters(results)[0]:
         assert chapter.missing and not chapter.tables and not chapter.drawings
         assert not chapter.compared
-    results = read(factorial.write(tmp_path / "single", single, presents, machine, nodes))
-    first = papers.chapters(results)[0][0]
+    results = read(factorial.write_run(tmp_path / "single", single, presents, machine, nodes))
+    first = papers.make_chapters(results)[0][0]
     assert first.drawings
     if name not in ("split", "work-stealing"):
         assert first.compared and all(c.ours.low is None for c in first.compared)
@@ -236,26 +237,26 @@ def test_marked_and_single_observations_break_no_chapter(tmp_path: Path, name: s
 
 def test_a_run_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
     cells, presents, machine, nodes = RUNS["split"]
-    factorial.write(tmp_path / "split", factorial.records("split", cells), presents, machine, nodes)
+    factorial.write_run(tmp_path / "split", factorial.make_records("split", cells), presents, machine, nodes)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "results.jsonl").write_text("")
-    page, parts = report_all.write(tmp_path, report_all.runs(tmp_path))
+    page, parts = report_all.write_reports(tmp_path, report_all.list_runs(tmp_path))
     assert len(parts) == 1 and "broken has no report" in page.read_text()
     assert f"<title>1 experiment on {machine}" in page.read_text()
 
 
 def two_runs(tmp_path: Path) -> tuple[Path, Path]:
-    a = factorial.records("contention", luo.contention("e5620"), seed=1)
-    b = factorial.records("contention", luo.contention("e5620"), seed=2)
+    a = factorial.make_records("contention", luo.contention("e5620"), seed=1)
+    b = factorial.make_records("contention", luo.contention("e5620"), seed=2)
     for record in b:
         if record["factors"] == {"local": 2, "remote": 0}:
             record["metrics"][0]["value"] *= 1.2
-    return (factorial.write(tmp_path / "a", a, []),
-            factorial.write(tmp_path / "b", b, [], machine="ls3a-2s"))
+    return (factorial.write_run(tmp_path / "a", a, []),
+            factorial.write_run(tmp_path / "b", b, [], machine="ls3a-2s"))
 
 
 def test_compare_page(browser: Browser, tmp_path: Path) -> None:
-    found = compare.compare(*two_runs(tmp_path))
+    found = compare.compare_runs(*two_runs(tmp_path))
     pair, = found["pairs"]
     changed = [r for r in pair["rows"] if r["significant"]]
     assert [r["workload"] for r in changed] == ["contention-2-0"]
@@ -263,8 +264,8 @@ def test_compare_page(browser: Browser, tmp_path: Path) -> None:
     assert row["ratio"] == pytest.approx(1.2, abs=0.01) and row["ratio_ci95_low"] > 1.15
     assert row["p_holm"] > row["p"]
     assert any("machine differs" in note for note in pair["notes"])
-    browser.open(compare_report.write(found, tmp_path / "compare.html"), width=390)
-    assert browser.problems() == []
+    browser.open(compare_report.write_page(found, tmp_path / "compare.html"), width=390)
+    assert browser.list_problems() == []
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     assert browser.evaluate("document.querySelectorAll('figure svg').length") == 1
     assert "1 of 64 tests shows a difference" in browser.evaluate("document.body.textContent")

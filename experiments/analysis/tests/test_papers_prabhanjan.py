@@ -18,7 +18,7 @@ NAMES = {key: name for name, (_, key) in prabhanjan.TABLES.items()}
 def printed(keep: str = "") -> list[factorial.Cell]:
     """The paper's own times. Its 10^10 updates of 10^10 ints stand there with two counts."""
     cells = []
-    for row in reference.rows("redis-tables-7.1-7.5.csv"):
+    for row in reference.read_rows("redis-tables-7.1-7.5.csv"):
         factors = {"experiment": NAMES[row["table"]], "size": 0.0} | prabhanjan.find_measured_case(row)
         if keep in NAMES[row["table"]]:
             cells += [({**factors, "memory": m}, {"seconds": (float(row[f"{m}_s"]), "s")})
@@ -27,9 +27,9 @@ def printed(keep: str = "") -> list[factorial.Cell]:
 
 
 def times(tmp_path: Path, cells: list[factorial.Cell]):
-    found = factorial.records("redis", cells)
-    directory = factorial.write(tmp_path, found, ["prabhanjan-times"], "xeon-e5-2620v4-2s")
-    return prabhanjan.times(read(directory), "p")
+    found = factorial.make_records("redis", cells)
+    directory = factorial.write_run(tmp_path, found, ["prabhanjan-times"], "xeon-e5-2620v4-2s")
+    return prabhanjan.make_times(read(directory), "p")
 
 
 def test_the_papers_own_tables_differ_from_themselves_by_noise(tmp_path: Path) -> None:
@@ -80,14 +80,14 @@ def test_pipelined_and_not_are_not_mixed(tmp_path: Path) -> None:
 def counters(tmp_path: Path, ipc: tuple[float, float]):
     cells = [({"experiment": "keys", "memory": m}, {"seconds": (9.0, "s")})
              for m in ("local", "remote")]
-    found = factorial.records("redis", cells)
+    found = factorial.make_records("redis", cells)
     for record in found:
         far = record["factors"]["memory"] == "remote"
         record["series"] = {"interval_s": 0.5, "ipc": [ipc[far], None, ipc[far] + 0.01],
                             "remote_dram": [9e6 if far else 1e5] * 3,
                             "local_dram": [1e5 if far else 9e6] * 3}
-    directory = factorial.write(tmp_path, found, ["prabhanjan-counters"])
-    return prabhanjan.counters(read(directory), "c")
+    directory = factorial.write_run(tmp_path, found, ["prabhanjan-counters"])
+    return prabhanjan.make_counters(read(directory), "c")
 
 
 def test_counters_over_time(tmp_path: Path) -> None:
@@ -105,20 +105,20 @@ def test_counters_are_of_one_case(tmp_path: Path) -> None:
     cells = [({"experiment": "keys", "size": n, "pipeline": p, "memory": m}, {"seconds": (9.0, "s")})
              for m in ("local", "remote") for n, p in ((100, 1), (1000, 16), (1000, 1), (2000, 1))
              if (n, m) != (2000, "remote")]
-    found = factorial.records("redis", cells)
+    found = factorial.make_records("redis", cells)
     for record in found:
         size, pipeline = record["factors"]["size"], record["factors"]["pipeline"]
         record["series"] = {"interval_s": 1.0, "ipc": [size * pipeline]}
-    directory = factorial.write(tmp_path, found, [])
-    drawings = [d for d in prabhanjan.counters(read(directory), "c").drawings if d.number == "Figs 8.7 and 8.8"]
+    directory = factorial.write_run(tmp_path, found, [])
+    drawings = [d for d in prabhanjan.make_counters(read(directory), "c").drawings if d.number == "Figs 8.7 and 8.8"]
     assert [re.search(r"<desc[^>]*>(.*?)</desc>", d.svg)[1] for d in drawings] == [
         f"local memory: 1: {ipc}; remote memory: 1: {ipc}" for ipc in ("1\u202f000", "100")]
     assert [d.caption.split(": ")[0] for d in drawings] == ["keys, 1\u202f000, not pipelined", "keys, 100, not pipelined"]
 
 
 def test_a_run_without_counters_says_so(tmp_path: Path) -> None:
-    directory = factorial.write(tmp_path, factorial.records("redis", printed("lists")), [])
-    found = prabhanjan.counters(read(directory), "c")
+    directory = factorial.write_run(tmp_path, factorial.make_records("redis", printed("lists")), [])
+    found = prabhanjan.make_counters(read(directory), "c")
     assert "counts none" in found.missing[0] and not found.drawings and not found.compared
 
 
@@ -128,8 +128,8 @@ def benchmark(tmp_path: Path, *loads: dict[str, int]):
               {"set": (100e3, "ops/s"), "lrange_600": (v - load.get("value_bytes", 3) * (m == "remote"), "ops/s"),
                "set_latency_p50": (80.0, "us"), "set_latency_p99": (200.0, "us")})
              for load in loads or ({},) for m, v in (("local", 13400.0), ("remote", 12003.0))]
-    directory = factorial.write(tmp_path, factorial.records("redis-benchmark", cells), [])
-    return prabhanjan.benchmark(read(directory), "b")
+    directory = factorial.write_run(tmp_path, factorial.make_records("redis-benchmark", cells), [])
+    return prabhanjan.make_benchmark(read(directory), "b")
 
 
 def test_redis_benchmark(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_table_7_2_is_of_sizes_that_overflowed(side: str) -> None:
     """Two constants give all times of its large rows modulo 2^32, and none of them as printed."""
     fill, update = CONSTANTS[side]
     rows = [(float(r["size"]), float(r["accesses"]), float(r[side]))
-            for r in reference.rows("redis-tables-7.1-7.5.csv") if r["table"] == "7.2"]
+            for r in reference.read_rows("redis-tables-7.1-7.5.csv") if r["table"] == "7.2"]
     large = [row for row in rows if row[0] > 3e8]
     assert [seconds(n, k, fill, update) for n, k, _ in large] == [pytest.approx(s, rel=0.12) for _, _, s in large]
     literal = [(n * fill + k * update) / 1e9 / s for n, k, s in rows if n > 1e9]
@@ -175,7 +175,7 @@ def test_table_7_2_is_of_sizes_that_overflowed(side: str) -> None:
 @pytest.mark.parametrize("side", CONSTANTS)
 def test_the_first_row_of_table_7_2_is_of_the_updates_of_the_second(side: str) -> None:
     """3 x 10^8 updates of as many ints would take over four times what is printed; 10^7 fit."""
-    row = next(r for r in reference.rows("redis-tables-7.1-7.5.csv") if r["table"] == "7.2")
+    row = next(r for r in reference.read_rows("redis-tables-7.1-7.5.csv") if r["table"] == "7.2")
     n, printed_s = float(row["size"]), float(row[side])
     assert (n, float(row["accesses"])) == (3e8, 3e8)
     assert seconds(n, n, *CONSTANTS[side]) > 4 * printed_s

@@ -114,7 +114,7 @@ def test_a_policy_without_all_workloads_has_no_rank(tmp_path: Path) -> None:
 
 def test_functional_times_are_no_speed(tmp_path: Path) -> None:
     assert speedup.told(read(tmp_path / "timed", records({("cross", p): [1.0] for p in ("none", "n-mass")})))
-    functional = reader.read(synthetic.write(tmp_path / "functional", synthetic.full()))
+    functional = reader.read(synthetic.write(tmp_path / "functional", synthetic.make_full()))
     assert not speedup.told(functional)
 
 
@@ -145,18 +145,18 @@ def test_what_is_not_faster_never_pays() -> None:
 def test_the_price_is_that_of_moving_and_older_runs_have_none(tmp_path: Path) -> None:
     price = {"apply_s": 1.5, "watched_s": 0.5, "move_s": 0.25, "moved_bytes": 4096}
     lines = records({("cross", "none"): [10.0, 10.1], ("cross", "n-mass"): [20.0, 20.1]}, cost=price)
-    found = cost.costs(read(tmp_path / "new", lines))["cross", "n-mass"]
+    found = cost.list_costs(read(tmp_path / "new", lines))["cross", "n-mass"]
     assert (found.seconds.mean, found.bytes) == (0.25, 4096)
     for line in lines:
         del line["cost"]
-    assert cost.costs(read(tmp_path / "old", lines)) == {("cross", "n-mass"): None}
+    assert cost.list_costs(read(tmp_path / "old", lines)) == {("cross", "n-mass"): None}
 
 
 def test_a_policy_that_moved_nothing_costs_nothing(tmp_path: Path) -> None:
     """As fast as none, after an apply whose 41 ms are those of starting a program: none has them as well."""
     price = {"apply_s": 0.041, "watched_s": 0.0, "move_s": 0.0, "moved_bytes": 0}
     lines = records({("cross", policy): [10.0, 10.1, 10.2] for policy in ("none", "n-mass")}, cost=price)
-    found = cost.costs(read(tmp_path, lines))["cross", "n-mass"]
+    found = cost.list_costs(read(tmp_path, lines))["cross", "n-mass"]
     assert found.break_even[0] == 0
 
 
@@ -165,10 +165,10 @@ def test_the_time_of_the_work_is_measured(tmp_path: Path) -> None:
     price = {"apply_s": 1.5, "watched_s": 0.5, "move_s": 0.25, "moved_bytes": 4096}
     lines = records({("cross", "none"): [10.0, 10.1], ("cross", "n-mass"): [20.0, 20.1]}, cost=price)
     assert speedup.decide_solutions(read(tmp_path / "old", lines)) == {}
-    assert matrix.price(read(tmp_path / "old", lines))["rows"][0]["solution"][0][0] == "not measured"
+    assert matrix.make_price_table(read(tmp_path / "old", lines))["rows"][0]["solution"][0][0] == "not measured"
     for line, seconds in zip(lines, (9.0, 11.0, 7.9, 8.1), strict=True):
         line["metrics"].append({"name": "time_to_solution", "unit": "s", "value": seconds})
     assert speedup.decide_solutions(read(tmp_path / "new", lines))["cross", "n-mass"].value == pytest.approx(1.25)
-    row = matrix.price(read(tmp_path / "new", lines))["rows"][0]
+    row = matrix.make_price_table(read(tmp_path / "new", lines))["rows"][0]
     assert [value for _, value, _ in row["solution"]] == pytest.approx([8.0, 10.0, 1.25])
     assert row["speedup"][1] == pytest.approx(2.0, rel=0.01), "by the bandwidth, after the placement"

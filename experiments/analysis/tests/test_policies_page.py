@@ -17,7 +17,7 @@ ROWS = """[...document.querySelectorAll("#summary .matrix %s tr")].map(
 
 def test_speed_stands_first_and_locality_beneath(browser: Browser, timed_page: Path) -> None:
     browser.open(timed_page)
-    assert browser.problems() == []
+    assert browser.list_problems() == []
     assert browser.evaluate("document.querySelector('main > section').id") == "summary"
     results = reader.read(timed_page.parent)
     found = speedup.decide(results)
@@ -40,7 +40,7 @@ def test_an_interval_without_bounds_is_none_of_numbers(browser: Browser, tmp_pat
                                                        policy: tuple[float, ...], why: str | None) -> None:
     records = [synthetic.observation("cross", name, i, value=value, platform="real")
                for name, values in (("none", none), ("n-mass", policy)) for i, value in enumerate(values)]
-    browser.open(report.write(synthetic.write(tmp_path / "run", records, synthetic.TIMED | {"platform": "real"})))
+    browser.open(report.write_report(synthetic.write(tmp_path / "run", records, synthetic.TIMED | {"platform": "real"})))
     limits, tip = browser.evaluate("""(() => { const s = document.querySelector("#summary td:nth-child(3) small");
         return [s.textContent, s.getAttribute("title")]; })()""")
     assert limits == ("unbounded" if why else "no interval" if len(none) == 1 else "[0.49, 0.51]")
@@ -51,19 +51,19 @@ def test_geometric_means_and_ranks_are_the_last_rows(browser: Browser, timed_pag
     browser.open(timed_page)
     means, ranks = browser.evaluate(ROWS % "tfoot")
     totals = speedup.totals(reader.read(timed_page.parent))
-    assert means == ["1", *(matrix.times(t.ratio.value) for t in totals)]
-    assert ranks == ["–", *(matrix.rank(t.ranks) for t in totals)]
+    assert means == ["1", *(matrix.format_times(t.ratio.value) for t in totals)]
+    assert ranks == ["–", *(matrix.format_rank(t.ranks) for t in totals)]
 
 
 def test_the_price_of_migrations(browser: Browser, tmp_path: Path) -> None:
     """0.44 s of moving and some 1.2 times as fast: break-even is computed. The work's 2 s under none are 1.6 s measured."""
-    records = synthetic.timed()
+    records = synthetic.make_timed()
     for record in records:
         if not record["workload"].startswith("redis"):
             seconds = 2.0 if record["policy"] == "none" else 1.6
             record["metrics"].append({"name": "time_to_solution", "unit": "s", "value": seconds + 0.01 * record["repeat"]})
-    browser.open(report.write(synthetic.write(tmp_path / "run", records, synthetic.TIMED)))
-    assert browser.problems() == []
+    browser.open(report.write_report(synthetic.write(tmp_path / "run", records, synthetic.TIMED)))
+    assert browser.list_problems() == []
     rows = browser.evaluate("""[...document.querySelectorAll("#price tbody tr")].map(
         r => [...r.cells].map(c => c.textContent.trim()))""")
     assert len(rows) == len(synthetic.WORKLOADS) * 2
@@ -77,11 +77,11 @@ def test_the_price_of_migrations(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_older_runs_say_that_nothing_was_recorded(browser: Browser, tmp_path: Path) -> None:
-    records = synthetic.timed()
+    records = synthetic.make_timed()
     for record in records:
         del record["cost"]
-    browser.open(report.write(synthetic.write(tmp_path / "old", records, synthetic.TIMED)))
-    assert browser.problems() == []
+    browser.open(report.write_report(synthetic.write(tmp_path / "old", records, synthetic.TIMED)))
+    assert browser.list_problems() == []
     assert "not recorded" in browser.evaluate("document.getElementById('price').textContent")
     assert browser.evaluate("document.querySelectorAll('#price table').length") == 0
 

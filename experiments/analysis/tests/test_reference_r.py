@@ -22,7 +22,7 @@ import pytest
 from experiments.analysis.papers import heard
 from experiments.analysis.policies import cost, speedup
 from experiments.analysis.runs import boots
-from experiments.analysis.runs.boots import boot_means
+from experiments.analysis.runs.boots import compute_boot_means
 from experiments.analysis.runs.results import Results
 from experiments.analysis.runs.results import read as read_run
 from experiments.analysis.stats import intervals
@@ -116,7 +116,7 @@ def test_speedups(speeds: Results) -> None:
 
 
 def test_the_price_of_moving(speeds: Results) -> None:
-    found = cost.costs(speeds)["redis-lists", "n-mass"]
+    found = cost.list_costs(speeds)["redis-lists", "n-mass"]
     same("cost", found.seconds.mean, found.seconds.low, found.seconds.high, found.bytes)
     same("break_even", *found.break_even[:2])
     assert found.break_even[2] > found.break_even[0]
@@ -124,7 +124,7 @@ def test_the_price_of_moving(speeds: Results) -> None:
 
 def test_boots() -> None:
     cells = [(float(y), tension) for (_, tension), ys in WARP.items() for y in ys]
-    means = boot_means(*zip(*cells, strict=True))
+    means = compute_boot_means(*zip(*cells, strict=True))
     found = t_interval(list(means.values()))
     same("boots", *means.values(), found.low, found.high)
 

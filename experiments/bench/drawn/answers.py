@@ -34,7 +34,7 @@ def compute_totals(run: Results) -> list[speedup.Total]:
 
 
 def compute_regrets(run: Results) -> regret.Regrets:
-    return regret.regrets(run)
+    return regret.compute_regrets(run)
 
 
 def is_precise(values: list[float], percent: float) -> bool:
@@ -44,7 +44,7 @@ def is_precise(values: list[float], percent: float) -> bool:
 def mentions_slow_runs(percent: float) -> bool:
     """Checks whether the report of a run until `percent` says that slow runs may not be in its intervals."""
     run = draw.Cells({("w", "none"): 1.0}).draw_run(Random(1), 10)
-    return any("slow runs" in note for note in summary.notes(replace(run, manifest=run.manifest | {"repeat_until_ci": percent})))
+    return any("slow runs" in note for note in summary.list_notes(replace(run, manifest=run.manifest | {"repeat_until_ci": percent})))
 
 
 def compute_half_width(values: list[float]) -> float:
@@ -99,7 +99,7 @@ def _judge_worth(run: Results) -> worth_verdict.Verdict:
 def compare_runs(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:
     """Returns the rows, and whether it is said that they hold in one boot only."""
     with tempfile.TemporaryDirectory() as folder:
-        found = comparison.compare(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
+        found = comparison.compare_runs(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
     pair, = found["pairs"]
     return pair["rows"], any("of one boot" in note for note in pair["notes"])
 

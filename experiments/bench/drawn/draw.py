@@ -101,10 +101,10 @@ class Cells:
 
 def draw_planned(noise: Noise, draw: Random, repeats: int, effect: float = 1.0) -> Results:
     """Draws four workloads in the runner's random order, and one policy as two levels; `effect` is what the second really is."""
-    whole = suites.load("policy-matrix")
+    whole = suites.load_suite("policy-matrix")
     levels = ("none", "none#2")
-    plan = schedule.make(replace(whole, policies=levels, repeats=repeats, warmups=0, seed=draw.randrange(1 << 30),
-                                 workloads=whole.workloads[:4]))
+    plan = schedule.make_schedule(replace(whole, policies=levels, repeats=repeats, warmups=0, seed=draw.randrange(1 << 30),
+                                          workloads=whole.workloads[:4]))
     values = noise(draw, len(plan))
     return build_results([build_observation(t.workload.name, t.policy, t.repeat,
                                             MEAN * next(values) * (effect if t.policy == levels[1] else 1))

@@ -28,7 +28,7 @@ actions on the folder of a campaign:
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="numaplace campaign", epilog=ACTIONS, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="numaplace campaign [OPTION..] MACHINES.toml SUITE.. | status DIR | resume DIR | report DIR",
@@ -43,20 +43,20 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def options(args: argparse.Namespace) -> list[str]:
+def list_options(args: argparse.Namespace) -> list[str]:
     given = vars(args)
     return [word for name in VALUES if given[name] is not None for word in (f"--{name}", given[name])] + [
         f"--{name}" for name in FLAGS if given[name]]
 
 
-def check(campaign: state.Campaign, suites: list[str]) -> None:
+def check_requests(campaign: state.Campaign, suites: list[str]) -> None:
     """Refuses what `experiment run` would refuse on a machine. suites: as they were given."""
     for machine in campaign.machines:
         for suite in suites:
-            request_of(replace(campaign.run_options(), suite=suite, lab=machine.lab or None))
+            request_of(replace(campaign.read_run_options(), suite=suite, lab=machine.lab or None))
 
 
-def kept_names(suites: list[str]) -> list[str]:
+def list_kept_names(suites: list[str]) -> list[str]:
     names = [Path(suite).name if suite.endswith(".toml") else suite for suite in suites]
     stems = [name.removesuffix(".toml") for name in names]
     for stem in stems:
@@ -65,11 +65,12 @@ def kept_names(suites: list[str]) -> list[str]:
     return names
 
 
-def begin(argv: list[str]) -> int:
-    args = parser().parse_args(argv)
+def begin_campaign(argv: list[str]) -> int:
+    args = make_parser().parse_args(argv)
     folder = args.out.absolute()
-    campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", kept_names(args.suites), options(args), machines.read(args.machines))
-    check(campaign, args.suites)
+    campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", list_kept_names(args.suites),
+                              list_options(args), machines.read_machines(args.machines))
+    check_requests(campaign, args.suites)
     if (folder / state.FILE).exists():
         raise UsageError(f"{args.out} has a campaign already: go on with numaplace campaign resume {args.out}, or give another --out")
     try:
@@ -80,38 +81,39 @@ def begin(argv: list[str]) -> int:
         campaign.write()
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}: give another --out") from None
-    return go_on(campaign)
+    return resume_campaign(campaign)
 
 
-def go_on(campaign: state.Campaign) -> int:
-    with engine.alone(campaign.folder):
-        engine.run(engine.left(campaign.pieces()))
-    return conclude(campaign)
+def resume_campaign(campaign: state.Campaign) -> int:
+    with engine.lock_folder(campaign.folder):
+        engine.run_pieces(engine.list_left(campaign.list_pieces()))
+    return conclude_campaign(campaign)
 
 
-def show(campaign: state.Campaign) -> int:
-    print("\n".join(engine.line(piece, piece.state()) for piece in campaign.pieces()))
-    return conclude(campaign)
+def show_campaign(campaign: state.Campaign) -> int:
+    print("\n".join(engine.format_line(piece, piece.read_state()) for piece in campaign.list_pieces()))
+    return conclude_campaign(campaign)
 
 
-def conclude(campaign: state.Campaign) -> int:
+def conclude_campaign(campaign: state.Campaign) -> int:
     """0 where every piece is done or skipped."""
-    return engine.conclude("numaplace campaign", campaign.pieces(), f"numaplace campaign resume {campaign.folder} goes on", (DONE, SKIPPED))
+    return engine.conclude_pieces("numaplace campaign", campaign.list_pieces(),
+                                  f"numaplace campaign resume {campaign.folder} goes on", (DONE, SKIPPED))
 
 
-def report(campaign: state.Campaign) -> int:
+def report_campaign(campaign: state.Campaign) -> int:
     return subprocess.run([HERE.programs / "numaplace", "experiment", "report", campaign.folder / state.RUNS], check=False).returncode
 
 
-def act(argv: list[str]) -> int:
-    actions = {"status": show, "resume": go_on, "report": report}
+def carry_out(argv: list[str]) -> int:
+    actions = {"status": show_campaign, "resume": resume_campaign, "report": report_campaign}
     if not argv or argv[0] not in actions:
-        return begin(argv)
+        return begin_campaign(argv)
     if len(argv) != 2 or argv[1].startswith("-"):
         raise UsageError(f"{argv[0]} takes the folder of a campaign and nothing else: numaplace campaign {argv[0]} DIR")
-    return actions[argv[0]](state.read(Path(argv[1])))
+    return actions[argv[0]](state.read_campaign(Path(argv[1])))
 
 
 def main() -> int:
-    return exit_status("numaplace campaign", lambda: act(sys.argv[1:]),
+    return exit_status("numaplace campaign", lambda: carry_out(sys.argv[1:]),
                        "a suite on a host by ssh goes on there, and numaplace campaign resume takes what it measures")

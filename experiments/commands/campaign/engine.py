@@ -38,7 +38,7 @@ class Running:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "a", encoding="ascii") as lock:
         try:
@@ -48,26 +48,26 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def left(found: Sequence[Piece]) -> list[Piece]:
+def list_left(found: Sequence[Piece]) -> list[Piece]:
     """Returns what is not done, in its order, what has failed last."""
-    words = {piece: piece.state().word for piece in found}
+    words = {piece: piece.read_state().word for piece in found}
     return sorted((piece for piece in found if words[piece] != pieces.DONE), key=lambda piece: words[piece] == pieces.FAILED)
 
 
-def run(found: Sequence[Piece], seconds: float | None = None, shared: bool = False) -> None:
+def run_pieces(found: Sequence[Piece], seconds: float | None = None, shared: bool = False) -> None:
     """Runs each piece to its end, unless its machine is lost. Prints a line for each that ends; a terminal also has a bar of them.
 
     seconds: no piece begins after them. shared: each gets an equal part of what is left as its budget; else what runs then is
     ended, and goes on in a later call.
     """
-    waiting, running, beside = list(found), [], at_once(found, len(os.sched_getaffinity(0)))
+    waiting, running, beside = list(found), [], count_at_once(found, len(os.sched_getaffinity(0)))
     until = float("inf") if seconds is None else time.monotonic() + seconds
     with stop_signals(), (Bar(len(found)) if sys.stdout.isatty() else nullcontext()) as bar:
         try:
             while (waiting or running) and (shared or time.monotonic() < until):
                 while one := next((one for one in waiting if is_free(one, running, beside)), None):
                     room = until - time.monotonic()
-                    budget = share(room, len(waiting), beside) if shared and seconds is not None else None
+                    budget = compute_share(room, len(waiting), beside) if shared and seconds is not None else None
                     if budget == 0 if shared else room < LEAST:
                         waiting.clear()
                         break
@@ -75,7 +75,7 @@ def run(found: Sequence[Piece], seconds: float | None = None, shared: bool = Fal
                     one.prepare()
                     running.append(Running(one, one.start(budget), time.monotonic()))
                 time.sleep(POLL)
-                for lost in ended(running):
+                for lost in take_ended(running):
                     waiting = [one for one in waiting if one.machine.host_name != lost]
                 if bar:
                     bar.show(len(found) - len(waiting) - len(running), ", ".join(one.piece.name for one in running))
@@ -86,7 +86,7 @@ def run(found: Sequence[Piece], seconds: float | None = None, shared: bool = Fal
                 one.process.wait()
 
 
-def at_once(found: Sequence[Piece], processors: int) -> int:
+def count_at_once(found: Sequence[Piece], processors: int) -> int:
     """So many on this computer that their machines' CPUs, on average, are no more than the processors; one at least."""
     here = [one.machine.lab for one in found if not one.machine.remote]
     if not here or not all(here):
@@ -100,34 +100,34 @@ def is_free(piece: Piece, running: list[Running], beside: int) -> bool:
     return there < (1 if piece.machine.remote else beside)
 
 
-def share(room: float, waiting: int, beside: int) -> int:
+def compute_share(room: float, waiting: int, beside: int) -> int:
     """Returns the seconds for the next of so many pieces: what one does not need is for those after it."""
     return max(0, int(room * min(beside, waiting) / waiting))
 
 
-def ended(running: list[Running]) -> Iterator[str]:
+def take_ended(running: list[Running]) -> Iterator[str]:
     """Takes those out that have ended, and prints them. Yields the hosts that are lost: not reached, or not as they were."""
     for one in [one for one in running if one.process.poll() is not None]:
         running.remove(one)
         status = one.piece.conclude(one.process.returncode, time.monotonic() - one.begin)
-        print(line(one.piece, one.piece.state()), flush=True)
+        print(format_line(one.piece, one.piece.read_state()), flush=True)
         if status is None or (status == NotPutBackError.status and not one.piece.machine.lab):
             yield one.piece.machine.host_name
 
 
-def line(piece: Piece, state: State) -> str:
+def format_line(piece: Piece, state: State) -> str:
     return (f"{piece.machine.name:16} {piece.suite:20} {state.word:8} {state.records:5} records {state.seconds:>6} s  "
             f"{state.why}").rstrip()
 
 
 def count_states(found: Sequence[Piece]) -> str:
-    counted = Counter(piece.state().word for piece in found)
+    counted = Counter(piece.read_state().word for piece in found)
     return f"{len(found)} pieces: " + ", ".join(f"{number} {word}" for word, number in counted.items())
 
 
-def conclude(name: str, found: Sequence[Piece], goes_on: str, enough: Sequence[str] = (pieces.DONE,)) -> int:
+def conclude_pieces(name: str, found: Sequence[Piece], goes_on: str, enough: Sequence[str] = (pieces.DONE,)) -> int:
     """Names what has failed, then how much is not done, on standard error. Returns 1 where something is not, else 0."""
-    states = {piece: piece.state() for piece in found}
+    states = {piece: piece.read_state() for piece in found}
     for piece, state in states.items():
         if state.word == pieces.FAILED:
             print(f"{name}: {piece.name} has failed: {state.why}: see {piece.out / pieces.LOG}", file=sys.stderr)

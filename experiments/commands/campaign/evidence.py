@@ -23,13 +23,13 @@ from experiments.paths import HERE
 from experiments.pieces import WITHOUT_TESTS
 from experiments.runner.options import RunOptions
 from experiments.runner.records import manifest, results
-from experiments.runner.run import Request, on_machine
+from experiments.runner.run import Request, adapt_to_machine
 from experiments.runner.suite import schedule
 from experiments.runner.workloads.kinds import PROGRAMS
 from experiments.units import seconds
 
 from . import engine, evidence_page
-from .piece import DONE, FAILED, OPEN, Piece, State, every_suite, list_pieces
+from .piece import DONE, FAILED, OPEN, Piece, State, list_pieces, list_suites
 
 OPTIONS = RunOptions(lab="", quick=True, repeats=3, boots=3, resume=True)
 # What every simulated number is made by; what judges it is kept in the run's manifest.
@@ -44,13 +44,13 @@ INPUTS_FILE = "inputs"  # the digest, and the commit that began the run, by whic
 class EvidencePiece(Piece):
     @cached_property
     def request(self) -> Request:
-        return on_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.of_lab(self.machine.lab))
+        return adapt_to_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.of_lab(self.machine.lab))
 
     @cached_property
     def digest(self) -> str:
-        return pieces.digest(HERE.code, [*INPUTS, *self.uses(), *WITHOUT_TESTS], tuple(OPTIONS.words()))
+        return pieces.digest(HERE.code, [*INPUTS, *self.list_uses(), *WITHOUT_TESTS], tuple(OPTIONS.list_words()))
 
-    def uses(self) -> list[str]:
+    def list_uses(self) -> list[str]:
         """What not every piece uses: machine, suite, the programs' sources, mechanisms."""
         suite = self.request.suite
         programs = {name for one in suite.workloads for name in PROGRAMS[one.kind]}
@@ -61,18 +61,18 @@ class EvidencePiece(Piece):
         found += ["experiments/mechanisms"] if {re.split("[:#]", one)[0] for one in suite.policies} & set(registry.KNOWN) else []
         return [f"experiments/lab/machines/{self.machine.lab}.toml", f"experiments/suites/{self.suite}.toml", *found]
 
-    def state(self) -> State:
-        made_by, found = self._made_by(), super().state()
+    def read_state(self) -> State:
+        made_by, found = self._read_inputs(), super().read_state()
         return found if made_by in ("", self.digest) else replace(found, word=OLD)
 
-    def _made_by(self, commit: bool = False) -> str:
+    def _read_inputs(self, commit: bool = False) -> str:
         file = self.out / INPUTS_FILE
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         return text if commit else text.partition(" ")[0]
 
     def prepare(self) -> None:
         inputs = f"{self.digest} {manifest.sources()}"
-        if self._made_by(commit=True) != inputs or self.state().word == FAILED:
+        if self._read_inputs(commit=True) != inputs or self.read_state().word == FAILED:
             shutil.rmtree(self.out, ignore_errors=True)
         super().prepare()
         (self.out / INPUTS_FILE).write_text(inputs, encoding="utf-8")
@@ -81,20 +81,20 @@ class EvidencePiece(Piece):
         """A run with a marked observation ends with 1: it is done where each cell has one that may be averaged."""
         if status != 1:
             return status == 0
-        there = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.marks(r)}
-        return there >= {(trial.workload.name, trial.policy) for trial in schedule.make(self.request.suite)}
+        there = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.list_marks(r)}
+        return there >= {(trial.workload.name, trial.policy) for trial in schedule.make_schedule(self.request.suite)}
 
 
 def carry_out(folder: Path, time: float | None) -> int:
     """`time`: in seconds; None runs nothing."""
-    found = list_pieces(folder, every_suite(OPTIONS), OPTIONS, kind=EvidencePiece)
+    found = list_pieces(folder, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
     if time is not None:
         print(engine.count_states(found), flush=True)
-        with engine.alone(folder):
-            engine.run(engine.left(found), time)
-    if time is None or not {piece.state().word for piece in found} & {OPEN, OLD}:
-        print(evidence_page.write(folder, [piece for piece in found if piece.state().word == DONE], engine.count_states(found)))
-    return engine.conclude("evidence", found, "the same command goes on")
+        with engine.lock_folder(folder):
+            engine.run_pieces(engine.list_left(found), time)
+    if time is None or not {piece.read_state().word for piece in found} & {OPEN, OLD}:
+        print(evidence_page.write_page(folder, [piece for piece in found if piece.read_state().word == DONE], engine.count_states(found)))
+    return engine.conclude_pieces("evidence", found, "the same command goes on")
 
 
 def main() -> int:

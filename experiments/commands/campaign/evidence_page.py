@@ -15,17 +15,17 @@ from experiments.model_fit.__main__ import load_model, print_held_out
 from .piece import Piece
 
 
-def write(folder: Path, done: list[Piece], states: str) -> str:
+def write_page(folder: Path, done: list[Piece], states: str) -> str:
     """FOLDER/report.html with all chapters of the pieces that are done; the page as text. states: of all, as words."""
     head = [f"This page is of the pieces that are done, of {states}"]
     if not done:
         return head[0]
-    _, parts = report_all.write(folder, [piece.out for piece in done])
-    sections = (head, _numbers(parts), _held_out(), _runs(parts))
+    _, parts = report_all.write_reports(folder, [piece.out for piece in done])
+    sections = (head, _make_numbers(parts), _make_held_out(), _make_runs(parts))
     return "\n".join(line for section in sections for line in (*section, ""))
 
 
-def _numbers(parts: list[report_all.Part]) -> Iterator[str]:
+def _make_numbers(parts: list[report_all.Part]) -> Iterator[str]:
     yield "The papers' numbers beside ours, on each paper's own machine"
     for _, chapters in parts:
         for chapter in chapters:
@@ -33,7 +33,7 @@ def _numbers(parts: list[report_all.Part]) -> Iterator[str]:
                 yield from (f"  {chapter.name} ({chapter.machine}), {line}" for line in chapter.summary)
 
 
-def _held_out() -> Iterator[str]:
+def _make_held_out() -> Iterator[str]:
     yield "Errors of what the model was not fitted to"
     for table in (luo.E5620, luo.LS3A):
         text = io.StringIO()
@@ -44,7 +44,7 @@ def _held_out() -> Iterator[str]:
         yield from (f"    {line}" for line in text.getvalue().splitlines())
 
 
-def _runs(parts: list[report_all.Part]) -> Iterator[str]:
+def _make_runs(parts: list[report_all.Part]) -> Iterator[str]:
     yield "Runs"
     for results, _ in parts:
         boots = len(results.boots)

@@ -44,14 +44,14 @@ class Machine:
         """What has one piece at a time; "" is this computer."""
         return self.host or (self.name if self.slurm else "")
 
-    def command(self, words: list[str], job: str) -> list[str]:
+    def list_command(self, words: list[str], job: str) -> list[str]:
         """Returns the words that run words there, by ssh or as a job of this name. Of an option that is given twice, ssh takes the first."""
         if self.slurm:
             return ["srun", "--exclusive", "--ntasks=1", f"--job-name={job}", *self.slurm, *words]
         return ["ssh", "-oBatchMode=yes", *self.ssh, *NOTICES, self.host, shlex.join(words)]
 
 
-def read(path: Path) -> list[Machine]:
+def read_machines(path: Path) -> list[Machine]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -60,10 +60,10 @@ def read(path: Path) -> list[Machine]:
         raise UsageError(f"{path}: {error}: correct the file") from None
     if not tables:
         raise UsageError(f"{path} names no machine: give it a table for each, such as [box1]")
-    return [_machine(path, name, table) for name, table in tables.items()]
+    return [_parse_machine(path, name, table) for name, table in tables.items()]
 
 
-def _machine(path: Path, name: str, table: Any) -> Machine:
+def _parse_machine(path: Path, name: str, table: Any) -> Machine:
     if not NAME.fullmatch(name) or not isinstance(table, dict):
         raise UsageError(f"{path}: '{name}' is no machine: write [NAME], without / and @")
     for key, value in table.items():

@@ -21,7 +21,7 @@ from experiments.runner.options import RunOptions
 from experiments.runner.records import results
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
-from experiments.runner.workloads.kinds import lacking
+from experiments.runner.workloads.kinds import list_lacking
 
 from .machines import Machine
 
@@ -56,12 +56,12 @@ class Piece:
     def name(self) -> str:
         return f"{self.suite} on {self.machine.name}"
 
-    def state(self) -> State:
+    def read_state(self) -> State:
         records = results.count(self.out)
         try:
             return State(*(self.out / VERDICT).read_text(encoding="utf-8").rstrip("\n").split(" ", 2), records)
         except OSError:
-            return State(OPEN, why=self._said(), records=records)
+            return State(OPEN, why=self._read_said(), records=records)
 
     def prepare(self) -> None:
         """Makes the folder, which then has no verdict."""
@@ -75,18 +75,18 @@ class Piece:
             if self.machine.remote:
                 return self._start_remote(options, log)
             resume = options.resume and (self.out / results.NAME).exists()
-            words = replace(options, out=self.out, resume=resume).words()
+            words = replace(options, out=self.out, resume=resume).list_words()
             return start([sys.executable, "-m", "experiments.commands.experiment", *words], signal.SIGTERM, stdin=subprocess.DEVNULL,
                          stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
     def _start_remote(self, options: RunOptions, log: object) -> subprocess.Popen[bytes]:
         """A suite of the user's goes there by standard input; the results come as an archive by standard output."""
         own = options.suite.endswith(".toml")
-        words = replace(options, suite=None, out=None, resume=False).words()[1:]
+        words = replace(options, suite=None, out=None, resume=False).list_words()[1:]
         step = ["sh", "-c", STEP.read_text(encoding="utf-8"), "step.sh", self.machine.folder, self.kept_as, self.machine.program,
                 f"{self.suite}.toml" if own else self.suite, *words]
         with open(options.suite if own else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
-            return start(self.machine.command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
+            return start(self.machine.list_command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
                          start_new_session=True)
 
     def stop(self, process: subprocess.Popen[bytes]) -> None:
@@ -98,17 +98,17 @@ class Piece:
 
     def conclude(self, status: int, seconds: float) -> int | None:
         """Writes the verdict after its process has ended. Returns the run's status, None where it did not come to its end."""
-        if self.machine.remote and (status := self._unpack()) is None:
+        if self.machine.remote and (status := self._unpack_results()) is None:
             return None
         word = DONE if self.is_done(status) else STATES.get(status, FAILED)
-        why = {DONE: "", SKIPPED: self._said()}.get(word, f"status {status}: {self._said()}")
+        why = {DONE: "", SKIPPED: self._read_said()}.get(word, f"status {status}: {self._read_said()}")
         (self.out / VERDICT).write_text(f"{word} {seconds:.0f} {why}\n", encoding="utf-8")
         return status
 
     def is_done(self, status: int) -> bool:
         return status == 0
 
-    def _unpack(self) -> int | None:
+    def _unpack_results(self) -> int | None:
         new = self.out.with_name(f"{self.out.name}.new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
@@ -122,7 +122,7 @@ class Piece:
         finally:
             shutil.rmtree(new, ignore_errors=True)
 
-    def _said(self) -> str:
+    def _read_said(self) -> str:
         log = self.out / LOG
         return last_line(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else ""
 
@@ -138,13 +138,13 @@ def list_pieces(folder: Path, places: Iterable[tuple[str, Machine]], options: Ru
     return found
 
 
-def every_suite(options: RunOptions) -> Iterator[tuple[str, Machine]]:
+def list_suites(options: RunOptions) -> Iterator[tuple[str, Machine]]:
     """Each suite with its machines: the lab's that is given, its own of the lab, or this one where it has the nodes."""
-    for name in suites.names():
-        suite = suites.load(name)
-        if missing := lacking(suite):
+    for name in suites.list_names():
+        suite = suites.load_suite(name)
+        if missing := list_lacking(suite):
             print(f"{name}: left out, {', '.join(missing)} is not installed", flush=True)
-        elif why := designs.without_placement(suites.choose(suite, None, options.policies)):
+        elif why := designs.explain_unplaceable(suites.choose_cells(suite, None, options.policies)):
             print(f"{name}: left out, has no placement: {why}", flush=True)
         elif options.lab is None and sum(node.usable for node in host_nodes.nodes()) >= suite.nodes:
             yield name, Machine("here")

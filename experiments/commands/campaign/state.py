@@ -30,16 +30,16 @@ class Campaign:
         told = {"name": self.name, "suites": self.suites, "options": self.options, "machines": [asdict(m) for m in self.machines]}
         (self.folder / FILE).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
-    def run_options(self) -> RunOptions:
+    def read_run_options(self) -> RunOptions:
         return replace(read_options(["run", *self.options]), resume=True)
 
-    def pieces(self) -> list[Piece]:
+    def list_pieces(self) -> list[Piece]:
         suites = [str(self.folder / "suites" / suite) if suite.endswith(".toml") else suite for suite in self.suites]
         places = [(suite, machine) for machine in self.machines for suite in suites]
-        return list_pieces(self.folder / RUNS, places, self.run_options(), self.name)
+        return list_pieces(self.folder / RUNS, places, self.read_run_options(), self.name)
 
 
-def read(folder: Path) -> Campaign:
+def read_campaign(folder: Path) -> Campaign:
     try:
         told: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except OSError as error:

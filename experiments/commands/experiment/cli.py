@@ -12,21 +12,21 @@ from typing import Any
 
 from ...errors import ExperimentError, UsageError, exit_status
 from ...host import host_nodes
-from ...host.host_nodes import in_lab
+from ...host.host_nodes import read_lab_name
 from ...runner.options import RunOptions
 from ...runner.progress import Narrator
 from ...runner.records import results
 from ...runner.records.record import Record
-from ...runner.run import Request, on_machine, planned, run
+from ...runner.run import Request, adapt_to_machine, execute_suite, plan_run
 from ...runner.suite import designs, estimate, schedule
 from ...runner.suite import suite as suites
-from ...units import duration
-from ..run_request import add_run_options, lab_machine, request_of, split
+from ...units import format_duration
+from ..run_request import add_run_options, choose_lab_machine, request_of, split_list
 from ..run_request import split_policies as split_policies  # worth's and judge's
 from . import run_all, run_verbs
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="numaplace experiment", description="Suites of experiments.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = commands.add_parser("list", help="the suites, what they answer and how long they take")
@@ -60,22 +60,24 @@ def parser() -> argparse.ArgumentParser:
 
 def add_tune_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split, required=True, help="mechanisms that have parameters")
+    one.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split_list, required=True,
+                     help="mechanisms that have parameters")
     one.add_argument("--trials", type=int, default=20, metavar="N", help="of each mechanism, the first with its defaults (20)")
     one.add_argument("--seed", type=int, metavar="N", help="of the training input and the search; default: the suite's and 1000")
     one.add_argument("--out", type=Path, metavar="DIR", help="default: results/tune-SUITE")
     one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
     one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
-    one.add_argument("--workloads", metavar="NAME,..", type=split, help="or patterns, as in '*-remote', or files of programs, NAME.toml")
+    one.add_argument("--workloads", metavar="NAME,..", type=split_list,
+                     help="or patterns, as in '*-remote', or files of programs, NAME.toml")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
     one.add_argument("--budget", metavar="TIME", type=estimate.budget, help="as in 8h or 1h30min; no round begins later")
 
 
-def command_list(args: argparse.Namespace) -> int:
+def run_list_command(args: argparse.Namespace) -> int:
     if args.time:
         return list_times(args.json)
-    found = [describe(suites.load(name)) for name in suites.names()]
+    found = [describe_suite(suites.load_suite(name)) for name in suites.list_names()]
     if args.json:
         print(json.dumps(found, indent=1))
         return 0
@@ -83,7 +85,7 @@ def command_list(args: argparse.Namespace) -> int:
         print(f"{suite['name']}: {suite['question']}\n"
               f"  answers to  {suite['paper']}\n"
               f"  in the lab  {', '.join(suite['machines'])}\n"
-              f"  workloads   {shortened(suite['workloads'])}\n"
+              f"  workloads   {shorten_names(suite['workloads'])}\n"
               f"  policies    {', '.join(suite['policies'])}\n"
               f"  takes       {suite['takes']}: {suite['observations']} observations, "
               f"{suite['repeats']} repeats and the warm-ups; --quick: {suite['quick_observations']}")
@@ -93,46 +95,46 @@ def command_list(args: argparse.Namespace) -> int:
 def list_times(as_json: bool) -> int:
     """Of the whole suites: on this machine where it has the nodes, and on each machine of the lab."""
     rows = []
-    for name in suites.names():
-        suite = suites.load(name)
+    for name in suites.list_names():
+        suite = suites.load_suite(name)
         for lab in (None, *suite.machines):
-            rows.append({"suite": name, "on": lab or "here"} | time_of(suite, lab))
+            rows.append({"suite": name, "on": lab or "here"} | estimate_time(suite, lab))
     if as_json:
         print(json.dumps(rows, indent=1))
         return 0
     for row in rows:
-        takes = row["by"] if row["seconds"] is None else f"{duration(row['seconds']):>8} ({row['by']})"
+        takes = row["by"] if row["seconds"] is None else f"{format_duration(row['seconds']):>8} ({row['by']})"
         print(f"{row['suite']:16} {row['on']:20} {row['observations'] or '-':>6}  {takes}")
     return 0
 
 
-def time_of(suite: suites.Suite, lab: str | None) -> dict[str, object]:
-    suite = suites.with_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
+def estimate_time(suite: suites.Suite, lab: str | None) -> dict[str, object]:
+    suite = suites.replace_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
     try:
-        request = on_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
+        request = adapt_to_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
     except ExperimentError as error:
         return {"observations": 0, "seconds": None, "by": str(error)}
     found = estimate.estimate_run(request.suite, lab)
     return {"observations": found.observations, "seconds": found.seconds, "by": found.source}
 
 
-def describe(suite: suites.Suite) -> dict[str, object]:
+def describe_suite(suite: suites.Suite) -> dict[str, object]:
     """With the workloads that it has on its own machine of the lab."""
     nodes = host_nodes.of_lab(suite.machines[0])
-    whole, quick = (designs.expand(s, nodes) for s in (suite, suites.with_levels(suite, suite.quick)))
+    whole, quick = (designs.expand_suite(s, nodes) for s in (suite, suites.replace_levels(suite, suite.quick)))
     return {"name": suite.name, "question": suite.question, "paper": suite.paper,
             "machines": list(suite.machines), "takes": suite.takes,
-            "observations": len(schedule.make(whole)), "quick_observations": len(schedule.make(quick)),
+            "observations": len(schedule.make_schedule(whole)), "quick_observations": len(schedule.make_schedule(quick)),
             "workloads": [w.name for w in whole.workloads],
             "policies": list(suite.policies), "repeats": suite.repeats}
 
 
-def shortened(names: list[str], most: int = 8) -> str:
+def shorten_names(names: list[str], most: int = 8) -> str:
     return ", ".join(names) if len(names) <= most else (
         f"{', '.join(names[:2])} .. {names[-1]}, {len(names)} in all")
 
 
-def in_guest(args: RunOptions, request: Request) -> RunOptions:
+def adapt_to_guest(args: RunOptions, request: Request) -> RunOptions:
     """The same run, as the guest is to be told: by what its host has planned, with tuned levels and not their file."""
     return RunOptions(args.suite, repeats=request.suite.repeats, seed=args.seed, repeat_until_ci=args.repeat_until_ci,
                       max_repeats=args.max_repeats, workloads=args.workloads,
@@ -140,13 +142,13 @@ def in_guest(args: RunOptions, request: Request) -> RunOptions:
                       quick=args.quick, no_calibrate=args.no_calibrate, resume=args.resume)
 
 
-def command_mechanisms(args: argparse.Namespace) -> int:
+def run_mechanisms_command(args: argparse.Namespace) -> int:
     from ...mechanisms import listing
     for file in args.files:
         if not file.endswith(".py"):
             raise UsageError(f"mechanisms {file}: is no file NAME.py")
-    found = listing.rows(host_nodes.nodes(), args.files)
-    print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.text, found)))
+    found = listing.make_rows(host_nodes.nodes(), args.files)
+    print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.format_row, found)))
     return 0
 
 
@@ -155,10 +157,10 @@ def run_suite(args: RunOptions) -> int:
     request = request_of(args)
     if args.lab is not None:
         from ...runner import run_in_lab
-        name = lab_machine(args, request.suite)
-        request = planned(on_machine(request, host_nodes.of_lab(name)), name)
+        name = choose_lab_machine(args, request.suite)
+        request = plan_run(adapt_to_machine(request, host_nodes.of_lab(name)), name)
         guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
-        return run_in_lab.run(request, name, guest, in_guest(args, request).words(), functional=args.functional)
+        return run_in_lab.run_in_guest(request, name, guest, adapt_to_guest(args, request).list_words(), functional=args.functional)
     run_here(request)
     return 0
 
@@ -171,25 +173,25 @@ def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda r
         narrator.tell(number, total, record)
         look(record)
 
-    bad = run(request, tell)
+    bad = execute_suite(request, tell)
     if bad:
         raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
                               "check; they are never averaged")
 
 
-def command_run_and_tell(args: argparse.Namespace) -> int:
+def run_run_command(args: argparse.Namespace) -> int:
     """What was measured is told also where something was not."""
     if args.all:
-        return run_all.run(args)
+        return run_all.run_suites(args)
     given = RunOptions.read(args)
-    if not args.suite or in_lab():
+    if not args.suite or read_lab_name():
         return run_suite(given)
-    out = args.out or Path("results") / suites.load(args.suite).name
-    before = results.written(out)
+    out = args.out or Path("results") / suites.load_suite(args.suite).name
+    before = results.read_write_time(out)
     try:
         return run_suite(given)
     finally:
-        if results.written(out) != before:
+        if results.read_write_time(out) != before:
             tell_results(out)
 
 
@@ -203,42 +205,42 @@ def tell_results(out: Path) -> None:
         return
     with suppress(ResultsError):  # nothing but warm-ups
         found = read(out)
-        placement_table.show(found)
-        if chapters := papers.chapters(found)[0]:
+        placement_table.show_run(found)
+        if chapters := papers.make_chapters(found)[0]:
             text_table.show_papers(found, chapters)
 
 
-def command_tune(args: argparse.Namespace) -> int:
+def run_tune_command(args: argparse.Namespace) -> int:
     from ..tune import command as tune
-    seed = tune.training_seed(suites.load(args.suite), args.seed)
-    asked = tune.options_of(args, seed)
+    seed = tune.choose_training_seed(suites.load_suite(args.suite), args.seed)
+    asked = tune.make_options(args, seed)
     request = request_of(asked)
-    machine = lab_machine(asked, request.suite)
-    request = on_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
-    return tune.carry_out(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
+    machine = choose_lab_machine(asked, request.suite)
+    request = adapt_to_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
+    return tune.carry_out_search(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
 
 
-def command_demo(args: argparse.Namespace) -> int:
+def run_demo_command(args: argparse.Namespace) -> int:
     from . import demo
     return demo.main(args.quick, main)
 
 
-def command_try(args: argparse.Namespace) -> int:
+def run_try_command(args: argparse.Namespace) -> int:
     from . import try_workload
     if args.timed and args.lab is None:
         raise UsageError("--timed is the lab's: give --lab MACHINE too")
-    return try_workload.run(args.file, args.lab, args.timed)
+    return try_workload.try_file(args.file, args.lab, args.timed)
 
 
-def command_check(args: argparse.Namespace) -> int:
+def run_check_command(args: argparse.Namespace) -> int:
     from ...runner import check_machine
-    return check_machine.run(args.out)
+    return check_machine.print_findings(args.out)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    args = parser().parse_args(arguments)
-    commands = {"list": command_list, "run": command_run_and_tell, "tune": command_tune, "try": command_try, "demo": command_demo, "check-machine": command_check,
-                "mechanisms": command_mechanisms,
-                "report": run_verbs.carry_out, "compare": run_verbs.carry_out, "pack": run_verbs.carry_out, "unpack": run_verbs.carry_out}
+    args = make_parser().parse_args(arguments)
+    commands = {"list": run_list_command, "run": run_run_command, "tune": run_tune_command, "try": run_try_command,
+                "demo": run_demo_command, "check-machine": run_check_command, "mechanisms": run_mechanisms_command,
+                **dict.fromkeys(("report", "compare", "pack", "unpack"), run_verbs.carry_out_verb)}
     how = "the same command" if args.command == "tune" else "--resume"
     return exit_status("numaplace experiment", lambda: commands[args.command](args), f"{how} goes on from here")

@@ -29,11 +29,11 @@ OUT = Path("results") / "demo"
 MODULE = Path("/sys/module/numaplace")
 
 
-def say(text: str) -> None:
+def print_text(text: str) -> None:
     print(f"demo: {text}", flush=True)
 
 
-def may_load_module() -> bool:
+def ask_to_load_module() -> bool:
     """Asks at the terminal; the default is no."""
     if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
@@ -51,17 +51,17 @@ def load_module() -> bool:
 
 
 @contextmanager
-def module() -> Iterator[None]:
+def provide_module() -> Iterator[None]:
     """Loads the module where it is wanted; afterwards the kernel is as before."""
-    if MODULE.exists() or not may_load_module():
-        say("the module is loaded" if MODULE.exists() else
-            "without the module: pages and tasks are moved by system calls")
+    if MODULE.exists() or not ask_to_load_module():
+        print_text("the module is loaded" if MODULE.exists() else
+                   "without the module: pages and tasks are moved by system calls")
         yield
         return
     if not load_module():
-        for finding in check_machine.signatures(check_machine.Machine()):
-            say(f"{finding.what}: {finding.remedy}")
-        say("the module could not be loaded: pages and tasks are moved by system calls")
+        for finding in check_machine.check_signatures(check_machine.Machine()):
+            print_text(f"{finding.what}: {finding.remedy}")
+        print_text("the module could not be loaded: pages and tasks are moved by system calls")
         yield
         return
     try:
@@ -70,30 +70,30 @@ def module() -> Iterator[None]:
         subprocess.run(["rmmod", "numaplace"])
 
 
-def run(quick: bool, experiment: Callable[[list[str]], int]) -> int:
+def run_suite(quick: bool, experiment: Callable[[list[str]], int]) -> int:
     usable = [node for node in host_nodes.nodes() if node.usable]
     options = RunOptions(SUITE, policies=POLICIES, out=OUT, force=True, quick=quick)
     if len(usable) >= 2:
-        say(f"this machine has {len(usable)} NUMA nodes: the times will be real")
-        with module():
-            return experiment(options.words())
-    say(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
-    return experiment(replace(options, lab=MACHINE).words())
+        print_text(f"this machine has {len(usable)} NUMA nodes: the times will be real")
+        with provide_module():
+            return experiment(options.list_words())
+    print_text(f"this machine has one NUMA node: runs in the lab, on {MACHINE}")
+    return experiment(replace(options, lab=MACHINE).list_words())
 
 
-def show() -> None:
+def show_report() -> None:
     from ...analysis.pages import report, summary
 
-    summary.write(OUT)
-    page = report.write(OUT)
+    summary.write_summary(OUT)
+    page = report.write_report(OUT)
     print(f"\nThe report, with a figure for every workload: {page.resolve()}")
 
 
 def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
     """Runs the demo; `experiment` carries out the words of a command."""
     begin = time.monotonic()
-    status = run(quick, experiment)
-    if results.reached(OUT):
-        say(f"{results.reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
-        show()
+    status = run_suite(quick, experiment)
+    if results.count_reached(OUT):
+        print_text(f"{results.count_reached(OUT)} observations in {time.monotonic() - begin:.0f} s")
+        show_report()
     return status

@@ -11,24 +11,24 @@ from ...errors import UsageError
 from ...runner.options import RunOptions
 from ...runner.records import results
 from ..campaign import engine
-from ..campaign.piece import every_suite, list_pieces
+from ..campaign.piece import list_pieces, list_suites
 from . import run_verbs
 
 
-def run(args: argparse.Namespace) -> int:
+def run_suites(args: argparse.Namespace) -> int:
     """A suite that fails does not keep the others from running. Then one report of what there is. Returns the exit status."""
     if args.suite or args.workloads or args.set or args.tuned:
         raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     args.out = args.out or Path("results") / "all"
     options = replace(RunOptions.read(args), all=False, out=None, budget=None)
-    found = list_pieces(args.out, every_suite(options), options)
+    found = list_pieces(args.out, list_suites(options), options)
     if not args.resume:
         for piece in found:
             piece.prepare()
-    with engine.alone(args.out):
-        engine.run(engine.left(found), args.budget, shared=True)
-    status = engine.conclude("numaplace experiment run --all", found, "--resume goes on")
+    with engine.lock_folder(args.out):
+        engine.run_pieces(engine.list_left(found), args.budget, shared=True)
+    status = engine.conclude_pieces("numaplace experiment run --all", found, "--resume goes on")
     if any(args.out.glob(f"*/{results.NAME}")):
         args.command, args.directory = "report", str(args.out)
-        status = max(status, run_verbs.carry_out(args))
+        status = max(status, run_verbs.carry_out_verb(args))
     return status

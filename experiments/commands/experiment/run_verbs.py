@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from ...analysis.stats.gate import threshold
+from ...analysis.stats.gate import parse_threshold
 from ...errors import CannotError
 from ...units import percent
 
@@ -37,77 +37,77 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
                      help="tests the differences in blocks: for runs whose repeats were made in turns")
     one.add_argument("--smallest", type=percent, default=0.0, metavar="PERCENT",
                      help="the smallest change that matters: none is marked whose interval lies within it")
-    one.add_argument("--fail-if", type=threshold, action="append", default=[], metavar="'METRIC < PERCENT'",
+    one.add_argument("--fail-if", type=parse_threshold, action="append", default=[], metavar="'METRIC < PERCENT'",
                      help="exit status 4 where the whole interval of a metric's B / A is beyond that; "
                           "as in 'bandwidth < -3 %%'")
     one.add_argument("--json", action="store_true")
     one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
 
 
-def report(args: argparse.Namespace) -> None:
+def report_runs(args: argparse.Namespace) -> None:
     from ...analysis.pages import memory_figures, placement_table, report, report_all, summary, text_table
     from ...analysis.runs.results import read
 
-    runs = report_all.runs(args.directory)
+    runs = report_all.list_runs(args.directory)
     if runs:
-        page, parts = report_all.write(args.directory, runs)
+        page, parts = report_all.write_reports(args.directory, runs)
         for results, chapters in parts:
             text_table.show_papers(results, chapters)
         written = [page]
     else:
-        page, chapters = report.make(args.directory)
-        written = [summary.write(args.directory, chapters), page]
+        page, chapters = report.make_report(args.directory)
+        written = [summary.write_summary(args.directory, chapters), page]
         results = read(args.directory)
-        placement_table.show(results)
+        placement_table.show_run(results)
         text_table.show_regret(results)
-        for section in memory_figures.sections(results):
-            print(memory_figures.as_text(section), end="\n\n")
+        for section in memory_figures.make_sections(results):
+            print(memory_figures.format_section(section), end="\n\n")
         if chapters:
             text_table.show_papers(results, chapters)
     print(*written, sep="\n")
 
 
-def compare(args: argparse.Namespace) -> int:
+def compare_runs(args: argparse.Namespace) -> int:
     from ...analysis.pages import compare_report, text_table
     from ...analysis.stats import compare, gate
 
-    found = compare.compare(args.first, *args.others, in_blocks=args.paired, smallest=args.smallest / 100)
-    crossed = found["crossed"] = gate.judge(found, args.fail_if)
+    found = compare.compare_runs(args.first, *args.others, in_blocks=args.paired, smallest=args.smallest / 100)
+    crossed = found["crossed"] = gate.judge_rows(found, args.fail_if)
     if args.html:
-        compare_report.write(found, args.html)
+        compare_report.write_page(found, args.html)
     if args.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:
         text_table.show_comparison(found)
         if args.html:
             print(args.html)
-    for line in gate.undecided(found, args.fail_if) + crossed:
+    for line in gate.list_undecided(found, args.fail_if) + crossed:
         print(f"numaplace experiment compare: {line}", file=sys.stderr)
     return gate.STATUS if crossed else 0
 
 
-def pack(args: argparse.Namespace) -> None:
+def pack_runs(args: argparse.Namespace) -> None:
     from ...analysis import bundle
 
-    bundle.pack(args.directory, args.bundle, args.sign)
+    bundle.pack_runs(args.directory, args.bundle, args.sign)
     print(args.bundle)
 
 
-def unpack(args: argparse.Namespace) -> None:
+def unpack_runs(args: argparse.Namespace) -> None:
     from ...analysis import bundle
 
-    folder, told = bundle.unpack(args.bundle, args.folder, args.allowed)
+    folder, told = bundle.unpack_runs(args.bundle, args.folder, args.allowed)
     print(told, folder, sep="\n")
 
 
-def carry_out(args: argparse.Namespace) -> int:
+def carry_out_verb(args: argparse.Namespace) -> int:
     """Carries a verb out. Returns the exit status. CannotError: a package of the analysis is not installed."""
     try:
         from ...analysis.runs.results import ResultsError
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
     try:
-        commands = {"report": report, "compare": compare, "pack": pack, "unpack": unpack}
+        commands = {"report": report_runs, "compare": compare_runs, "pack": pack_runs, "unpack": unpack_runs}
         return commands[args.command](args) or 0
     except ResultsError as error:
         print(f"numaplace experiment {args.command}: {error}", file=sys.stderr)

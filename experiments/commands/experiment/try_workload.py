@@ -41,17 +41,17 @@ file = {file}
 """
 
 
-def run(path: Path, lab: str | None, timed: bool) -> int:
+def try_file(path: Path, lab: str | None, timed: bool) -> int:
     command = of_file(path)
     print(f"{command.name}: {command.about}", flush=True)
-    lines = packages.missing(command)
+    lines = packages.list_missing(command)
     for line in lines[:-1]:
         print(f"missing: {line}")
-    packages.check(command)
-    return in_lab(path, lab, timed) if lab else here(path, command)
+    packages.check_needs(command)
+    return try_in_lab(path, lab, timed) if lab else try_here(path, command)
 
 
-def in_lab(path: Path, machine: str, timed: bool) -> int:
+def try_in_lab(path: Path, machine: str, timed: bool) -> int:
     """Runs the same command there, with its output here."""
     program = HERE.programs / "numaplace-experiment"
     if not program.exists():
@@ -60,34 +60,35 @@ def in_lab(path: Path, machine: str, timed: bool) -> int:
     return subprocess.run(words, stdin=subprocess.DEVNULL).returncode
 
 
-def here(path: Path, command: Command) -> int:
+def try_here(path: Path, command: Command) -> int:
     numaplace = Numaplace()
-    nodes = host_nodes.usable(1, "try")
-    suite = relative.resolve(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
+    nodes = host_nodes.select_usable(1, "try")
+    suite = relative.resolve_suite(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
     trial = schedule.Trial(suite.workloads[0], "none", 0, 0, False)
     with stop_signals(), Guard() as guard:
         running = Running(trial, suite, nodes, guard.scratch)
-        platform = numaplace.ps([os.getpid()])["platform"]
+        platform = numaplace.read_tasks([os.getpid()])["platform"]
         try:
-            return tell(running, command, numaplace, platform)
+            return tell_results(running, command, numaplace, platform)
         except (OSError, ValueError) as error:
             raise ExperimentError(f"workload {command.name}: {error}") from None
         finally:
             running.stop()
 
 
-def tell(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
+def tell_results(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
     """Prints everything that is known at once: what comes later may fail."""
-    said("machine", f"{host_nodes.machine_name()}, {platform}" + (", whose times mean nothing" if platform == "lab-functional" else ""))
+    print_said("machine", f"{host_nodes.machine_name()}, {platform}"
+               + (", whose times mean nothing" if platform == "lab-functional" else ""))
     running.start()
-    said("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")
+    print_said("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")
     tell_tasks("at start", running, numaplace)
     measured = running.measure()
     for wanted, found in zip(command.metrics, measured.metrics):
-        said("metric", f"{found['name']} = {found['value']:g} {found['unit']}, {better(wanted)}")
+        print_said("metric", f"{found['name']} = {found['value']:g} {found['unit']}, {format_direction(wanted)}")
     tell_tasks("at end", running, numaplace)
     verdict = running.verify()
-    said("check", verdict if command.check else f"{verdict}: the file has none but the exit status")
+    print_said("check", verdict if command.check else f"{verdict}: the file has none but the exit status")
     if verdict != "ok":
         print(f"numaplace experiment: workload {command.name}: {verdict}", file=sys.stderr)
     return 0 if verdict == "ok" else 1
@@ -95,17 +96,17 @@ def tell(running: Running, command: Command, numaplace: Numaplace, platform: str
 
 def tell_tasks(when: str, running: Running, numaplace: Numaplace) -> None:
     for task, seen in zip(running.read_tasks(numaplace), list(running.tasks), strict=True):
-        said(when, f"{seen.role}: pid {task['pid']} ({task['comm']}), {memory(task['pages'])}")
+        print_said(when, f"{seen.role}: pid {task['pid']} ({task['comm']}), {format_memory(task['pages'])}")
 
 
-def memory(pages: Mapping[str, Any]) -> str:
+def format_memory(pages: Mapping[str, Any]) -> str:
     size = os.sysconf("SC_PAGE_SIZE")
     return ", ".join(f"node {node} {count * size / (1 << 20):.1f} MiB" for node, count in pages.items()) or "no memory of its own"
 
 
-def better(wanted: Metric) -> str:
+def format_direction(wanted: Metric) -> str:
     return f"{'higher' if wanted.higher else 'lower'} is better"
 
 
-def said(what: str, text: str) -> None:
+def print_said(what: str, text: str) -> None:
     print(f"{what:9} {text}", flush=True)

@@ -17,28 +17,28 @@ from ...runner.suite import schedule
 from .side import Side
 
 
-def order(boots: int) -> list[tuple[int, int]]:
+def order_boots(boots: int) -> list[tuple[int, int]]:
     """Returns the boots as (block, 0 for A or 1 for B)."""
     return [(block, side) for block in range(boots) for side in ((0, 1), (1, 0))[block % 2]]
 
 
-def run(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
+def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
     """Makes what is left. `arguments`: of the guest's runner, for each side."""
-    parts = boot_shares.share_out(request.suite, request.boots)
+    parts = boot_shares.divide_repeats(request.suite, request.boots)
     for side in sides:
         forget_unfinished(side, parts)
-    for block, number in order(request.boots):
+    for block, number in order_boots(request.boots):
         side, part = sides[number], parts[block]
-        if not part.left(results.read(side.out)):
+        if not part.has_left(results.read(side.out)):
             continue
         print(f"block {block + 1} of {request.boots}: kernel {side.letter.upper()}, {side.kernel.release}", file=sys.stderr, flush=True)
         mine = replace(request, out=side.out, resume=True, force=False)
         try:
             with redirect_stdout(sys.stderr):  # the table is all that standard output has
-                run_in_lab.run(mine, machine, side.guest, arguments[number], functional=False, boots=block + 1)
+                run_in_lab.run_in_guest(mine, machine, side.guest, arguments[number], functional=False, boots=block + 1)
         except ExperimentError:
             # Observations that are marked end a run with an error; they are counted beside the table.
-            if part.left(results.read(side.out)):
+            if part.has_left(results.read(side.out)):
                 raise
 
 
@@ -46,11 +46,11 @@ def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
     """Drops a boot that was interrupted: the analysis pairs boots, and its rest would be a boot of its own."""
     with results.writing(side.out):
         records = results.read(side.out)
-        unfinished = next((part for part in parts if part.left(records)), None)
+        unfinished = next((part for part in parts if part.has_left(records)), None)
         kept = [record for record in records if unfinished and record["repeat"] < unfinished.begin]
         if unfinished and len(kept) < len(records):
-            results.rewrite(side.out, kept)
+            results.rewrite_records(side.out, kept)
 
 
-def observations(request: Request) -> int:
-    return 2 * len(schedule.make(request.suite))
+def count_observations(request: Request) -> int:
+    return 2 * len(schedule.make_schedule(request.suite))

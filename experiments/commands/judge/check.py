@@ -33,7 +33,7 @@ from ...runner import run_in_lab
 from ...runner.boots import boot_shares
 from ...runner.records import results
 from ...runner.suite import suite as suites
-from ...units import duration, seconds
+from ...units import format_duration, seconds
 from . import cli, side, verdict
 
 SERIES, PERCENT = "6.12", 5
@@ -65,62 +65,63 @@ class Boot:
     def digest(self) -> str:
         return pieces.digest(HERE.code, [*INPUTS, *WITHOUT_TESTS], (SERIES, POOLS[self.pool], cli.MACHINE, self.block))
 
-    def done(self, kept: Kept) -> bool:
+    def is_done(self, kept: Kept) -> bool:
         return kept.read().get(self.name, {}).get("inputs") == self.digest
 
     def make(self, top: Path, kept: Kept) -> None:
         """Marked observations end a run with an error; they are counted beside the table of a judgement."""
         out, begin = top / self.name, time.monotonic()
         shutil.rmtree(out, ignore_errors=True)
-        args = cli.parser().parse_args(["--kernel", SERIES, "--kernel", SERIES, "--boots", "1", "--seed", str(self.block)])
-        request, arguments = cli.planned(args, out)
-        guest = side.find("b", SERIES, POOLS[self.pool], out).guest
+        args = cli.make_parser().parse_args(["--kernel", SERIES, "--kernel", SERIES, "--boots", "1", "--seed", str(self.block)])
+        request, arguments = cli.plan_run(args, out)
+        guest = side.find_side("b", SERIES, POOLS[self.pool], out).guest
         guest = replace(guest, kernel=(*guest.kernel, "--no-snapshot"))  # as in a judgement: each boot chooses its pages anew
         try:
             with redirect_stdout(sys.stderr):
-                run_in_lab.run(request, args.machine, guest, arguments, functional=False)
+                run_in_lab.run_in_guest(request, args.machine, guest, arguments, functional=False)
         except ExperimentError:
-            if boot_shares.share_out(request.suite, 1)[0].left(results.read(out)):
+            if boot_shares.divide_repeats(request.suite, 1)[0].has_left(results.read(out)):
                 raise
         kept.write({"piece": self.name, "inputs": self.digest, "seconds": round(time.monotonic() - begin)})
 
 
-def boots(blocks: int) -> list[Boot]:
+def list_boots(blocks: int) -> list[Boot]:
     """Returns the boots in the order in which they are made: every second block is turned round, as that of a judgement."""
     return [Boot(pool, block) for block in range(1, blocks + 1) for pool in (list(POOLS) if block % 2 else reversed(POOLS))]
 
 
-def make(top: Path, blocks: int, limit: float) -> Pools:
+def make_boots(top: Path, blocks: int, limit: float) -> Pools:
     """The whole blocks that there are. limit: in seconds, after which no boot begins."""
     top.mkdir(parents=True, exist_ok=True)
     kept, until = Kept(top / "boots.jsonl"), time.monotonic() + limit
-    for boot in boots(blocks):
-        if not boot.done(kept) and time.monotonic() < until:
+    for boot in list_boots(blocks):
+        if not boot.is_done(kept) and time.monotonic() < until:
             print(f"check-judge: {boot.name} of {blocks} blocks", file=sys.stderr, flush=True)
             boot.make(top, kept)
-    whole = [block for block in range(1, blocks + 1) if all(Boot(pool, block).done(kept) for pool in POOLS)]
+    whole = [block for block in range(1, blocks + 1) if all(Boot(pool, block).is_done(kept) for pool in POOLS)]
     return {pool: {block: results.read(top / Boot(pool, block).name) for block in whole} for pool in POOLS}
 
 
-def judged(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
+def judge_blocks(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
     """Judges the blocks, each of which is a boot, as if they had been made one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         sides = [Path(folder) / letter for letter in "ab"]
         for out, found in zip(sides, (a, b), strict=True):
             out.mkdir()
-            results.rewrite(out, [record | {"repeat": k, "boot_id": f"block-{k}"} for k, block in enumerate(found) for record in block])
-        defaults = cli.parser().parse_args([])
-        return verdict.compare_kernels(*sides, suites.load(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
+            results.rewrite_records(out, [record | {"repeat": k, "boot_id": f"block-{k}"}
+                                          for k, block in enumerate(found) for record in block])
+        defaults = cli.make_parser().parse_args([])
+        return verdict.compare_kernels(*sides, suites.load_suite(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
 
 
-def judgement(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:
+def judge_drawn(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:
     a = [pools["ba"[straight]][block] for block, straight in drawn]
     b = [[record for record in pools["ab"[straight]][block] if record["workload"] != planted]
          + [record for record in pools["slow"][block] if record["workload"] == planted] for block, straight in drawn]
-    return judged(a, b)
+    return judge_blocks(a, b)
 
 
-def draws(pools: Pools, size: int) -> list[list[Drawn]]:
+def draw_blocks(pools: Pools, size: int) -> list[list[Drawn]]:
     """Of each judgement, in the order in which they were made. Which of the two boots without the module is of kernel A is drawn
     too: else what the pools differ by at random would be in all judgements alike."""
     found = []
@@ -130,51 +131,51 @@ def draws(pools: Pools, size: int) -> list[list[Drawn]]:
     return found
 
 
-def found_in(pools: Pools, size: int, workload: str) -> tuple[int, str]:
+def count_found(pools: Pools, size: int, workload: str) -> tuple[int, str]:
     """Counts the judgements in which the fault in this workload alone is found; returns that and the line that says so."""
-    rows = [row for drawn in draws(pools, size) for row in judgement(pools, drawn, workload).rows if row["workload"] == workload]
+    rows = [row for drawn in draw_blocks(pools, size) for row in judge_drawn(pools, drawn, workload).rows if row["workload"] == workload]
     found = sum(row["verdict"] == verdict.SLOWER for row in rows)
     smallest = statistics.median(row["found_from"] for row in rows)
-    return found, (f"  {size:2} boots  {workload:10}  slower found in {_rate(found)}; smallest change found 9 of 10 times: "
+    return found, (f"  {size:2} boots  {workload:10}  slower found in {_format_rate(found)}; smallest change found 9 of 10 times: "
                    f"{100 * smallest:.1f} %")
 
 
-def false_in(pools: Pools, size: int) -> str:
+def count_false(pools: Pools, size: int) -> str:
     """Returns the line that says in how many judgements a kernel beside itself is slower or faster."""
-    found = [judgement(pools, drawn, None) for drawn in draws(pools, size)]
+    found = [judge_drawn(pools, drawn, None) for drawn in draw_blocks(pools, size)]
     return (f"  {size:2} boots  a kernel beside itself: a difference found in "
-            f"{_rate(sum(bool(one.having(verdict.SLOWER) or one.having(verdict.FASTER)) for one in found))}")
+            f"{_format_rate(sum(bool(one.select_rows(verdict.SLOWER) or one.select_rows(verdict.FASTER)) for one in found))}")
 
 
-def _rate(found: int) -> str:
+def _format_rate(found: int) -> str:
     low, high = stats.binomtest(found, JUDGEMENTS).proportion_ci(method="wilson")
     return f"{found} of {JUDGEMENTS} (Wilson {100 * low:.0f} to {100 * high:.0f} %)"
 
 
-def summary(pools: Pools, names: Sequence[str]) -> tuple[str, bool]:
+def summarise(pools: Pools, names: Sequence[str]) -> tuple[str, bool]:
     """The second: whether each workload that is claimed is found as often as LEAST, with as many boots as a user gets."""
     blocks, right = len(pools["a"]), True
     lines = [f"{PERCENT} % slower in one workload alone; {JUDGEMENTS} judgements each, drawn from {blocks} blocks, so that they share boots",
              f"composed of boots with the fault in all {len(names)} workloads, that workload's row, and of boots without, the others'"]
     for name in names:
-        found, line = found_in(pools, BOOTS[0], name)
+        found, line = count_found(pools, BOOTS[0], name)
         missed = found < LEAST * JUDGEMENTS
         lines += [line + (" MISSED" if missed and name in CLAIMED else "")]
-        lines += [found_in(pools, BOOTS[1], name)[1]] if missed and blocks >= BOOTS[1] else []
+        lines += [count_found(pools, BOOTS[1], name)[1]] if missed and blocks >= BOOTS[1] else []
         right = right and not (missed and name in CLAIMED)
-    return "\n".join([*lines, false_in(pools, BOOTS[0])]), right
+    return "\n".join([*lines, count_false(pools, BOOTS[0])]), right
 
 
 def carry_out(top: Path, blocks: int, limit: float) -> int:
-    pools = make(top, blocks, limit)
+    pools = make_boots(top, blocks, limit)
     there = len(pools["a"])
     if there < blocks:
         records = Kept(top / "boots.jsonl").read().values()
         each = statistics.fmean(record["seconds"] for record in records) if records else None
-        left = f", {duration(each * len(POOLS) * (blocks - there))} to go" if each else ""
+        left = f", {format_duration(each * len(POOLS) * (blocks - there))} to go" if each else ""
         print(f"check-judge: {there} of {blocks} blocks are there{left}: the same command goes on", file=sys.stderr)
         return UNFINISHED
-    text, right = summary(pools, [workload.name for workload in suites.load(cli.SUITE).workloads])
+    text, right = summarise(pools, [workload.name for workload in suites.load_suite(cli.SUITE).workloads])
     print(text)
     return 0 if right else 1
 

@@ -16,7 +16,7 @@ from ...host import host_nodes
 from ...lab.kernels import known_series
 from ...runner.boots import boot_shares
 from ...runner.options import RunOptions
-from ...runner.run import Request, on_machine
+from ...runner.run import Request, adapt_to_machine
 from ...units import percent
 from ..experiment import cli as runner
 from . import blocks, side
@@ -26,7 +26,7 @@ REGRESSED = 4  # as `experiment compare --fail-if` has it
 NOT_EXCLUDED = 5
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="numaplace judge", usage="numaplace judge --kernel A --kernel B [OPTION..] [SUITE]",
         description="Boots two kernels in turn in the lab, runs a suite in each boot, and says in a table that can be mailed what "
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--machine", default=MACHINE, metavar="NAME", help=f"of the lab ({MACHINE})")
     top.add_argument("--boots", type=int, default=BOOTS, metavar="N", help=f"of each kernel, a block is one of each ({BOOTS})")
     top.add_argument("--repeats", type=int, metavar="N", help="of the suite, shared out over the boots; one a boot")
-    top.add_argument("--workloads", metavar="NAME,..", type=runner.split, help="or patterns, as in '*-remote'")
+    top.add_argument("--workloads", metavar="NAME,..", type=runner.split_list, help="or patterns, as in '*-remote'")
     top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies, help="or mechanisms; as in 'none,numa-balancing,tiering'")
     top.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE", help="a parameter, as of numaplace experiment run")
     top.add_argument("--quick", action="store_true", help="the suite's small levels")
@@ -56,37 +56,38 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def run_options(args: argparse.Namespace, out: Path) -> RunOptions:
+def make_run_options(args: argparse.Namespace, out: Path) -> RunOptions:
     """Returns the options of the run of one kernel."""
     return RunOptions(args.suite, lab=args.machine, out=out, boots=args.boots, repeats=args.repeats or args.boots, workloads=args.workloads,
                       policies=args.placements, seed=args.seed, set=args.set, quick=args.quick, resume=args.resume, force=args.force)
 
 
-def planned(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
+def plan_run(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """Returns the run of one kernel, and what its guest is told."""
-    options = run_options(args, out)
-    request = on_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
-    boot_shares.share_out(request.suite, request.boots)
-    return request, runner.in_guest(replace(options, resume=False), request).words()  # it is told to resume when there is something
+    options = make_run_options(args, out)
+    request = adapt_to_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
+    boot_shares.divide_repeats(request.suite, request.boots)
+    return request, runner.adapt_to_guest(replace(options, resume=False), request).list_words()  # told to resume when there is something
 
 
-def measure(args: argparse.Namespace, sides: list[side.Side]) -> Request:
-    runs = [planned(args, one.out) for one in sides]
+def measure_sides(args: argparse.Namespace, sides: list[side.Side]) -> Request:
+    runs = [plan_run(args, one.out) for one in sides]
     for one in sides:
-        one.keep(args.resume, args.force)
+        one.keep_description(args.resume, args.force)
     request = runs[0][0]
-    print(f"{request.suite.name}: {blocks.observations(request)} observations in {2 * request.boots} boots", file=sys.stderr, flush=True)
-    blocks.run(request, args.machine, sides, [arguments for _, arguments in runs])
+    print(f"{request.suite.name}: {blocks.count_observations(request)} observations in {2 * request.boots} boots",
+          file=sys.stderr, flush=True)
+    blocks.run_blocks(request, args.machine, sides, [arguments for _, arguments in runs])
     return request
 
 
-def head(request: Request, machine: str, sides: list[side.Side]) -> dict[str, Any]:
+def list_facts(request: Request, machine: str, sides: list[side.Side]) -> dict[str, Any]:
     suite = request.suite
-    return {"a": sides[0].described(), "b": sides[1].described(), "machine": machine, "suite": suite.name,
+    return {"a": sides[0].describe_side(), "b": sides[1].describe_side(), "machine": machine, "suite": suite.name,
             "boots": request.boots, "repeats": suite.repeats, "seed": suite.seed}
 
 
-def shown(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def format_facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     kernels = [(f"kernel {letter.upper()}", facts[letter]["release"] + (f"; {facts[letter]['setup']}" if facts[letter]["setup"] else ""))
                for letter in "ab"]
     return [*kernels, ("machine", f"{facts['machine']}, simulated by numaplace lab"), ("suite", facts["suite"]),
@@ -94,16 +95,16 @@ def shown(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def carry_out(argv: list[str]) -> int:
-    args = parser().parse_args(argv)
+    args = make_parser().parse_args(argv)
     if len(args.kernel) != 2:
         raise UsageError(f"--kernel is given {len(args.kernel)} times: give it twice, kernel A and then kernel B")
     if args.boots < 2:
         raise UsageError(f"--boots {args.boots}: a mean of fewer than two boots has no interval: give 2 or more")
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
-    sides = [side.find(letter, spec, setup, args.out / letter)
+    sides = [side.find_side(letter, spec, setup, args.out / letter)
              for letter, spec, setup in zip("ab", args.kernel, (args.setup_a, args.setup_b))]
-    request = measure(args, sides)
+    request = measure_sides(args, sides)
     try:
         from ...analysis.runs.results import ResultsError
         from . import verdict
@@ -113,8 +114,8 @@ def carry_out(argv: list[str]) -> int:
         found = verdict.compare_kernels(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100, args.exclude / 100)
     except ResultsError as error:
         raise ExperimentError(str(error)) from None
-    facts = head(request, args.machine, sides)
-    print(json.dumps(facts | found.as_dict(), indent=1) if args.json else verdict.mail(shown(facts), found))
+    facts = list_facts(request, args.machine, sides)
+    print(json.dumps(facts | found.as_dict(), indent=1) if args.json else verdict.format_mail(format_facts(facts), found))
     return REGRESSED if found.regressed else os.EX_OK if found.excluded else NOT_EXCLUDED
 
 

@@ -32,18 +32,18 @@ class Side:
     def guest(self) -> Guest:
         if self.kernel.series == self.spec:
             return Guest(("--kernel", self.spec), self.setup)
-        image, modules = split(self.spec)
+        image, modules = split_spec(self.spec)
         return Guest(("--kernel-image", image, *(("--modules", modules) if modules else ())), self.setup)
 
-    def described(self) -> dict[str, Any]:
+    def describe_side(self) -> dict[str, Any]:
         """Describes what its results are of: a kernel that is built anew is another one, also under the same name."""
         return {"kernel": self.spec, "release": self.kernel.release, "setup": self.setup,
                 "sha256": hashlib.sha256(self.kernel.image.read_bytes()).hexdigest()}
 
-    def keep(self, resume: bool, force: bool) -> None:
+    def keep_description(self, resume: bool, force: bool) -> None:
         """Keeps the description beside its results, which are of nothing else."""
         path = self.out / NAME
-        if resume and results.count(self.out) and path.exists() and json.loads(path.read_text()) != self.described():
+        if resume and results.count(self.out) and path.exists() and json.loads(path.read_text()) != self.describe_side():
             raise UsageError(f"--resume: {path} is of another kernel or set-up: take another --out, or start anew with --force")
         if results.count(self.out) and not resume and not force:
             raise UsageError(f"{self.out} holds results already: go on with --resume, throw them away with --force, or choose "
@@ -52,21 +52,21 @@ class Side:
             self.out.mkdir(parents=True, exist_ok=True)
             for name in (results.NAME, manifest.NAME) if force else ():
                 (self.out / name).unlink(missing_ok=True)
-            path.write_text(json.dumps(self.described(), indent=1) + "\n", encoding="utf-8")
+            path.write_text(json.dumps(self.describe_side(), indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise ExperimentError(f"{self.out}: {error.strerror}: choose another folder with --out") from None
 
 
-def split(spec: str) -> tuple[Path, Path | None]:
+def split_spec(spec: str) -> tuple[Path, Path | None]:
     image, _, modules = spec.partition(",")
     return Path(image), Path(modules) if modules else None
 
 
-def find(letter: str, spec: str, setup: str, out: Path) -> Side:
+def find_side(letter: str, spec: str, setup: str, out: Path) -> Side:
     """Finds a kernel of a series, or an image of one's own, for which the modules are built then."""
     try:
         if "/" in spec or "," in spec or Path(spec).is_file():
-            return Side(letter, spec, setup, out, find_own_kernel(*split(spec)))
+            return Side(letter, spec, setup, out, find_own_kernel(*split_spec(spec)))
         return Side(letter, spec, setup, out, kernels.find(spec))
     except LabError as error:
         raise STATUS.get(error.status, ExperimentError)(f"--kernel {spec}: {error}") from None

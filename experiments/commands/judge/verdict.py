@@ -10,7 +10,7 @@ from typing import Any
 from scipy import stats
 
 from ...analysis.runs.results import higher_is_better
-from ...analysis.stats.compare import ALPHA, compare
+from ...analysis.stats.compare import ALPHA, compare_runs
 
 WIDTH = 75  # of a line that is quoted in a mail and still fits
 SLOWER, FASTER, SAME, SMALL, UNKNOWN = "slower", "faster", "no difference found", "too small", "not tested"
@@ -25,46 +25,47 @@ class Verdict:
     missing: list[str] = field(default_factory=list)  # what kernel B has no value of, and A has
     notes: list[str] = field(default_factory=list)
 
-    def having(self, word: str) -> list[dict[str, Any]]:
+    def select_rows(self, word: str) -> list[dict[str, Any]]:
         return [row for row in self.rows if row["verdict"] == word]
 
     @property
     def regressed(self) -> bool:
-        return bool(self.having(SLOWER) or self.missing)
+        return bool(self.select_rows(SLOWER) or self.missing)
 
     @property
     def excluded(self) -> bool:
         """Checks whether each row's slow-down would be smaller than what was to be excluded."""
-        return not self.having(NOT_EXCLUDED)
+        return not self.select_rows(NOT_EXCLUDED)
 
-    def sentence(self) -> str:
-        slower, faster = self.having(SLOWER), self.having(FASTER)
-        told = [f"{_all(rows)}: kernel B is {word} than kernel A" for word, rows in ((SLOWER, slower), (FASTER, faster)) if rows]
+    def make_sentence(self) -> str:
+        slower, faster = self.select_rows(SLOWER), self.select_rows(FASTER)
+        told = [f"{_format_rows(rows)}: kernel B is {word} than kernel A" for word, rows in ((SLOWER, slower), (FASTER, faster)) if rows]
         if self.missing:
             told.insert(0, f"{', '.join(self.missing)}: kernel B has no result")
         if not slower and not self.missing:
             told.insert(0, "no regression found")
-        open_ones = self.having(NOT_EXCLUDED)
+        open_ones = self.select_rows(NOT_EXCLUDED)
         if open_ones:
-            told.append(f"not excluded: {', '.join(f'{_name(row)} {slow_down(row)}' for row in open_ones)}")
+            told.append(f"not excluded: {', '.join(f'{_name_row(row)} {format_slow_down(row)}' for row in open_ones)}")
         return "; ".join(told)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"sentence": self.sentence(), "regressed": self.regressed, "excluded": self.excluded, "missing": self.missing, "notes": self.notes,
-                "rows": self.rows}
+        return {"sentence": self.make_sentence(), "regressed": self.regressed, "excluded": self.excluded, "missing": self.missing,
+                "notes": self.notes, "rows": self.rows}
 
 
 def compare_kernels(a: Path, b: Path, responses: Sequence[str], smallest: float, exclude: float) -> Verdict:
     """Compares the runs of kernels A and B. smallest: the share of a mean that matters, as 0.01; exclude: the slow-down that is to be excluded, as 0.05."""
-    found = compare(a, b, in_blocks=True, smallest=smallest, metrics=responses)
+    found = compare_runs(a, b, in_blocks=True, smallest=smallest, metrics=responses)
     pair, = found["pairs"]
     marked = [note for note in pair["notes"] if note.endswith("not counted")]
-    rows = [row | {"slower_at_most": slower_at_most(row), "found_from": found_from(row, found["tests"])} for row in pair["rows"]]
-    return Verdict([row | {"verdict": word_of(row, exclude)} for row in rows], pair["only_in_a"],
+    rows = [row | {"slower_at_most": compute_slower_at_most(row), "found_from": compute_found_from(row, found["tests"])}
+            for row in pair["rows"]]
+    return Verdict([row | {"verdict": choose_word(row, exclude)} for row in rows], pair["only_in_a"],
                    marked + [f"kernel A has no result: {name}" for name in pair["only_in_b"]])
 
 
-def word_of(row: dict[str, Any], exclude: float) -> str:
+def choose_word(row: dict[str, Any], exclude: float) -> str:
     """A metric whose unit has no better direction is a cost, as in pages moved."""
     word = SMALL if row["too_small"] else UNKNOWN if row["p_holm"] is None and row["difference"] else SAME
     if not row["too_small"] and row["p_holm"] is not None and row["significant"]:
@@ -79,13 +80,13 @@ def _more_is_faster(row: dict[str, Any]) -> bool:
     return higher_is_better(row["unit"]) is True
 
 
-def slower_at_most(row: dict[str, Any]) -> float | None:
+def compute_slower_at_most(row: dict[str, Any]) -> float | None:
     """Returns the slow side of the interval of B / A, as 0.03 for 3 % of A's mean; below 0 where B is faster. None: no bound."""
     limit = row["ratio_ci95_low" if _more_is_faster(row) else "ratio_ci95_high"]
     return None if limit is None else 1 - limit if _more_is_faster(row) else limit - 1
 
 
-def found_from(row: dict[str, Any], tests: int) -> float | None:
+def compute_found_from(row: dict[str, Any], tests: int) -> float | None:
     """Returns the smallest change, as a share of A's mean, that such boots find in POWER of all judgements. None: nothing varies.
 
     (t(1 - a / 2m, n - 1) + t(POWER, n - 1)) s / sqrt(n), of the standard deviation s of the n differences within blocks and of
@@ -98,82 +99,85 @@ def found_from(row: dict[str, Any], tests: int) -> float | None:
     return float((stats.t.ppf(1 - ALPHA / (2 * tests), df) + stats.t.ppf(POWER, df)) * error / abs(row["mean_a"]))
 
 
-def table(verdict: Verdict) -> str:
-    head = _line("workload", "kernel A", "kernel B", "change, 95 % interval", "p") + "\n" + _second("placement, metric", "verdict")
-    return "\n".join([head, "-" * WIDTH, *(_row(row) for row in verdict.rows)])
+def format_table(verdict: Verdict) -> str:
+    head = _format_line("workload", "kernel A", "kernel B", "change, 95 % interval", "p")
+    head += "\n" + _format_second_line("placement, metric", "verdict")
+    return "\n".join([head, "-" * WIDTH, *(_format_row(row) for row in verdict.rows)])
 
 
-def _row(row: dict[str, Any]) -> str:
-    first = _line(row["workload"], number(row["mean_a"]), number(row["mean_b"]), change(row), p_value(row["p_holm"]))
-    second = _second(f"{row['policy']}, {row['metric']}, {row['unit']}", row["verdict"])
-    told = [f"found 9 of 10 times from {_share(row['found_from'])}"] * (row["found_from"] is not None)
-    return "\n".join([first, second, f"  {'; '.join([*told, slow_down(row)])}"])
+def _format_row(row: dict[str, Any]) -> str:
+    first = _format_line(row["workload"], format_number(row["mean_a"]), format_number(row["mean_b"]),
+                         format_change(row), format_p_value(row["p_holm"]))
+    second = _format_second_line(f"{row['policy']}, {row['metric']}, {row['unit']}", row["verdict"])
+    told = [f"found 9 of 10 times from {_format_share(row['found_from'])}"] * (row["found_from"] is not None)
+    return "\n".join([first, second, f"  {'; '.join([*told, format_slow_down(row)])}"])
 
 
-def slow_down(row: dict[str, Any]) -> str:
+def format_slow_down(row: dict[str, Any]) -> str:
     limit = row["slower_at_most"]
-    return "slower without a bound" if limit is None else f"slower by at most {_share(max(0, limit))}"
+    return "slower without a bound" if limit is None else f"slower by at most {_format_share(max(0, limit))}"
 
 
-def _share(value: float) -> str:
+def _format_share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def _line(name: str, a: str, b: str, change: str, p: str) -> str:
+def _format_line(name: str, a: str, b: str, change: str, p: str) -> str:
     """A name that is too long has a line of its own."""
     numbers = f"{a:>{MEAN_WIDTH}} {b:>{MEAN_WIDTH}}  {change:{CHANGE_WIDTH}} {p:>{P_WIDTH}}"
-    name = ascii_of(name)
-    first = name if len(name) <= NAME_WIDTH else f"{_cut(name, WIDTH)}\n{'':{NAME_WIDTH}}"
+    name = convert_to_ascii(name)
+    first = name if len(name) <= NAME_WIDTH else f"{_cut_text(name, WIDTH)}\n{'':{NAME_WIDTH}}"
     return f"{first:{NAME_WIDTH}}{numbers}"
 
 
-def _second(name: str, verdict: str) -> str:
+def _format_second_line(name: str, verdict: str) -> str:
     left = WIDTH - len(verdict) - 3
-    return f"  {_cut(ascii_of(name), left):{left}} {verdict}"
+    return f"  {_cut_text(convert_to_ascii(name), left):{left}} {verdict}"
 
 
-def _cut(text: str, width: int) -> str:
+def _cut_text(text: str, width: int) -> str:
     return text if len(text) <= width else text[:width - 2] + ".."
 
 
-def ascii_of(text: str) -> str:
+def convert_to_ascii(text: str) -> str:
     return "".join(letter if " " <= letter <= "~" else "?" for letter in text)
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}" if 1e-3 <= abs(value) < 1e6 or not value else f"{value:.3e}"
 
 
-def change(row: dict[str, Any]) -> str:
+def format_change(row: dict[str, Any]) -> str:
     if row["ratio"] is None:
         return "-"
     low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
-    interval = "" if low is None or high is None else f" [{_percent(low)}, {_percent(high)}]"
-    return f"{_percent(row['ratio'])} %{interval}"
+    interval = "" if low is None or high is None else f" [{_format_percent(low)}, {_format_percent(high)}]"
+    return f"{_format_percent(row['ratio'])} %{interval}"
 
 
-def _percent(ratio: float) -> str:
+def _format_percent(ratio: float) -> str:
     value = 100 * (ratio - 1)
     return f"{value:+.1f}" if abs(value) < 1000 else f"{value:+.0f}"
 
 
-def p_value(p: float | None) -> str:
+def format_p_value(p: float | None) -> str:
     return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _all(rows: Sequence[dict[str, Any]]) -> str:
-    return ", ".join(f"{_name(row)} {_percent(row['ratio'])} %" if row["ratio"] is not None else ascii_of(row["workload"]) for row in rows)
+def _format_rows(rows: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(f"{_name_row(row)} {_format_percent(row['ratio'])} %" if row["ratio"] is not None
+                     else convert_to_ascii(row["workload"]) for row in rows)
 
 
-def _name(row: dict[str, Any]) -> str:
-    return ascii_of(row["workload"]) + ("" if row["policy"] == "none" else f" ({ascii_of(row['policy'])})")
+def _name_row(row: dict[str, Any]) -> str:
+    return convert_to_ascii(row["workload"]) + ("" if row["policy"] == "none" else f" ({convert_to_ascii(row['policy'])})")
 
 
-def mail(head: Sequence[tuple[str, str]], verdict: Verdict) -> str:
+def format_mail(head: Sequence[tuple[str, str]], verdict: Verdict) -> str:
     """Returns all of it in lines of at most WIDTH columns."""
     width = max(len(name) for name, _ in head)
-    lines = ["\n".join(textwrap.wrap(ascii_of(f"{name:{width}}  {value}"), WIDTH, subsequent_indent=" " * (width + 2)))
+    lines = ["\n".join(textwrap.wrap(convert_to_ascii(f"{name:{width}}  {value}"), WIDTH, subsequent_indent=" " * (width + 2)))
              for name, value in head]
-    notes = [line for note in verdict.notes for line in textwrap.wrap(ascii_of(f"note: {note}"), WIDTH, subsequent_indent="  ")]
-    said = textwrap.fill(f"Verdict: {verdict.sentence()}.", WIDTH)
-    return "\n".join([*lines, "", table(verdict), "", *notes, said])
+    notes = [line for note in verdict.notes for line in textwrap.wrap(convert_to_ascii(f"note: {note}"), WIDTH, subsequent_indent="  ")]
+    said = textwrap.fill(f"Verdict: {verdict.make_sentence()}.", WIDTH)
+    return "\n".join([*lines, "", format_table(verdict), "", *notes, said])

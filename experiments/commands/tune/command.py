@@ -12,15 +12,15 @@ from pathlib import Path
 from ...errors import UsageError
 from ...runner.options import RunOptions
 from ...runner.suite.suite import Suite
-from ...units import duration
+from ...units import format_duration
 from . import tuned
 from .rounds import BASELINE, Rounds
-from .search import Search, check_package, parameters_of
+from .search import Search, check_package, list_parameters
 
 AWAY = 1000  # from the suite's seed: more than repeats that a run has
 
 
-def training_seed(suite: Suite, given: int | None) -> int:
+def choose_training_seed(suite: Suite, given: int | None) -> int:
     """Repeats have inputs of their own: the suite's seed and those after it."""
     seed = suite.seed + AWAY if given is None else given
     if seed in range(suite.seed, suite.seed + suite.repeats):
@@ -29,21 +29,21 @@ def training_seed(suite: Suite, given: int | None) -> int:
     return seed
 
 
-def options_of(args: argparse.Namespace, seed: int) -> RunOptions:
+def make_options(args: argparse.Namespace, seed: int) -> RunOptions:
     """Returns the options of each round's run, without its levels and folder."""
     return RunOptions(args.suite, repeats=1, seed=seed, quick=args.quick, lab=args.lab, kernel=args.kernel, workloads=args.workloads)
 
 
-def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[RunOptions], int]) -> int:
+def carry_out_search(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[RunOptions], int]) -> int:
     """Carries out the search. `suite` is that of the training input, on its machine; `run` makes a run."""
     check_package()
     names = list(dict.fromkeys(args.policies))
     for name in names:
-        parameters_of(name)
+        list_parameters(name)
     if args.trials < 2:
         raise UsageError(f"--trials {args.trials}: at least 2, as the first is that of the defaults")
     out = args.out or Path("results") / f"tune-{suite.name}"
-    options = options_of(args, seed)
+    options = make_options(args, seed)
 
     def measure(folder: Path, levels: list[str], begun: bool) -> None:
         print(f"{folder.name}: {len(levels) - 1} candidates and {BASELINE}, {len(suite.workloads)} workloads", flush=True)
@@ -53,19 +53,20 @@ def carry_out(args: argparse.Namespace, suite: Suite, seed: int, machine: str, r
     head = {"machine": machine, "suite": suite.name, "seed": seed}
     until = None if args.budget is None else time.monotonic() + args.budget
     begin = time.monotonic()
-    Rounds(suite, out, measure).all(searches, args.trials, until, lambda: tuned.write(out, head, searches))
-    print("\n".join(map(told, searches)))
+    Rounds(suite, out, measure).make_all(searches, args.trials, until, lambda: tuned.write_tuned(out, head, searches))
+    print("\n".join(map(format_result, searches)))
     made = len(searches[0].tried)
     fewer = f" of {args.trials}, for the budget" if made < args.trials else ""
-    print(f"{made} trials each{fewer}, in {duration(time.monotonic() - begin)}; rank what was found with "
+    print(f"{made} trials each{fewer}, in {format_duration(time.monotonic() - begin)}; rank what was found with "
           f"numaplace experiment run {args.suite} --tuned {out / tuned.NAME}")
     return 0
 
 
-def told(search: Search) -> str:
+def format_result(search: Search) -> str:
     """The largest of many single observations is no measurement of what it is of."""
-    return f"{search.name}: on the training input defaults {text(search.default)}, found {text(search.best.score)}: {search.best.level}"
+    return (f"{search.name}: on the training input defaults {format_score(search.default)}, "
+            f"found {format_score(search.best.score)}: {search.best.level}")
 
 
-def text(score: float | None) -> str:
+def format_score(score: float | None) -> str:
     return "not measured cleanly" if score is None else f"{score:.3f}"

@@ -27,38 +27,38 @@ class Rounds:
     out: Path
     measure: Callable[[Path, list[str], bool], None]  # levels into a folder; whether its run has begun
 
-    def all(self, searches: Sequence[Search], trials: int, until: float | None, done: Callable[[], None]) -> None:
+    def make_all(self, searches: Sequence[Search], trials: int, until: float | None, done: Callable[[], None]) -> None:
         """Every mechanism has as many trials, also where the time was over. `done` is called after each round."""
         for number in range(-(-trials // AT_ONCE)):
             if number and until is not None and time.monotonic() >= until:
                 return
             count = min(AT_ONCE, trials - number * AT_ONCE)
-            asked = [level for search in searches for level in search.ask(count)]
-            found = self.one(self.out / f"round-{number}", list(dict.fromkeys([BASELINE, *asked])))
+            asked = [level for search in searches for level in search.ask_levels(count)]
+            found = self.make_round(self.out / f"round-{number}", list(dict.fromkeys([BASELINE, *asked])))
             if not number and not found:
                 raise ExperimentError(f"{self.out}/round-0: no candidate was measured cleanly beside {BASELINE} under every workload: "
                                       f"'numaplace experiment report {self.out}/round-0' shows why")
             for search in searches:
-                search.tell(found)
+                search.tell_scores(found)
             done()
 
-    def one(self, folder: Path, levels: list[str]) -> dict[str, float]:
+    def make_round(self, folder: Path, levels: list[str]) -> dict[str, float]:
         """Scores by level. What is there is not run again."""
         suite, begun = replace(self.suite, policies=tuple(levels)), (folder / results.NAME).exists()
         if results.count(folder):
             check_same(folder, suite)
-        if left(folder, suite):
+        if has_left(folder, suite):
             try:
                 self.measure(folder, levels, begun)
             except ExperimentError:
-                if left(folder, suite):
+                if has_left(folder, suite):
                     raise
                 # An observation that failed its check is a candidate without a score.
-        return scores(folder, len(suite.workloads))
+        return compute_scores(folder, len(suite.workloads))
 
 
-def left(folder: Path, suite: Suite) -> bool:
-    return boot_shares.share_out(suite, 1)[0].left(results.read(folder))
+def has_left(folder: Path, suite: Suite) -> bool:
+    return boot_shares.divide_repeats(suite, 1)[0].has_left(results.read(folder))
 
 
 def check_same(folder: Path, suite: Suite) -> None:
@@ -75,7 +75,7 @@ def check_same(folder: Path, suite: Suite) -> None:
                              "with, or another --out")
 
 
-def scores(folder: Path, workloads: int) -> dict[str, float]:
+def compute_scores(folder: Path, workloads: int) -> dict[str, float]:
     """Returns geometric means over all workloads of the speed-ups against none."""
     from ...analysis.policies.speedup import totals
     from ...analysis.runs.results import read

@@ -31,7 +31,7 @@ def check_package() -> None:
                           + HERE.remedy("run 'make setup-check'", f"{sys.executable} -m pip install {PACKAGE}"))
 
 
-def parameters_of(name: str) -> dict[str, Parameter]:
+def list_parameters(name: str) -> dict[str, Parameter]:
     """Returns the parameters of the mechanism that is to be tuned."""
     mechanism = registry.of_level(name)
     if mechanism is None:
@@ -48,20 +48,20 @@ class Search:
 
     def __init__(self, name: str, seed: int) -> None:
         import optuna  # takes a second to load
-        self.name, self.parameters, self.tried = name, parameters_of(name), []
+        self.name, self.parameters, self.tried = name, list_parameters(name), []
         self._optuna = optuna
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
         self._asked: list[tuple[str, object]] = []
 
-    def ask(self, count: int) -> list[str]:
+    def ask_levels(self, count: int) -> list[str]:
         """Levels that differ or not: the optimiser may ask for one again."""
-        first = [(self.name, self._trial_of_defaults())] if not self.tried else []
-        asked = [self._study.ask(fixed_distributions=self._ranges()) for _ in range(count - len(first))]
-        self._asked = first + [(self._level(trial.params), trial) for trial in asked]
+        first = [(self.name, self._make_default_trial())] if not self.tried else []
+        asked = [self._study.ask(fixed_distributions=self._list_ranges()) for _ in range(count - len(first))]
+        self._asked = first + [(self._format_level(trial.params), trial) for trial in asked]
         return [level for level, _ in self._asked]
 
-    def tell(self, scores: dict[str, float]) -> None:
+    def tell_scores(self, scores: dict[str, float]) -> None:
         """Tells the optimiser the scores of the levels that were asked for; those without clean observations are not there."""
         failed = self._optuna.trial.TrialState.FAIL
         for level, trial in self._asked:
@@ -80,17 +80,17 @@ class Search:
         """Returns the best level; the defaults where nothing is better."""
         return max(self.tried, key=lambda one: -1 if one.score is None else one.score)
 
-    def _trial_of_defaults(self) -> object | None:
+    def _make_default_trial(self) -> object | None:
         """None where the kernel has them: the optimiser then cannot learn from them."""
         values = {name: parameter.default for name, parameter in self.parameters.items()}
         if None in values.values():
             return None
         self._study.enqueue_trial(values)
-        return self._study.ask(fixed_distributions=self._ranges())
+        return self._study.ask(fixed_distributions=self._list_ranges())
 
-    def _ranges(self) -> dict[str, object]:
+    def _list_ranges(self) -> dict[str, object]:
         return {name: self._optuna.distributions.IntDistribution(p.low, p.high, log=0 < p.low <= p.high / WIDE)
                 for name, p in self.parameters.items()}
 
-    def _level(self, values: dict[str, int]) -> str:
+    def _format_level(self, values: dict[str, int]) -> str:
         return f"{self.name}:{','.join(f'{name}={values[name]}' for name in self.parameters)}"

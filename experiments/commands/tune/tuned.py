@@ -14,7 +14,7 @@ from .search import Search
 NAME = "tuned.toml"
 
 
-def write(out: Path, head: dict[str, str | int], searches: Sequence[Search]) -> None:
+def write_tuned(out: Path, head: dict[str, str | int], searches: Sequence[Search]) -> None:
     """Scores are geometric means of speed-ups against `none`, on the training input."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in (head | {"trials": len(searches[0].tried)}).items()]
     for search in searches:
@@ -27,7 +27,7 @@ def write(out: Path, head: dict[str, str | int], searches: Sequence[Search]) -> 
         raise ExperimentError(f"{out / NAME}: {error.strerror}: choose another folder with --out") from None
 
 
-def beside(policies: Sequence[str], file: Path, machine: str, seeds: range) -> list[str]:
+def add_tuned(policies: Sequence[str], file: Path, machine: str, seeds: range) -> list[str]:
     """Returns the run's levels with each tuned one, and its mechanism at its defaults. `seeds`: of the run's inputs."""
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))

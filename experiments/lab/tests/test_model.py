@@ -80,7 +80,7 @@ def test_what_is_held_out_moves_no_fit(monkeypatch):
     cells = luo.E5620.read_cells()
     for cell in held:
         cells[cell] = 9
-    monkeypatch.setattr(luo.Table, "cells", lambda _: cells)
+    monkeypatch.setattr(luo.Table, "read_cells", lambda _: cells)
     after = held_out.predict_cells("xeon-e5620-2s", held)
     assert [c[1] for c in after.cells.values()] == [c[1] for c in before.cells.values()]
     assert after.mean > 7 and len(before.cells) == 16 and before.fitted == 8

@@ -24,14 +24,15 @@ SUITES = {
 }
 
 
-def manifest(suite: str) -> dict[str, Any]:
+def make_manifest(suite: str) -> dict[str, Any]:
+    """Makes the manifest of a run of a suite on a real machine."""
     nodes = [{"id": k, "cpus": f"{4 * k}-{4 * k + 3}", "mem_total": 1 << 30, "distances": [10, 21][::1 - 2 * k]} for k in (0, 1)]
     return {"suite": suite, "platform": "real", "kernel": {"release": "6.12.9-amd64"}, "numa_balancing": 1, "topology": nodes,
             "cpu": {"model": "Intel(R) Xeon(R) Gold 6430"}, "doubts": ["SMT is on"]}
 
 
-def observations(suite: str) -> list[dict[str, Any]]:
-    """Three of each cell, that scatter by -1, 0, 1."""
+def make_observations(suite: str) -> list[dict[str, Any]]:
+    """Makes three observations of each cell, that scatter by -1, 0, 1."""
     return [{"suite": suite, "workload": f"w{k}", "policy": "none", "repeat": repeat, "order": k, "seed": 1, "platform": "real",
              "started": "2026-01-01T00:00:00", "boot_id": "b", "load": 0.5, "apply": None, "marks": [], "check": "ok", "factors": factors,
              "tasks": [{"role": "chase", "comm": "np-mem", "pid": 1}],
@@ -40,7 +41,8 @@ def observations(suite: str) -> list[dict[str, Any]]:
             for repeat in range(3) for k, (factors, metrics) in enumerate(SUITES[suite])]
 
 
-def machine_file() -> str:
+def make_machine_file() -> str:
+    """Makes the text of a machine file as calibrate-machine writes it."""
     nodes = [hardware.Node(0, [0, 1, 2, 3], 1024, [10, 21]), hardware.Node(1, [4, 5, 6, 7], 1024, [21, 10])]
     taken = picture.Picture("box", "calibrated: box (real)", nodes, [hardware.Cache(3, 4 << 20, 16, 64, 4)], 2400)
     taken.latency = {(a, b): Value(80.0 if a == b else 130.0, 1, 3) for a in (0, 1) for b in (0, 1)}
@@ -51,12 +53,12 @@ def machine_file() -> str:
     return picture.build_toml(taken)
 
 
-def write(folder: Path) -> list[Path]:
-    """Returns the folders of the runs; the machine file is beside them."""
+def write_runs(folder: Path) -> list[Path]:
+    """Writes the runs and the machine file beside them. Returns the folders of the runs."""
     folder.mkdir(parents=True)
-    (folder / MACHINE).write_text(machine_file())
+    (folder / MACHINE).write_text(make_machine_file())
     for suite in SUITES:
         (folder / suite).mkdir()
-        (folder / suite / "manifest.json").write_text(json.dumps(manifest(suite)))
-        (folder / suite / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in observations(suite)))
+        (folder / suite / "manifest.json").write_text(json.dumps(make_manifest(suite)))
+        (folder / suite / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in make_observations(suite)))
     return [folder / suite for suite in SUITES]

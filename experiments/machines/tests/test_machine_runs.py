@@ -17,8 +17,8 @@ def change(file: Path, **values: object) -> None:
 
 
 def test_the_figures_are_those_of_the_runs(tmp_path: Path) -> None:
-    folders = made_runs.write(tmp_path / "runs")
-    found = runs.collect(folders, tmp_path / "runs" / made_runs.MACHINE)
+    folders = made_runs.write_runs(tmp_path / "runs")
+    found = runs.collect_record(folders, tmp_path / "runs" / made_runs.MACHINE)
     measured = found["measured"]
     assert measured["latency"]["mean"] == [[90, 140], [140, 90]] and measured["latency"]["n"] == [[3, 3], [3, 3]]
     assert measured["latency"]["half"][0][0] == pytest.approx(2.483), "Student's t of -1, 0, 1"
@@ -35,28 +35,28 @@ def test_the_figures_are_those_of_the_runs(tmp_path: Path) -> None:
 
 
 def test_an_observation_with_a_mark_is_left_out(tmp_path: Path) -> None:
-    folders = made_runs.write(tmp_path / "runs")
+    folders = made_runs.write_runs(tmp_path / "runs")
     change(folders[0] / "results.jsonl", marks=["somebody else ran"])
-    assert runs.collect(folders, None)["measured"]["latency"]["n"] == [[2, 3], [3, 3]]
+    assert runs.collect_record(folders, None)["measured"]["latency"]["n"] == [[2, 3], [3, 3]]
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    first, *_ = made_runs.write(tmp_path / "runs")
-    found = runs.collect([first], None)
+    first, *_ = made_runs.write_runs(tmp_path / "runs")
+    found = runs.collect_record([first], None)
     assert {*found["missing"]} == {runs.CALIBRATION, *runs.TABLES} and "model" not in found
 
 
 def test_a_virtual_machine_is_told(tmp_path: Path) -> None:
-    first, *_ = made_runs.write(tmp_path / "runs")
+    first, *_ = made_runs.write_runs(tmp_path / "runs")
     change(first / "manifest.json", doubts=["this is a virtual machine: its nodes need not be the host's"])
-    assert runs.collect([first], None)["machine"]["virtual"]
+    assert runs.collect_record([first], None)["machine"]["virtual"]
 
 
 @pytest.mark.parametrize(("values", "says"), [
     ({"platform": "lab-timed"}, "is of a machine of the lab"), ({"cpu": {"model": "another"}}, "are of several machines"),
     ({"topology": None}, "is no run")])
 def test_runs_that_make_no_record_are_refused(tmp_path: Path, values: dict, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = made_runs.write(tmp_path / "runs")
+    folders = made_runs.write_runs(tmp_path / "runs")
     change(folders[0] / "manifest.json", **values)
     assert command.main(["--record", str(tmp_path / "x.json"), *map(str, folders)]) in (1, 2)
     error = capsys.readouterr().err
@@ -64,10 +64,10 @@ def test_runs_that_make_no_record_are_refused(tmp_path: Path, values: dict, says
 
 
 def test_the_text_is_sorted_and_read_back(tmp_path: Path) -> None:
-    folders, file = made_runs.write(tmp_path / "runs"), tmp_path / "box.json"
+    folders, file = made_runs.write_runs(tmp_path / "runs"), tmp_path / "box.json"
     words = ["--record", str(file), "--machine-file", str(tmp_path / "runs" / made_runs.MACHINE)]
     assert command.main([*words, *map(str, folders)]) == 0
-    found, text = record.read(file), file.read_text()
-    assert record.text(found) == text and '   "mean": [\n    [90.0, 140.0],\n    [140.0, 90.0]\n   ],\n' in text
+    found, text = record.read_record(file), file.read_text()
+    assert record.format_record(found) == text and '   "mean": [\n    [90.0, 140.0],\n    [140.0, 90.0]\n   ],\n' in text
     keys = [line for line in text.splitlines() if line.startswith(' "')]
     assert keys == sorted(keys) and len(keys) == len(found)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.analysis.tests.browser import Browser, chromium
+from experiments.analysis.tests.browser import Browser, start_chromium
 from experiments.errors import ExperimentError
 from experiments.lab import machine
 from experiments.machines import __main__ as command
@@ -26,29 +26,30 @@ FILES = sorted(command.RECORDS.glob("*.json"))
 def packed(tmp_path_factory: pytest.TempPathFactory) -> record.Record:
     """Of two nodes."""
     folder = tmp_path_factory.mktemp("machine") / "runs"
-    return runs.collect(made_runs.write(folder), folder / made_runs.MACHINE)
+    return runs.collect_record(made_runs.write_runs(folder), folder / made_runs.MACHINE)
 
 
 @pytest.fixture(scope="module")
 def box(packed: record.Record, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("files") / "box.json"
-    file.write_text(record.text(packed))
+    file.write_text(record.format_record(packed))
     return file
 
 
 @pytest.fixture(scope="module")
 def written(box: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return page.write([*FILES, box], tmp_path_factory.mktemp("page"))
+    return page.write_page([*FILES, box], tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as running:
+    with start_chromium(tmp_path_factory.mktemp("profile")) as running:
         yield running
 
 
 def compare_machine(name: str, fitted: str, what: str = "") -> Comparison:
-    found, = [c for c in compare.compare_record(name, record.read(command.RECORDS / f"{name}.json")) if c.fitted == fitted and what in c.what]
+    comparisons = compare.compare_record(name, record.read_record(command.RECORDS / f"{name}.json"))
+    found, = [c for c in comparisons if c.fitted == fitted and what in c.what]
     return found
 
 
@@ -70,10 +71,10 @@ def test_of_theoretical_figures_there_is_no_error() -> None:
 
 
 def test_the_derived_model_knows_distances_alone() -> None:
-    model = compare.derived([{"cpus": 4, "memory_mib": 1024}, {"cpus": 4, "memory_mib": 1024}], [[10, 21], [21, 10]])
+    model = compare.derive_model([{"cpus": 4, "memory_mib": 1024}, {"cpus": 4, "memory_mib": 1024}], [[10, 21], [21, 10]])
     assert model.compute_unloaded_ns(0, 1) == pytest.approx(2.1 * model.compute_unloaded_ns(0, 0))
     with pytest.raises(ValueError, match="at most"):
-        compare.derived([{"cpus": 1, "memory_mib": 1}] * 300, [[10] * 300] * 300)
+        compare.derive_model([{"cpus": 1, "memory_mib": 1}] * 300, [[10] * 300] * 300)
 
 
 def test_of_a_measured_machine_each_figure_is_predicted(packed: record.Record) -> None:
@@ -103,20 +104,20 @@ def test_the_page_begins_with_machines_that_nothing_was_fitted_to(written: Path)
 
 
 def test_a_measured_record_goes_round(packed: record.Record, box: Path) -> None:
-    assert record.read(box) == packed
-    entry, = page.entries([box])
+    assert record.read_record(box) == packed
+    entry, = page.make_entries([box])
     assert entry.comparisons == compare.compare_record("box", packed)
 
 
-MEASURED = [file for file in FILES if record.read(file)["kind"] == "measured"]
+MEASURED = [file for file in FILES if record.read_record(file)["kind"] == "measured"]
 
 
 @pytest.mark.parametrize("file", MEASURED, ids=lambda file: file.stem)
 def test_a_recorded_machine_is_compared(file: Path, tmp_path: Path) -> None:
-    found = record.read(file)
-    assert record.text(found) == file.read_text()
+    found = record.read_record(file)
+    assert record.format_record(found) == file.read_text()
     assert any(c.fitted == NOTHING and c.mean for c in compare.compare_record(file.stem, found))
-    text = page.write([file], tmp_path).read_text()
+    text = page.write_page([file], tmp_path).read_text()
     assert f"<h2>{file.stem}</h2>" in text and all(why in text for why in found["missing"].values())
 
 
@@ -124,8 +125,8 @@ def test_a_recorded_machine_is_compared(file: Path, tmp_path: Path) -> None:
 def test_what_makes_figures_doubtful_stands_beside_their_errors(packed: record.Record, tmp_path: Path, virtual: bool, load: float,
                                                                 doubts: str) -> None:
     found = broken(broken(packed, "machine", "virtual", value=virtual), "machine", "load_most", value=load)
-    (tmp_path / "box.json").write_text(record.text(found))
-    text = page.write([tmp_path / "box.json"], tmp_path / "out").read_text()
+    (tmp_path / "box.json").write_text(record.format_record(found))
+    text = page.write_page([tmp_path / "box.json"], tmp_path / "out").read_text()
     errors = text[text.index('id="errors"'):text.index('id="machine-0"')]
     assert set(re.findall(r"box</a><br><small>([^<]*)", errors)) == ({doubts} if doubts else set())
 
@@ -163,20 +164,20 @@ def test_a_file_that_is_not_whole_is_one_line(packed: record.Record, tmp_path: P
 def test_what_is_no_such_file_is_refused(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(ExperimentError, match=says):
-        record.read(tmp_path / "x.json")
+        record.read_record(tmp_path / "x.json")
     with pytest.raises(ExperimentError, match="cannot be read"):
-        record.read(tmp_path / "none.json")
+        record.read_record(tmp_path / "none.json")
 
 
 def test_words_of_a_file_are_not_markup(packed: record.Record, tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>"
     found = broken(packed, "machine", "cpu_model", value=hostile)
     found["missing"][hostile] = hostile
-    (tmp_path / "box.json").write_text(record.text(found))
-    text = page.write([tmp_path / "box.json"], tmp_path / "out").read_text()
+    (tmp_path / "box.json").write_text(record.format_record(found))
+    text = page.write_page([tmp_path / "box.json"], tmp_path / "out").read_text()
     assert hostile not in text and "&lt;script&gt;" in text
 
 
 def test_opens_without_problems(browser: Browser, written: Path) -> None:
     browser.open(written, width=390)
-    assert browser.problems() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert browser.list_problems() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 390

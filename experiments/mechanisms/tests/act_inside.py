@@ -34,40 +34,41 @@ KEPT = ("/proc/sys/kernel/numa_balancing", "/proc/sys/kernel/numa_balancing_prom
         "/sys/fs/cgroup/cgroup.subtree_control", "/sys/kernel/sched_ext/state", "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs")
 
 
-def state() -> dict[str, str]:
-    """Everything that a mechanism may change."""
+def read_state() -> dict[str, str]:
+    """Reads everything that a mechanism may change."""
     found = {str(path): path.read_text() for pattern in KEPT for path in Path("/").glob(pattern[1:])}
     found["bpf"] = f"{os.path.ismount('/sys/fs/bpf')} {sorted(path.name for path in Path('/sys/fs/bpf').iterdir())}"
     found["cgroups"] = " ".join(sorted(path.name for path in Path("/sys/fs/cgroup").iterdir() if path.is_dir()))
-    found["daemons"] = " ".join(sorted(name for name in running() if name.startswith(("numad", "numaplace", "kdamond"))))
+    found["daemons"] = " ".join(sorted(name for name in list_running() if name.startswith(("numad", "numaplace", "kdamond"))))
     return found
 
 
-def running() -> list[str]:
-    """Names of processes, without those that have ended: nothing reaps them here."""
+def list_running() -> list[str]:
+    """Lists the names of processes, without those that have ended: nothing reaps them here."""
     stats = [content.decode(errors="replace") for _, content in read_processes("stat")]
     return [text[text.index("(") + 1:text.rindex(")")] for text in stats if text[text.rindex(")") + 2] != "Z"]
 
 
-def differs(before: dict[str, str]) -> list[str]:
-    after = state()
+def list_differences(before: dict[str, str]) -> list[str]:
+    """Lists what differs now from the state before, a line each."""
+    after = read_state()
     return [f"{key}: {before.get(key)!r}, then {after.get(key)!r}" for key in before.keys() | after.keys()
             if before.get(key) != after.get(key)]
 
 
 @contextmanager
-def switched(level: str, guard: Guard):
-    """The mechanism, and a program under it with its pages away from where the mechanism wants them."""
+def switch_on(level: str, guard: Guard):
+    """Switches the mechanism on, with a program under it that has its pages away from where the mechanism wants them."""
     mechanism, nodes = registry.of_level(level), host_nodes.nodes()
     scope = Scope(nodes, guard)
     if why := mechanism.lacks(nodes):
         raise SystemExit(f"{level}: {why}")
-    with start_walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.scope():
+    with start_walk(mechanism.before_exec(nodes), NUMAD_MIB if mechanism.name == "numad-daemon" else MIB) as one, guard.open_scope():
         if mechanism.name in AWAY:
             one.move_pages(0, AWAY[mechanism.name])
         if mechanism.name == "sched-ext":
-            unbind(one.process.pid, nodes)
-        before = one.ask_program("pages")["pages"], activity.now(mechanism.counters, mechanism.threads)
+            unbind_tasks(one.process.pid, nodes)
+        before = one.ask_program("pages")["pages"], activity.read_activity(mechanism.counters, mechanism.threads)
         mechanism.set_up(scope)
         mechanism.attach(scope, [one.process.pid])
         try:
@@ -76,80 +77,84 @@ def switched(level: str, guard: Guard):
             mechanism.tear_down()
 
 
-def scheduler_of(pid: int) -> str:
-    """In BPF, where the process's tasks are scheduled by one."""
+def read_scheduler(pid: int) -> str:
+    """Reads the name of the scheduler in BPF by which the process's tasks are scheduled; "" where by none."""
     ops = Path("/sys/kernel/sched_ext/root/ops")
     under = re.search(r"ext\.enabled\s*:\s*1$", Path(f"/proc/{pid}/sched").read_text(), re.MULTILINE)
     return ops.read_text().strip() if under and ops.exists() else ""
 
 
-def unbind(pid: int, nodes):
+def unbind_tasks(pid: int, nodes):
+    """Lets each task of the process run on the CPUs of all nodes."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         os.sched_setaffinity(int(task.name), {cpu for node in nodes for cpu in node.cpus})
 
 
-def ran_on(pid: int) -> set[int]:
-    """The CPUs on which its threads ran last."""
+def read_last_cpus(pid: int) -> set[int]:
+    """Reads the CPUs on which its threads ran last."""
     return {int(task.read_text().rpartition(")")[2].split()[36]) for task in Path(f"/proc/{pid}/task").glob("*/stat")}
 
 
-def reclaim():
-    """What makes demotion act: the program's cgroup gives up half of its memory."""
+def reclaim_memory():
+    """Makes demotion act: the program's cgroup gives up half of its memory."""
     try:
         (GROUP / "memory.reclaim").write_text(f"{MIB // 2}M", encoding="ascii")
     except OSError:  # it gave up less
         pass
 
 
-def at_first(one, node: int, pages: int) -> bool:
-    """Whether many of its pages are still there, and it runs on the node on which it began."""
-    return one.count_pages_on(node) > 0.1 * pages and not ran_on(one.process.pid).isdisjoint(host_nodes.nodes()[0].cpus)
+def is_at_first(one, node: int, pages: int) -> bool:
+    """Checks whether many of its pages are still there, and it runs on the node on which it began."""
+    return one.count_pages_on(node) > 0.1 * pages and not read_last_cpus(one.process.pid).isdisjoint(host_nodes.nodes()[0].cpus)
 
 
-def acts(level: str):
-    unchanged = state()
+def check_acting(level: str):
+    """Prints what the mechanism did to a program, and what it has left behind."""
+    unchanged = read_state()
     with Guard() as guard:
-        with switched(level, guard) as (mechanism, one, (pages, counted)):
+        with switch_on(level, guard) as (mechanism, one, (pages, counted)):
             start = time.monotonic()
             if mechanism.name == "demotion":
-                reclaim()
+                reclaim_memory()
             elif not mechanism.starts:
-                while at_first(one, AWAY[mechanism.name], sum(pages.values())) and time.monotonic() - start < LIMIT_S:
+                while is_at_first(one, AWAY[mechanism.name], sum(pages.values())) and time.monotonic() - start < LIMIT_S:
                     one.ask_program("run 1")
-            now, seen = one.ask_program("pages")["pages"], activity.since(counted, activity.now(mechanism.counters, mechanism.threads))
+            now = one.ask_program("pages")["pages"]
+            seen = activity.compute_difference(counted, activity.read_activity(mechanism.counters, mechanism.threads))
             pid = one.process.pid
-            where = {"cpus": sorted(os.sched_getaffinity(pid)), "ran_on": sorted(ran_on(pid)), "scheduler": scheduler_of(pid)}
-        left = differs(unchanged)
+            where = {"cpus": sorted(os.sched_getaffinity(pid)), "ran_on": sorted(read_last_cpus(pid)), "scheduler": read_scheduler(pid)}
+        left = list_differences(unchanged)
     print(json.dumps({"level": level, "before": pages, "after": now, **where, **seen, "left": left}), flush=True)
 
 
-def under(level: str):
-    """Until it is killed."""
-    with Guard() as guard, switched(level, guard):
+def hold_under(level: str):
+    """Holds the mechanism until it is killed."""
+    with Guard() as guard, switch_on(level, guard):
         print("set up", flush=True)
         signal.pause()
 
 
-def killed(level: str):
-    unchanged = state()
+def check_killed(level: str):
+    """Prints what a runner that is killed has changed, and what it has left behind."""
+    unchanged = read_state()
     child = subprocess.Popen([sys.executable, __file__, "--under", level], stdout=subprocess.PIPE, text=True)
     said = child.stdout.readline().strip()
-    changed = differs(unchanged)
+    changed = list_differences(unchanged)
     child.send_signal(signal.SIGKILL)
     child.wait()
     subprocess.run(["pkill", "-KILL", "np-mem"], check=False)  # a workload's programs die with the runner
-    eventually(lambda: not differs(unchanged), LIMIT_S)
-    print(json.dumps({"level": level, "said": said, "changed": changed, "left": differs(unchanged)}), flush=True)
+    eventually(lambda: not list_differences(unchanged), LIMIT_S)
+    print(json.dumps({"level": level, "said": said, "changed": changed, "left": list_differences(unchanged)}), flush=True)
 
 
-WHAT = {"--killed": killed, "--under": under}
+WHAT = {"--killed": check_killed, "--under": hold_under}
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    what = WHAT.get(words[0], acts)
-    if what is not under:
+    what = WHAT.get(words[0], check_acting)
+    if what is not hold_under:
         GROUP.mkdir(exist_ok=True)
         Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory", encoding="ascii")
     os.environ.setdefault("HOME", "/tmp")
-    for word in words[what is not acts:]:
+    for word in words[what is not check_acting:]:
         what(word)

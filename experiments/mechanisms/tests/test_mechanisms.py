@@ -20,7 +20,7 @@ PAGE = Path(__file__).resolve().parents[3] / "Documentation/reference/mechanisms
 
 def test_levels_are_policies_or_mechanisms() -> None:
     levels = ("none", "none#2", "maximum-local:pages=follow", "numa-balancing", "tiering:hot_threshold_ms=100#2")
-    assert registry.only_policies(levels) == list(levels[:3])
+    assert registry.select_policies(levels) == list(levels[:3])
     assert registry.of_level(levels[4]).values["hot_threshold_ms"] == 100
 
 
@@ -86,13 +86,13 @@ def test_a_scope_undoes_in_reverse_and_says_what_it_could_not(tmp_path: Path) ->
     second.write_text("a\n", encoding="ascii")
     with Guard() as guard:
         guard.write(second, "b")
-        with guard.scope():
+        with guard.open_scope():
             guard.write(first, "2")
             guard.write(first, "3")
             guard.keep(second)
             second.write_text("c", encoding="ascii")
         assert (first.read_text(encoding="ascii"), second.read_text(encoding="ascii")) == ("1\n", "b")
-        with pytest.raises(NotPutBackError, match=f"not put back: {tmp_path}/gone/file"), guard.scope():
+        with pytest.raises(NotPutBackError, match=f"not put back: {tmp_path}/gone/file"), guard.open_scope():
             (tmp_path / "gone").mkdir()
             (tmp_path / "gone/file").write_text("1", encoding="ascii")
             guard.write(tmp_path / "gone/file", "2")
@@ -109,7 +109,7 @@ def test_a_file_of_choices_is_put_back_by_the_one_that_it_had(tmp_path: Path, mo
     for path in (kernel, own):
         path.write_text("[always] madvise never\n", encoding="ascii")
     with Guard() as guard:
-        with guard.scope():
+        with guard.open_scope():
             guard.write(kernel, "never")
             guard.write(own, "never")
         assert (kernel.read_text(encoding="ascii"), own.read_text(encoding="ascii")) == ("always", "[always] madvise never\n")
@@ -120,7 +120,7 @@ def test_a_file_of_choices_is_put_back_by_the_one_that_it_had(tmp_path: Path, mo
 
 def test_files_of_a_process_that_has_ended_need_no_undo() -> None:
     sleeper = subprocess.Popen(["sleep", "1000"])
-    with Guard() as guard, guard.scope():
+    with Guard() as guard, guard.open_scope():
         guard.write(Path(f"/proc/{sleeper.pid}/oom_score_adj"), "17")
         sleeper.kill()
         sleeper.wait()

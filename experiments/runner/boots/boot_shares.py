@@ -21,28 +21,28 @@ class Share:
     end: int    # the repeat before which it ends
     workloads: frozenset[str]
 
-    def has(self, record: Record) -> bool:
+    def contains(self, record: Record) -> bool:
         """Checks whether a record is of this share; a warm-up is of one boot alone."""
         return self._has_block(record["workload"], record["repeat"]) and not record.get("warmup")
 
-    def trials(self) -> list[schedule.Trial]:
+    def list_trials(self) -> list[schedule.Trial]:
         """Returns the share's observations, with the warm-ups, which each boot has."""
-        return [trial for trial in schedule.make(self.suite)
+        return [trial for trial in schedule.make_schedule(self.suite)
                 if trial.warmup and trial.workload.name in self.workloads or self._has_block(trial.workload.name, trial.repeat)]
 
-    def left(self, records: list[Record]) -> bool:
+    def has_left(self, records: list[Record]) -> bool:
         """Checks whether observations are to be made; warm-ups alone are no reason for a boot."""
-        done = schedule.done(records)
-        return any(not trial.warmup and trial.key not in done for trial in self.trials())
+        done = schedule.find_done(records)
+        return any(not trial.warmup and trial.key not in done for trial in self.list_trials())
 
     def _has_block(self, workload: str, repeat: int) -> bool:
         return workload in self.workloads and self.begin <= repeat < self.end
 
 
-def share_out(suite: Suite, boots: int) -> list[Share]:
+def divide_repeats(suite: Suite, boots: int) -> list[Share]:
     """Divides the repeats of a suite among boots, whose shares differ by one repeat or one workload at most. UsageError: too many boots."""
     names = [workload.name for workload in suite.workloads]
-    if not fits(suite, boots):
+    if not divides_evenly(suite, boots):
         raise UsageError(f"--boots {boots}: this run has {suite.repeats} repeats of {len(names)} workloads, and each boot makes one of "
                          f"them at least: give up to {suite.repeats}, or a multiple of it, or more --repeats")
     parts = max(1, boots // suite.repeats)
@@ -51,15 +51,15 @@ def share_out(suite: Suite, boots: int) -> list[Share]:
             for number, (begin, end) in enumerate(itertools.pairwise(ends)) for part in range(parts)]
 
 
-def in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:
+def list_trials_in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:
     """Returns all observations as the boots make them one after the other, warm-ups as of one boot."""
-    return list({trial.key: trial for share in share_out(suite, boots) for trial in share.trials()}.values())
+    return list({trial.key: trial for share in divide_repeats(suite, boots) for trial in share.list_trials()}.values())
 
 
-def fits(suite: Suite, boots: int) -> bool:
+def divides_evenly(suite: Suite, boots: int) -> bool:
     return 1 <= boots <= suite.repeats or boots % suite.repeats == 0 < boots <= suite.repeats * len(suite.workloads)
 
 
-def fitting(suite: Suite, boots: int) -> int:
+def choose_boots(suite: Suite, boots: int) -> int:
     """Returns the boots where they divide the suite, else at most its repeats, as where a run has other repeats or workloads."""
-    return boots if fits(suite, boots) else min(boots, suite.repeats)
+    return boots if divides_evenly(suite, boots) else min(boots, suite.repeats)

@@ -19,11 +19,11 @@ KEY = "host_load"
 class HostLoad:
     def __init__(self, directory: Path) -> None:
         self.directory, self.first = directory, results.count(directory)
-        self.before = state.load()  # the lab's own machine is no part of it
+        self.before = state.read_load()  # the lab's own machine is no part of it
         self.seen: dict[int, list[float]] = defaultdict(list)  # by the lines that there were
 
     def look(self, lines: int) -> None:
-        self.seen[lines].append(state.load())
+        self.seen[lines].append(state.read_load())
 
     def write(self) -> None:
         """Writes the host's load to each new record; one that ended between two looks has the load of the one before it."""
@@ -33,5 +33,5 @@ class HostLoad:
         for line, record in enumerate(records[self.first:], self.first):
             last = fmean(self.seen[line]) if self.seen[line] else last
             record[KEY] = round(last, 2)
-        results.rewrite(self.directory, records)
+        results.rewrite_records(self.directory, records)
         manifest.add_to_boot(self.directory, records[-1]["boot_id"], {KEY: self.before})

@@ -29,97 +29,97 @@ class Lane:
         self.host = HostLoad(folder)
         self.child = start(share, folder)
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         over = self.child.poll() is not None
         self.host.look(results.count(self.folder))
         return over
 
 
-def run(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Share, Path], Process],
-        stop: Callable[[Process], None], tell: Callable[[int], None], late: Callable[[], bool] = lambda: False) -> tuple[int, int]:
+def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Share, Path], Process],
+              stop: Callable[[Process], None], tell: Callable[[int], None], is_late: Callable[[], bool] = lambda: False) -> tuple[int, int]:
     """Runs the boots, at most `jobs` at a time. Returns the status of the last one that failed, else 0, and its number.
 
-    None begins after one that did not make its share, or later than late() says; those that run make theirs. tell(): of all
+    None begins after one that did not make its share, or later than is_late() says; those that run make theirs. tell(): of all
     observations there are.
     """
     waiting, lanes, status, boot, before = list(shares), list[Lane](), 0, shares[-1].boot, results.count(out)
     try:
         while lanes or waiting:
-            if waiting and len(lanes) < jobs and (not lanes or source(out)):
-                lanes.append(Lane(waiting[0], hand_out(out, waiting.pop(0)), start))
-            if lanes and late():
+            if waiting and len(lanes) < jobs and (not lanes or find_manifest(out)):
+                lanes.append(Lane(waiting[0], hand_out_records(out, waiting.pop(0)), start))
+            if lanes and is_late():
                 waiting.clear()
-            for lane in [lane for lane in lanes if lane.ended()]:
+            for lane in [lane for lane in lanes if lane.has_ended()]:
                 lanes.remove(lane)
                 lane.host.write()
                 if lane.child.returncode:
                     status, boot = lane.child.returncode, lane.share.boot
-                if lane.share.left(results.read(lane.folder)):
+                if lane.share.has_left(results.read(lane.folder)):
                     waiting.clear()
-            tell(max(before, sum(map(results.count, folders(out)))))
+            tell(max(before, sum(map(results.count, list_folders(out)))))
             time.sleep(POLL)
     finally:
         for lane in lanes:
             stop(lane.child)
             lane.host.write()
-        gather(out)
+        gather_records(out)
     return status, boot
 
 
-def hand_out(out: Path, share: Share) -> Path:
+def hand_out_records(out: Path, share: Share) -> Path:
     """Copies what the run has of a boot's repeats into the boot's folder, so that it goes on with them."""
-    folder, first = out / f"boot-{share.boot + 1}", source(out)
+    folder, first = out / f"boot-{share.boot + 1}", find_manifest(out)
     folder.mkdir()
     if first:
         shutil.copyfile(first, folder / manifest.NAME)
-    made = [record for record in results.read(out) if share.has(record)]
+    made = [record for record in results.read(out) if share.contains(record)]
     if made:
-        results.rewrite(folder, made)
+        results.rewrite_records(folder, made)
     return folder
 
 
-def source(out: Path) -> Path | None:
+def find_manifest(out: Path) -> Path | None:
     """Returns the path of the run's manifest, or of that of its first boot; None while no boot has written one."""
-    found = (one / manifest.NAME for one in (out, *folders(out)))
+    found = (one / manifest.NAME for one in (out, *list_folders(out)))
     return next((path for path in found if path.exists()), None)
 
 
-def gather(out: Path) -> None:
+def gather_records(out: Path) -> None:
     """Collects the records of all boots, also of those whose run was killed. A record is known by its boot and the time it was made."""
-    records, told = results.read(out), _manifest(out)
-    for folder in folders(out):
-        known = {_identity(record) for record in records}
-        records += [record for record in results.read(folder) if _identity(record) not in known]
-        told = _with_boots(told, _manifest(folder))
+    records, told = results.read(out), _read_manifest(out)
+    for folder in list_folders(out):
+        known = {_identify_record(record) for record in records}
+        records += [record for record in results.read(folder) if _identify_record(record) not in known]
+        told = _merge_boots(told, _read_manifest(folder))
     if told:
-        results.rewrite(out, sorted(records, key=lambda record: record["started"]))
-        manifest.write(out, told)
-    for folder in folders(out):
+        results.rewrite_records(out, sorted(records, key=lambda record: record["started"]))
+        manifest.write_manifest(out, told)
+    for folder in list_folders(out):
         for log in folder.glob("*.log"):
-            log.rename(out / log_of(log.name, int(folder.name.removeprefix("boot-")) - 1))
+            log.rename(out / name_log(log.name, int(folder.name.removeprefix("boot-")) - 1))
         shutil.rmtree(folder)
 
 
-def folders(out: Path) -> list[Path]:
+def list_folders(out: Path) -> list[Path]:
     return sorted(out.glob("boot-[0-9]*"), key=lambda path: int(path.name.removeprefix("boot-")))
 
 
-def log_of(name: str, boot: int) -> str:
+def name_log(name: str, boot: int) -> str:
     """Returns a log's name for a boot: 'lab.log' of the first one, 'lab-2.log' of the second."""
     stem, _, end = name.rpartition(".")
     return f"{stem}-{boot + 1}.{end}" if boot else name
 
 
-def _identity(record: Record) -> tuple[str, str]:
+def _identify_record(record: Record) -> tuple[str, str]:
     return record["boot_id"], record["started"]
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / manifest.NAME
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def _with_boots(told: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _merge_boots(told: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     if not other:  # a boot that failed before its run began
         return told
     known = {boot["boot_id"] for boot in told.get("boots", [])}

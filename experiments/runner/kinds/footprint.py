@@ -34,22 +34,22 @@ def count_bytes(workload: Workload, suite: Suite) -> Counter[int]:
     return need
 
 
-def memory(workload: Workload, options: Options) -> Iterator[Share]:
+def count_memory(workload: Workload, options: Options) -> Iterator[Share]:
     """Returns the bytes of a task's arrays: every process has its own, threads share them."""
-    size = bytes_of(options["size"]) * ARRAYS.get(options.get("operation", "triad"), 1)
+    size = parse_bytes(options["size"]) * ARRAYS.get(options.get("operation", "triad"), 1)
     return ((task.memory_on, size) for task in workload.tasks)
 
 
-def loaded(workload: Workload, options: Options) -> Iterator[Share]:
+def count_loaded(workload: Workload, options: Options) -> Iterator[Share]:
     """Yields the bytes of one array of the chase and one of all threads of the load, with their nodes."""
-    return ((task.memory_on, bytes_of(options["load_size" if task.role == "load" else "size"])) for task in workload.tasks)
+    return ((task.memory_on, parse_bytes(options["load_size" if task.role == "load" else "size"])) for task in workload.tasks)
 
 
-def handover(workload: Workload, options: Options) -> Iterator[Share]:
-    yield workload.tasks[0].memory_on, bytes_of(options["size"])
+def count_handover(workload: Workload, options: Options) -> Iterator[Share]:
+    yield workload.tasks[0].memory_on, parse_bytes(options["size"])
 
 
-def redis(workload: Workload, options: Options) -> Iterator[Share]:
+def count_redis(workload: Workload, options: Options) -> Iterator[Share]:
     structure = options.get("structure") or workload.name.removeprefix("redis-")
     several = structure in ("lists", "zsets") or workload.kind == "redis"
     elements = options["elements"] * (STRUCTURES if several else 1)
@@ -60,16 +60,16 @@ def redis(workload: Workload, options: Options) -> Iterator[Share]:
     yield client.memory_on, elements * (in_client + options["max_length"] / 2)
 
 
-def redis_benchmark(workload: Workload, options: Options) -> Iterator[Share]:
+def count_redis_benchmark(workload: Workload, options: Options) -> Iterator[Share]:
     stored = STORING & set(options["tests"].split(","))
     yield workload.tasks[0].memory_on, len(stored) * options["requests"] * options["value_bytes"]
 
 
-def redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
+def count_redis_memtier(workload: Workload, options: Options) -> Iterator[Share]:
     yield workload.tasks[0].memory_on, options["keys"] * (sum(REDIS["keys"]) + options["value_bytes"])
 
 
-def stealing(workload: Workload, options: Options) -> Iterator[Share]:
+def count_stealing(workload: Workload, options: Options) -> Iterator[Share]:
     """Yields the bytes of the arena by its nodes; the serial baseline has all on the first node, before the others are there."""
     arrays, reference = (size * options["scale"] * STEALING_ELEMENTS for size in STEALING[options["benchmark"]])
     task = workload.tasks[0]
@@ -81,31 +81,32 @@ def stealing(workload: Workload, options: Options) -> Iterator[Share]:
         yield others, arrays * len(others) / len(task.memory_on)
 
 
-def command(workload: Workload, options: Options) -> Iterator[Share]:
+def count_command(workload: Workload, options: Options) -> Iterator[Share]:
     """Yields the bytes that the workload's file says; the kernel puts them on one node where it can."""
-    yield workload.tasks[0].memory_on, bytes_of(options["memory"] or "0")
+    yield workload.tasks[0].memory_on, parse_bytes(options["memory"] or "0")
 
 
-def elements(structure: str, size: float, max_length: int) -> int:
+def count_elements(structure: str, size: float, max_length: int) -> int:
     """Returns the number of elements of each list or sorted set, or of keys, whose data are so large in the server."""
     each = REDIS[structure][0] + max_length / 2
     return max(1, round(size / each / (STRUCTURES if structure in ("lists", "zsets") else 1)))
 
 
-def count(kind: str, size: float, options: Options) -> int:
+def count_for_size(kind: str, size: float, options: Options) -> int:
     """Returns the number that suite.COUNTS names of this kind, of data of that size: values of keys, three lists, an array of
     doubles."""
     if kind == "redis":
-        return elements("lists", size, options["max_length"])
+        return count_elements("lists", size, options["max_length"])
     return max(1, round(size / (8 * STEALING_ELEMENTS if kind == "stealing" else options["value_bytes"])))
 
 
-def bytes_of(size: str) -> int:
+def parse_bytes(size: str) -> int:
     """Returns the bytes of '256M' or '4096'."""
     shift = {"K": 10, "M": 20, "G": 30}.get(size[-1].upper(), 0)
     return int(size[:-1] if shift else size) << shift
 
 
-SHARES = {"triad": memory, "memory": memory, "redis": redis, "redis-times": redis,
-          "redis-benchmark": redis_benchmark, "redis-memtier": redis_memtier,
-          "stealing": stealing, "loaded": loaded, "handover": handover, "running": lambda _workload, _options: iter(()), "command": command}
+SHARES = {"triad": count_memory, "memory": count_memory, "redis": count_redis, "redis-times": count_redis,
+          "redis-benchmark": count_redis_benchmark, "redis-memtier": count_redis_memtier,
+          "stealing": count_stealing, "loaded": count_loaded, "handover": count_handover,
+          "running": lambda _workload, _options: iter(()), "command": count_command}

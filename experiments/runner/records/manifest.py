@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ExperimentError, UsageError
 from ...host import distance, host_nodes, packages, state
-from ...host.guard import numa_balancing
+from ...host.guard import read_numa_balancing
 from ...host.tool import Numaplace
 from ...paths import HERE
 from .results import FORMAT
@@ -30,7 +30,7 @@ SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "polic
         "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "model", "repeat_until_ci", "commands")
 
 
-def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[str]) -> dict[str, Any]:
+def collect_manifest(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[str]) -> dict[str, Any]:
     """Collects what a run's manifest says at its beginning; `doubts`: what may scatter the numbers, or needs a word beside them."""
     nodes = host_nodes.nodes()
     return {
@@ -44,22 +44,23 @@ def collect(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[s
         # The command line of the lab's kernel differs from boot to boot: it names a temporary folder.
         "release": platform.release(),
         "kernel": {"release": platform.release(), "version": platform.version(),
-                   "cmdline": _read("/proc/cmdline")},
+                   "cmdline": _read_text("/proc/cmdline")},
         "nodes": [asdict(replace(node, places=())) for node in nodes],
-        "topology": numaplace.topology()["nodes"],
-        "caches": caches_of(nodes),
-        "remote": distance.remote(suite.workloads, host_nodes.in_order(nodes)),
-        "numa_balancing": _number(numa_balancing()),
+        "topology": numaplace.read_topology()["nodes"],
+        "caches": list_caches(nodes),
+        "remote": distance.list_remote(suite.workloads, host_nodes.in_order(nodes)),
+        "numa_balancing": _parse_number(read_numa_balancing()),
         "doubts": doubts,
-        **_machine_state(), "module": _module(), "tool": tool(), "redis": _output_of("redis-server", "--version"),
+        **_read_machine_state(), "module": _read_module_version(), "tool": describe_tool(),
+        "redis": _read_output("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
-        "created": _now(), "boots": [{"started": _now(), **state.now()}],
+        "created": _describe_boot(), "boots": [{"started": _describe_boot(), **state.read_state()}],
         "suite_text": suite.text,
-        "commands": commands(suite),
+        "commands": describe_commands(suite),
     }
 
 
-def write(directory: Path, manifest: dict[str, Any]) -> None:
+def write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
     """Writes the manifest, whole or not at all."""
     partial = directory / (NAME + ".partial")
     try:
@@ -70,25 +71,25 @@ def write(directory: Path, manifest: dict[str, Any]) -> None:
                               "choose another folder with --out") from None
 
 
-def _now() -> str:
+def _describe_boot() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def go_on(directory: Path, now: dict[str, Any]) -> None:
+def add_boot(directory: Path, now: dict[str, Any]) -> None:
     """Adds another boot to those of a run that is resumed."""
     then = json.loads((directory / NAME).read_text())
     boots = then.get("boots", [])
     if now["boots"][0]["boot_id"] not in [boot["boot_id"] for boot in boots]:
-        write(directory, then | {"boots": boots + now["boots"]})
+        write_manifest(directory, then | {"boots": boots + now["boots"]})
 
 
 def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
     found = json.loads((directory / NAME).read_text())
-    write(directory, found | {"boots": [boot | more if boot["boot_id"] == boot_id else boot
-                                        for boot in found.get("boots", [])]})
+    write_manifest(directory, found | {"boots": [boot | more if boot["boot_id"] == boot_id else boot
+                                                 for boot in found.get("boots", [])]})
 
 
-def repeats(directory: Path) -> int | None:
+def read_repeats(directory: Path) -> int | None:
     """Reads the repeats with which a run began; None where none can be read."""
     try:
         return int(json.loads((directory / NAME).read_text())["repeats"])
@@ -96,7 +97,7 @@ def repeats(directory: Path) -> int | None:
         return None
 
 
-def model(directory: Path) -> dict[str, Any] | None:
+def read_model(directory: Path) -> dict[str, Any] | None:
     """Reads the model with which a run began; None where there is none."""
     try:
         found = json.loads((directory / NAME).read_text())["model"]
@@ -115,19 +116,19 @@ def check_same(directory: Path, now: dict[str, Any]) -> None:
     now = json.loads(json.dumps(now))
     for key in SAME:
         if then.get(key) != now.get(key):
-            what = key.replace("_", " ") + parts(then.get(key), now.get(key))
+            what = key.replace("_", " ") + name_differences(then.get(key), now.get(key))
             raise UsageError(f"--resume: {path} is of another run: its {what} differs; "
                              "take the same options, another --out, or start anew with --force")
 
 
-def parts(then: Any, now: Any) -> str:
+def name_differences(then: Any, now: Any) -> str:
     """Names the entries of a table that differ: ' (commit, programs)'."""
     if not isinstance(then, dict) or not isinstance(now, dict):
         return ""
     return f" ({', '.join(sorted(k for k in then.keys() | now.keys() if then.get(k) != now.get(k)))})"
 
 
-def caches_of(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
+def list_caches(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
     """Returns what relative levels are parts of: sizes of the caches and, node by node, cores and last-level caches."""
     places = [cpu for node in nodes for cpu in node.places]
     return {"l2_bytes": sorted({cpu.l2_bytes for cpu in places}), "l3_bytes": sorted({cpu.l3_bytes for cpu in places}),
@@ -135,18 +136,18 @@ def caches_of(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
             "l3": [len({cpu.l3 for cpu in node.places}) for node in nodes]}
 
 
-def _read(path: str | Path) -> str | None:
+def _read_text(path: str | Path) -> str | None:
     try:
         return Path(path).read_text(errors="replace").strip()
     except OSError:
         return None
 
 
-def _number(text: str | None) -> int | None:
+def _parse_number(text: str | None) -> int | None:
     return int(text) if text and text.lstrip("-").isdigit() else None
 
 
-def _output_of(*command: str | Path) -> str | None:
+def _read_output(*command: str | Path) -> str | None:
     """Returns the first line that a program prints, or None."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60,
@@ -157,62 +158,62 @@ def _output_of(*command: str | Path) -> str | None:
     return lines[0] if lines and not done.returncode else None
 
 
-def _machine_state() -> dict[str, Any]:
+def _read_machine_state() -> dict[str, Any]:
     cpu = Path("/sys/devices/system/cpu")
-    info = _read("/proc/cpuinfo") or ""
-    governors = {_read(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    info = _read_text("/proc/cpuinfo") or ""
+    governors = {_read_text(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     huge = Path("/sys/kernel/mm/transparent_hugepage")
     return {
-        "cpu": {"model": _field(info, "model name"), "microcode": _field(info, "microcode"),
-                "online": _read(cpu / "online"), "smt": _read(cpu / "smt/control"),
+        "cpu": {"model": _find_field(info, "model name"), "microcode": _find_field(info, "microcode"),
+                "online": _read_text(cpu / "online"), "smt": _read_text(cpu / "smt/control"),
                 "governors": sorted(filter(None, governors)) or None,
-                "no_turbo": _read(cpu / "intel_pstate/no_turbo"), "boost": _read(cpu / "cpufreq/boost"),
-                "vulnerabilities": {path.name: _read(path) for path in
+                "no_turbo": _read_text(cpu / "intel_pstate/no_turbo"), "boost": _read_text(cpu / "cpufreq/boost"),
+                "vulnerabilities": {path.name: _read_text(path) for path in
                                     sorted((cpu / "vulnerabilities").glob("*"))}},
-        "thp": {name: _read(huge / name) for name in ("enabled", "defrag")},
-        "huge_pages": _number(_read("/proc/sys/vm/nr_hugepages")),
-        "zone_reclaim_mode": _number(_read("/proc/sys/vm/zone_reclaim_mode")),
-        "aslr": _number(_read("/proc/sys/kernel/randomize_va_space")),
+        "thp": {name: _read_text(huge / name) for name in ("enabled", "defrag")},
+        "huge_pages": _parse_number(_read_text("/proc/sys/vm/nr_hugepages")),
+        "zone_reclaim_mode": _parse_number(_read_text("/proc/sys/vm/zone_reclaim_mode")),
+        "aslr": _parse_number(_read_text("/proc/sys/kernel/randomize_va_space")),
     }
 
 
-def _field(info: str, name: str) -> str | None:
+def _find_field(info: str, name: str) -> str | None:
     found = re.search(rf"^{name}\s*:\s*(.*)$", info, re.MULTILINE)
     return found[1] if found else None
 
 
-def _module() -> dict[str, Any] | None:
+def _read_module_version() -> dict[str, Any] | None:
     """Returns the module's version; None where it is not loaded."""
     if not Path("/sys/module/numaplace").exists():
         return None
-    said = _read("/sys/kernel/debug/numaplace/version") or ""
+    said = _read_text("/sys/kernel/debug/numaplace/version") or ""
     return dict(pair.split("=", 1) for pair in said.split() if "=" in pair) | {
-        "srcversion": _read("/sys/module/numaplace/srcversion")}
+        "srcversion": _read_text("/sys/module/numaplace/srcversion")}
 
 
 def sources() -> dict[str, Any]:
     """Returns commit and changes of the tree; without git, or of a tree that is no clone, neither is known: None."""
     told = os.environ.get(SOURCES)
-    if told and host_nodes.in_lab():  # by the host, where git takes a tenth of the time
+    if told and host_nodes.read_lab_name():  # by the host, where git takes a tenth of the time
         return json.loads(told)
     # The index has the inode numbers of the host; the lab sees others. Without these options the lab's git would
     # read every file, which takes 20 s, and write its own numbers into the index, which are as wrong on the host.
     git = ("git", "--no-optional-locks", "-c", "core.checkStat=minimal", "-c", "core.trustctime=false",
            "-c", f"safe.directory={HERE.code}", "-C", HERE.code)
-    commit = _output_of(*git, "rev-parse", "HEAD")
-    changed = _output_of(*git, "status", "--porcelain", "--untracked-files=no")
+    commit = _read_output(*git, "rev-parse", "HEAD")
+    changed = _read_output(*git, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "changed_since": commit and bool(changed)}
 
 
-def tool() -> dict[str, Any]:
+def describe_tool() -> dict[str, Any]:
     return {**sources(),
-            "programs": {name: _output_of(HERE.programs / name, "--version")
+            "programs": {name: _read_output(HERE.programs / name, "--version")
                          for name in ("numaplace", "np-mem", "np-hot", "np-mm", "np-redis", "np-steal")
                          if (HERE.programs / name).exists()}}
 
 
-def commands(suite: Suite) -> dict[str, Any] | None:
+def describe_commands(suite: Suite) -> dict[str, Any] | None:
     """Returns, of workloads that are any program, what their files say and the versions of what they need; None without them."""
     return {w.name: {"workload": w.options["command"].table, "memory": w.options["memory"],
-                     "versions": packages.versions(w.options["command"])}
+                     "versions": packages.read_versions(w.options["command"])}
             for w in suite.workloads if w.kind == "command"} or None

@@ -31,12 +31,12 @@ def read(directory: Path) -> list[Record]:
     return records
 
 
-def reached(directory: Path) -> int:
+def count_reached(directory: Path) -> int:
     """Counts the scheduled observations that are made, for a progress display."""
-    return len(set(map(key_of, read(directory))))
+    return len(set(map(make_key, read(directory))))
 
 
-def written(directory: Path) -> int | None:
+def read_write_time(directory: Path) -> int | None:
     """Returns when something was written last, in ns; None where nothing was."""
     path = directory / NAME
     return path.stat().st_mtime_ns if path.exists() and path.stat().st_size else None
@@ -46,17 +46,17 @@ def count(directory: Path) -> int:
     return len(read(directory))
 
 
-def rewrite(directory: Path, records: list[Record]) -> None:
+def rewrite_records(directory: Path, records: list[Record]) -> None:
     """Replaces all records, whole or not at all, within writing()."""
     partial = directory / (NAME + ".partial")
     try:
-        partial.write_bytes(b"".join(map(_line, records)))
+        partial.write_bytes(b"".join(map(_format_record, records)))
         os.replace(partial, directory / NAME)
     except OSError as error:
         raise ExperimentError(f"{partial}: {error.strerror}: {NAME} is as it was; free disk space") from None
 
 
-def _line(record: Record) -> bytes:
+def _format_record(record: Record) -> bytes:
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
@@ -64,7 +64,7 @@ def _line(record: Record) -> bytes:
 def writing(directory: Path) -> Iterator[None]:
     """Makes the folder where it is missing; nobody else writes results there in the meantime, in this process neither.
 
-    The lock is on the folder, as rewrite() replaces the file. Of a guest's lock the host knows nothing.
+    The lock is on the folder, as rewrite_records() replaces the file. Of a guest's lock the host knows nothing.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def writing(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ExperimentError(f"{directory / NAME}: is being written by {_holder(fd)}: wait for it or end it") from None
+            raise ExperimentError(f"{directory / NAME}: is being written by {_name_holder(fd)}: wait for it or end it") from None
         except OSError:
             pass  # a file system without locks
         yield
@@ -83,7 +83,7 @@ def writing(directory: Path) -> Iterator[None]:
         os.close(fd)
 
 
-def _holder(fd: int) -> str:
+def _name_holder(fd: int) -> str:
     """Names the holder of the lock on an open file or folder: 'pid 12 (python3)'."""
     inode = str(os.fstat(fd).st_ino)
     for fields in map(str.split, Path("/proc/locks").read_text().splitlines()):
@@ -106,7 +106,7 @@ class Writer:
         os.ftruncate(self.fd, self.size)
 
     def append(self, record: Record) -> None:
-        line = _line(record)
+        line = _format_record(record)
         try:
             written = 0
             while written < len(line):
@@ -123,7 +123,7 @@ class Writer:
         os.close(self.fd)
 
 
-def marks(record: Record) -> tuple[str, ...]:
+def list_marks(record: Record) -> tuple[str, ...]:
     """Returns why a line of results.jsonl may not be averaged; a failed check is a mark too."""
     marks = [str(mark) for mark in record.get("marks") or []]
     check = record.get("check", "ok")
@@ -132,6 +132,6 @@ def marks(record: Record) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def key_of(record: Record) -> tuple[str, str, int, bool]:
+def make_key(record: Record) -> tuple[str, str, int, bool]:
     """Returns the key of the scheduled observation that a line of results.jsonl is of."""
     return record["workload"], record["policy"], record["repeat"], bool(record.get("warmup"))

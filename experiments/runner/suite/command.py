@@ -83,7 +83,7 @@ class Command:
 def of_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
     """Reads a workload's file; `changes`: keys that a suite gives instead of the file's."""
     try:
-        return of_table(tomllib.loads(path.read_text(encoding="utf-8")) | dict(changes or {}), path.resolve().parent)
+        return read_table(tomllib.loads(path.read_text(encoding="utf-8")) | dict(changes or {}), path.resolve().parent)
     except FileNotFoundError:
         raise UsageError(f"workload {path}: there is no such file") from None
     except (OSError, ValueError) as error:
@@ -92,27 +92,29 @@ def of_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
         raise UsageError(f"{path}: {error}") from None
 
 
-def of_table(table: Mapping[str, Any], folder: Path) -> Command:
+def read_table(table: Mapping[str, Any], folder: Path) -> Command:
     name = table.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError("'name' is missing or not of small letters, digits, '-', '_' and '.'")
     try:
-        return _command(name, table, folder)
+        return _read_command(name, table, folder)
     except UsageError as error:
         raise UsageError(f"workload {name}: {error}") from None
 
 
-def _command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
-    _known(table, KEYS, "")
+def _read_command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
+    _check_keys(table, KEYS, "")
     if table.get("kind") != "command":
         raise UsageError(f"'kind' is {table.get('kind')!r}; a program of one's own has kind = \"command\"")
     found = Command(
-        name, _text(table, "about"), folder, _words(table, "command", needed=True), _environment(table.get("environment", {})),
-        _words(table, "prepare"), _words(table, "load"), _words(table, "client"),
-        _condition(table, "ready", ("pattern", "port", "file")), _seconds(table.get("warm_up", 0)),
-        _metrics(table.get("metric", [])), _condition(table, "check", ("pattern", "command")),
-        tuple(_need(need) for need in _tables(table.get("needs", []), "needs")),
-        _memory(table.get("memory", "")), _fast_percent(table), _words(table, "clairvoyant"), _text(table, "user", ""), _text(table, "directory", ""), dict(table))
+        name, _read_text(table, "about"), folder, _read_words(table, "command", needed=True),
+        _read_environment(table.get("environment", {})),
+        _read_words(table, "prepare"), _read_words(table, "load"), _read_words(table, "client"),
+        _read_condition(table, "ready", ("pattern", "port", "file")), _read_seconds(table.get("warm_up", 0)),
+        _read_metrics(table.get("metric", [])), _read_condition(table, "check", ("pattern", "command")),
+        tuple(_read_need(need) for need in _read_tables(table.get("needs", []), "needs")),
+        _read_memory(table.get("memory", "")), _read_fast_percent(table), _read_words(table, "clairvoyant"),
+        _read_text(table, "user", ""), _read_text(table, "directory", ""), dict(table))
     if found.client and not found.ready:
         raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
     if found.load and not found.client:
@@ -124,20 +126,20 @@ def _command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
     return found
 
 
-def _known(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
+def _check_keys(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
     for key in table:
         if key not in keys:
             raise UsageError(f"'{where}{key}' is not one of {', '.join(keys)}")
 
 
-def _text(table: Mapping[str, Any], key: str, default: str | None = None) -> str:
+def _read_text(table: Mapping[str, Any], key: str, default: str | None = None) -> str:
     value = table.get(key, default)
     if not isinstance(value, str):
         raise UsageError(f"'{key}' is missing or not a text")
     return value
 
 
-def _words(table: Mapping[str, Any], key: str, needed: bool = False) -> tuple[str, ...]:
+def _read_words(table: Mapping[str, Any], key: str, needed: bool = False) -> tuple[str, ...]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value) or not value and (needed or key in table):
         raise UsageError(f"'{key}' is missing or not a list of words, as in [\"program\", \"--option\"]")
@@ -152,11 +154,11 @@ def check_places(key: str, word: str) -> None:
             raise UsageError(f"'{key}': {match[0]} is not one of {{{'}, {'.join(PLACES)}}}; a brace itself is written twice")
 
 
-def fill(word: str, values: Mapping[str, object]) -> str:
+def fill_word(word: str, values: Mapping[str, object]) -> str:
     return PLACE.sub(lambda match: match[0][0] if match[1] is None else str(values[match[1]]), word)
 
 
-def _environment(table: Any) -> dict[str, str]:
+def _read_environment(table: Any) -> dict[str, str]:
     if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
         raise UsageError("'environment' is not a table of texts")
     for value in table.values():
@@ -164,19 +166,19 @@ def _environment(table: Any) -> dict[str, str]:
     return dict(table)
 
 
-def _seconds(value: Any) -> float:
+def _read_seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
         raise UsageError("'warm_up' is not a number of seconds")
     return float(value)
 
 
-def _memory(value: Any) -> str:
+def _read_memory(value: Any) -> str:
     if not isinstance(value, str) or value and not SIZE.fullmatch(value):
         raise UsageError("'memory' is neither a size as \"64M\" nor a part of the machine as \"0.1 node\" or \"4 L3\"")
     return value
 
 
-def _fast_percent(table: Mapping[str, Any]) -> float | None:
+def _read_fast_percent(table: Mapping[str, Any]) -> float | None:
     value = table.get("fast_percent")
     if value is None:
         return None
@@ -187,7 +189,7 @@ def _fast_percent(table: Mapping[str, Any]) -> float | None:
     return float(value)
 
 
-def _pattern(key: str, text: str, groups: int) -> str:
+def _read_pattern(key: str, text: str, groups: int) -> str:
     try:
         found = re.compile(text).groups
     except re.error as error:
@@ -197,41 +199,41 @@ def _pattern(key: str, text: str, groups: int) -> str:
     return text
 
 
-def _condition(table: Mapping[str, Any], key: str, kinds: tuple[str, ...]) -> Condition | None:
+def _read_condition(table: Mapping[str, Any], key: str, kinds: tuple[str, ...]) -> Condition | None:
     value = table.get(key)
     if value is None:
         return None
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in kinds:
         raise UsageError(f"'{key}' is not a table with one of {', '.join(kinds)}")
     if "command" in value:
-        return Condition(command=_words(value, "command", needed=True))
+        return Condition(command=_read_words(value, "command", needed=True))
     (kind, text), = value.items()
     if not isinstance(text, str) or not text:
         raise UsageError(f"'{key}.{kind}' is not a text")
     if kind == "pattern":
-        return Condition(pattern=_pattern(key, text, 0))
+        return Condition(pattern=_read_pattern(key, text, 0))
     check_places(f"{key}.{kind}", text)
     return Condition(**{kind: text})
 
 
-def _tables(value: Any, key: str) -> list[dict[str, Any]]:
+def _read_tables(value: Any, key: str) -> list[dict[str, Any]]:
     found = [value] if isinstance(value, dict) else value
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise UsageError(f"'{key}' is not a table or a list of tables")
     return found
 
 
-def _metrics(value: Any) -> tuple[Metric, ...]:
-    found = tuple(_metric(table) for table in _tables(value, "metric"))
+def _read_metrics(value: Any) -> tuple[Metric, ...]:
+    found = tuple(_read_metric(table) for table in _read_tables(value, "metric"))
     names = [metric.name for metric in found]
     if len(set(names)) != len(names):
         raise UsageError("'metric': two of them have the same name")
     return found or (SECONDS,)
 
 
-def _metric(table: Mapping[str, Any]) -> Metric:
-    _known(table, ("name", "unit", "direction", "pattern", "json"), "metric.")
-    name, unit, direction = (_text(table, key) for key in ("name", "unit", "direction"))
+def _read_metric(table: Mapping[str, Any]) -> Metric:
+    _check_keys(table, ("name", "unit", "direction", "pattern", "json"), "metric.")
+    name, unit, direction = (_read_text(table, key) for key in ("name", "unit", "direction"))
     if not NAME.fullmatch(name):
         raise UsageError(f"metric '{name}': a name has small letters, digits, '-', '_' and '.'")
     if direction not in DIRECTIONS:
@@ -240,13 +242,13 @@ def _metric(table: Mapping[str, Any]) -> Metric:
         raise UsageError(f"metric {name}: {direction} is not better for the unit {unit}, as reports take it")
     if ("pattern" in table) == ("json" in table):
         raise UsageError(f"metric {name}: needs either 'pattern' or 'json'")
-    pattern, path = _text(table, "pattern", ""), _text(table, "json", "")
-    return Metric(name, unit, DIRECTIONS[direction], _pattern(f"metric {name}", pattern, 1) if pattern else "", path)
+    pattern, path = _read_text(table, "pattern", ""), _read_text(table, "json", "")
+    return Metric(name, unit, DIRECTIONS[direction], _read_pattern(f"metric {name}", pattern, 1) if pattern else "", path)
 
 
-def _need(table: Mapping[str, Any]) -> Need:
-    _known(table, ("program", "debian", "module", "pypi", "version"), "needs.")
+def _read_need(table: Mapping[str, Any]) -> Need:
+    _check_keys(table, ("program", "debian", "module", "pypi", "version"), "needs.")
     if set(table) - {"version"} not in ({"program", "debian"}, {"module", "pypi"}):
         raise UsageError("'needs' has entries of either 'program' and 'debian' or 'module' and 'pypi'")
-    kept = {key: _text(table, key) for key in table if key != "version"}
-    return Need(**kept, version=_words(table, "version"))
+    kept = {key: _read_text(table, key) for key in table if key != "version"}
+    return Need(**kept, version=_read_words(table, "version"))

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
-from ...host.host_nodes import in_lab
+from ...host.host_nodes import read_lab_name
 from ...paths import cache
-from ...units import duration
+from ...units import format_duration
 from ..kinds import footprint
 from ..records import results
 from . import schedule
@@ -54,20 +54,20 @@ def budget(text: str) -> float:
 
 def estimate_run(suite: Suite, lab: str | None) -> Estimate:
     """Estimates the observations and seconds of a suite whose workloads are made, on a machine of the lab or, None, on this one."""
-    observations = len(schedule.make(suite))
-    each = kept(suite, lab)
+    observations = len(schedule.make_schedule(suite))
+    each = read_estimate(suite, lab)
     if each is not None:
         return Estimate(observations, observations * each, "as here before")
     if lab:
         return Estimate(observations, None, f"not known: not run on {lab} yet; stated: {suite.takes}")
-    times = {workload.name: computed(workload, suite) for workload in suite.workloads}
+    times = {workload.name: compute_seconds(workload, suite) for workload in suite.workloads}
     unknown = [name for name, seconds in times.items() if seconds is None]
     if unknown:
         return Estimate(observations, None, f"not known: {unknown[0]} works until it is done; known after a first run")
-    return Estimate(observations, sum(times[trial.workload.name] for trial in schedule.make(suite)), "computed")
+    return Estimate(observations, sum(times[trial.workload.name] for trial in schedule.make_schedule(suite)), "computed")
 
 
-def computed(workload: Workload, suite: Suite) -> float | None:
+def compute_seconds(workload: Workload, suite: Suite) -> float | None:
     """Returns the seconds of an observation on a real machine."""
     options = suite.parameters[workload.kind] | workload.options
     if workload.kind not in TIMED or options.get("operation") in WORK:
@@ -76,7 +76,7 @@ def computed(workload: Workload, suite: Suite) -> float | None:
     return PROCESS + LEAD + options.get("warm", 0.0) + options["seconds"] + suite.sample + fill + (0 if schedule.is_static(suite) else WORK_SECONDS)
 
 
-def within(suite: Suite, seconds: float, lab: str | None) -> Suite:
+def limit_repeats(suite: Suite, seconds: float, lab: str | None) -> Suite:
     """Returns the suite with as many repeats as the time is enough for; with its own where that is not known and a clock will stop it."""
     found = estimate_run(suite, lab)
     if found.seconds is None:
@@ -87,53 +87,53 @@ def within(suite: Suite, seconds: float, lab: str | None) -> Suite:
     block = estimate_run(replace(suite, repeats=2), lab).seconds - one
     repeats = 1 + math.floor((seconds - one) / block)
     if repeats < 1:
-        raise UsageError(f"--budget: one repeat of suite {suite.name} takes {duration(one)} ({found.source}): "
+        raise UsageError(f"--budget: one repeat of suite {suite.name} takes {format_duration(one)} ({found.source}): "
                          "give more time, or fewer workloads with --workloads, or --quick")
     return replace(suite, repeats=repeats)
 
 
-def _key(suite: Suite, lab: str | None) -> str:
+def _make_key(suite: Suite, lab: str | None) -> str:
     """Returns the key of an estimate; levels and times are a part of it, as --quick and --set take another time."""
     levels = json.dumps([suite.levels, suite.parameters, [w.name for w in suite.workloads], suite.policies],
                         sort_keys=True, default=str)
     return f"{suite.name} on {lab or platform.node()}, {hashlib.sha256(levels.encode()).hexdigest()[:12]}"
 
 
-def _file() -> Path:
+def _find_file() -> Path:
     return cache() / "times.json"
 
 
-def _read() -> dict[str, float]:
+def _read_estimates() -> dict[str, float]:
     try:
-        found = json.loads(_file().read_text())
+        found = json.loads(_find_file().read_text())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def kept(suite: Suite, lab: str | None) -> float | None:
+def read_estimate(suite: Suite, lab: str | None) -> float | None:
     """Returns the seconds of an observation, with its part of booting where there was a boot."""
-    return _read().get(_key(suite, lab))
+    return _read_estimates().get(_make_key(suite, lab))
 
 
-def keep(suite: Suite, lab: str | None, seconds: float, observations: int) -> None:
+def keep_estimate(suite: Suite, lab: str | None, seconds: float, observations: int) -> None:
     """Keeps an estimate; a folder that cannot be written costs the estimate, not the run."""
-    if not observations or in_lab():  # a guest's clock says nothing of the host's
+    if not observations or read_lab_name():  # a guest's clock says nothing of the host's
         return
-    partial = _file().with_suffix(f".{os.getpid()}")
+    partial = _find_file().with_suffix(f".{os.getpid()}")
     try:
-        _file().parent.mkdir(parents=True, exist_ok=True)
-        with open(_file().with_suffix(".lock"), "w") as lock:  # two runs of --all end at the same time
+        _find_file().parent.mkdir(parents=True, exist_ok=True)
+        with open(_find_file().with_suffix(".lock"), "w") as lock:  # two runs of --all end at the same time
             fcntl.flock(lock, fcntl.LOCK_EX)
-            partial.write_text(json.dumps(_read() | {_key(suite, lab): seconds / observations}, indent=1) + "\n")
-            os.replace(partial, _file())
+            partial.write_text(json.dumps(_read_estimates() | {_make_key(suite, lab): seconds / observations}, indent=1) + "\n")
+            os.replace(partial, _find_file())
     except OSError:
         partial.unlink(missing_ok=True)
 
 
-def measured(suite: Suite, lab: str | None, out: Path, work: Callable[[], Any]) -> Any:
+def measure_estimate(suite: Suite, lab: str | None, out: Path, work: Callable[[], Any]) -> Any:
     """Does the work, and keeps how long it took for the observations that it has added."""
     before, begin = results.count(out), time.monotonic()
     answer = work()
-    keep(suite, lab, time.monotonic() - begin, results.count(out) - before)
+    keep_estimate(suite, lab, time.monotonic() - begin, results.count(out) - before)
     return answer

@@ -27,7 +27,7 @@ class Knowledge:
     knows: str = KNOWS[0]
     links: float = 0
 
-    def model(self, text: str) -> str:
+    def falsify_model(self, text: str) -> str:
         """Returns the text of a machine file, with its links so much wrong."""
         wrong = LINK.sub(lambda link: BANDWIDTH.sub(lambda found: f"{float(found[0]) * (1 + self.links / 100):.6g}", link[0]), text)
         if len(tomllib.loads(text).get("model", {}).get("link", [])) != len(BANDWIDTH.findall("".join(LINK.findall(text)))):
@@ -35,7 +35,7 @@ class Knowledge:
         return wrong
 
 
-def of_level(level: str) -> Knowledge:
+def read_knowledge(level: str) -> Knowledge:
     found = Knowledge()
     for word in level.split("#")[1:]:
         key, separator, value = word.partition("=")

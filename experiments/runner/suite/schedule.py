@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
-from ..records.results import key_of, marks
+from ..records.results import list_marks, make_key
 from .suite import Suite, Workload
 
 CLAIRVOYANT = "clairvoyant"  # a level: programs that know what they will access place it themselves
@@ -32,24 +32,24 @@ def is_static(suite: Suite) -> bool:
     return bool(suite.design) and {level.partition("#")[0] for level in suite.policies} == {"none"}
 
 
-def make(suite: Suite) -> list[Trial]:
+def make_schedule(suite: Suite) -> list[Trial]:
     """Returns warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
 
     Whatever changes slowly (temperature, free memory) then falls on all combinations alike.
     """
     trials: list[Trial] = []
 
-    def add(workload: Workload, policy: str, repeat: int, warmup: bool) -> None:
+    def add_trial(workload: Workload, policy: str, repeat: int, warmup: bool) -> None:
         trials.append(Trial(workload, policy, repeat, len(trials), warmup))
 
     for repeat in range(suite.warmups):
         for workload in suite.workloads:
-            add(workload, suite.policies[0], repeat, True)
+            add_trial(workload, suite.policies[0], repeat, True)
     for repeat in range(suite.repeats):
         block = cells(suite)
         random.Random(f"{suite.seed}/{repeat}").shuffle(block)
         for workload, policy in block:
-            add(workload, policy, repeat, False)
+            add_trial(workload, policy, repeat, False)
     return trials
 
 
@@ -61,16 +61,16 @@ def cells(suite: Suite) -> list[tuple[Workload, str]]:
 
 def is_clean(record: dict) -> bool:
     """Checks whether a record is averaged."""
-    return not marks(record)
+    return not list_marks(record)
 
 
-def done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
+def find_done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
     """Returns the observations that need not be made (again): clean, or tried as often as allowed."""
-    tries = Counter(map(key_of, records))
-    return ({key_of(record) for record in records if is_clean(record)} |
+    tries = Counter(map(make_key, records))
+    return ({make_key(record) for record in records if is_clean(record)} |
             {key for key, n in tries.items() if n >= ATTEMPTS})
 
 
-def without_clean(records: list[dict]) -> int:
+def count_without_clean(records: list[dict]) -> int:
     """Counts the observations that were tried and never came out clean, in this run or before it was resumed."""
-    return len({key_of(record) for record in records} - {key_of(record) for record in records if is_clean(record)})
+    return len({make_key(record) for record in records} - {make_key(record) for record in records if is_clean(record)})

@@ -91,15 +91,15 @@ class Suite:
     on: dict[str, dict[str, Any]] = field(repr=False)  # machine of the lab -> levels that it needs
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def load(name: str) -> Suite:
+def load_suite(name: str) -> Suite:
     """Loads the suite of that name, or of that file."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     if not path.is_file():
-        raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(names())}")
+        raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(list_names())}")
     try:
         text = path.read_text(encoding="utf-8")
         return parse(text, path.resolve().parent)
@@ -112,33 +112,34 @@ def load(name: str) -> Suite:
 def parse(text: str, folder: Path = FOLDER) -> Suite:
     """Parses a suite; `folder`: that of the file, which names other files from there."""
     data = tomllib.loads(text)
-    factors = dict(_get(data, "factors", dict))
+    factors = dict(_get_value(data, "factors", dict))
     policies = factors.pop("placement", ["none"])
     if bool(factors) != ("design" in data) or ("design" in data) == ("workload" in data):
         raise UsageError("needs either [[workload]] tables or a design and its factors")
     suite = Suite(
-        name=_get(data, "name", str), text=text, question=_get(data, "question", str),
-        paper=_get(data, "paper", str), presents=tuple(data.get("presents", [])), machines=tuple(_get(data, "machines", list)),
-        takes=_get(data, "takes", str), needs=tuple(data.get("needs", [])),
-        repeats=_get(data, "repeats", int), boots=_get({"boots": 0} | data, "boots", int), warmups=_get(data, "warmups", int),
-        seed=_get(data, "seed", int), sample=_get({"sample": 0} | data, "sample", float),
-        calibrate=_bool({"calibrate": True} | data, "calibrate"), nodes=_get(data, "nodes", int),
-        responses=tuple(_get(data, "responses", list)),
-        policies=tuple(policies), design=data.get("design", ""), levels=_levels(factors),
-        workloads=tuple(_workload(w, folder) for w in _tables(data.get("workload", []))),
-        parameters={kind: _parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
+        name=_get_value(data, "name", str), text=text, question=_get_value(data, "question", str),
+        paper=_get_value(data, "paper", str), presents=tuple(data.get("presents", [])), machines=tuple(_get_value(data, "machines", list)),
+        takes=_get_value(data, "takes", str), needs=tuple(data.get("needs", [])),
+        repeats=_get_value(data, "repeats", int), boots=_get_value({"boots": 0} | data, "boots", int),
+        warmups=_get_value(data, "warmups", int),
+        seed=_get_value(data, "seed", int), sample=_get_value({"sample": 0} | data, "sample", float),
+        calibrate=_get_bool({"calibrate": True} | data, "calibrate"), nodes=_get_value(data, "nodes", int),
+        responses=tuple(_get_value(data, "responses", list)),
+        policies=tuple(policies), design=data.get("design", ""), levels=_parse_levels(factors),
+        workloads=tuple(_parse_workload(w, folder) for w in _check_tables(data.get("workload", []))),
+        parameters={kind: _parse_parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
         quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
-    check(suite)
+    check_suite(suite)
     _check_responses(suite)
     for name in suite.on:
         if name not in suite.machines:
             raise UsageError(f"[on.{name}]: is not one of its machines {', '.join(suite.machines)}")
     for levels in (suite.quick, suite.real, *suite.on.values()):
-        with_levels(suite, levels)
+        replace_levels(suite, levels)
     return suite
 
 
-def _get(table: Mapping[str, Any], key: str, kind: type) -> Any:
+def _get_value(table: Mapping[str, Any], key: str, kind: type) -> Any:
     value = table.get(key)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
@@ -147,77 +148,77 @@ def _get(table: Mapping[str, Any], key: str, kind: type) -> Any:
     return value
 
 
-def _tables(found: Any) -> list[dict[str, Any]]:
+def _check_tables(found: Any) -> list[dict[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise UsageError("'workload' is no list of tables: write [[workload]]")
     return found
 
 
-def _bool(table: Mapping[str, Any], key: str) -> bool:
+def _get_bool(table: Mapping[str, Any], key: str) -> bool:
     if not isinstance(table[key], bool):
         raise UsageError(f"'{key}' is neither true nor false")
     return table[key]
 
 
-def _workload(table: Mapping[str, Any], folder: Path) -> Workload:
+def _parse_workload(table: Mapping[str, Any], folder: Path) -> Workload:
     if "file" in table or table.get("kind") == "command":
-        return _command(table, folder)
-    name, kind = _get(table, "name", str), _get(table, "kind", str)
+        return _parse_command(table, folder)
+    name, kind = _get_value(table, "name", str), _get_value(table, "kind", str)
     if kind == "running":
-        return _running(table)
+        return _parse_running(table)
     if kind not in PARAMETERS:
         raise UsageError(f"workload {name}: kind '{kind}' is not one of {', '.join(PARAMETERS)}")
-    tasks = tuple(_task(t) for t in _get(table, "task", list))
+    tasks = tuple(_parse_task(t) for t in _get_value(table, "task", list))
     roles = [task.role for task in tasks]
     if not tasks or len(set(roles)) != len(roles):
         raise UsageError(f"workload {name}: needs tasks with different roles")
     if kind == "redis" and tuple(roles) != REDIS_ROLES:
         raise UsageError(f"workload {name}: its roles are {' and '.join(REDIS_ROLES)}")
-    return Workload(name, kind, _get(table, "about", str), tasks)
+    return Workload(name, kind, _get_value(table, "about", str), tasks)
 
 
-def _command(table: Mapping[str, Any], folder: Path) -> Workload:
+def _parse_command(table: Mapping[str, Any], folder: Path) -> Workload:
     """Reads a workload from a file, with what the table changes of it, or from the table itself. How many processes it has is seen when it runs."""
     changes = {key: value for key, value in table.items() if key != "file"}
     if "file" in table and changes and "name" not in changes:
         raise UsageError(f"[[workload]] that changes '{min(changes)}' of its 'file' needs a 'name' of its own")
-    found = command.of_file(folder / _get(table, "file", str), changes) if "file" in table else command.of_table(table, folder)
+    found = command.of_file(folder / _get_value(table, "file", str), changes) if "file" in table else command.read_table(table, folder)
     return Workload(found.name, "command", found.about, (Task("program", 0, (0,)),), options={"command": found, "memory": found.memory})
 
 
-def _running(table: Mapping[str, Any]) -> Workload:
+def _parse_running(table: Mapping[str, Any]) -> Workload:
     """Reads a workload of processes that run: their numbers, how long each placement is watched and how long it has to settle before."""
-    pids = _get(table, "pids", list)
-    options = {"pids": pids, "seconds": _get(table, "seconds", float), "settle": _get(table, "settle", float),
-               "url": _get({"url": ""} | table, "url", str), "pattern": _get({"pattern": ""} | table, "pattern", str)}
+    pids = _get_value(table, "pids", list)
+    options = {"pids": pids, "seconds": _get_value(table, "seconds", float), "settle": _get_value(table, "settle", float),
+               "url": _get_value({"url": ""} | table, "url", str), "pattern": _get_value({"pattern": ""} | table, "pattern", str)}
     if not pids or not all(isinstance(pid, int) for pid in pids):
         raise UsageError(f"workload {table['name']}: 'pids' is not a list of processes")
-    return Workload(_get(table, "name", str), "running", _get(table, "about", str),
+    return Workload(_get_value(table, "name", str), "running", _get_value(table, "about", str),
                     tuple(Task(f"pid-{pid}", 0, (0,)) for pid in pids), options=options)
 
 
-def _task(table: Mapping[str, Any]) -> Task:
+def _parse_task(table: Mapping[str, Any]) -> Task:
     where = table.get("memory_on")
     where = [ALONE] if where == MEMORY_ONLY else where
-    nodes = tuple(where) if isinstance(where, list) else (_get(table, "memory_on", int),)
+    nodes = tuple(where) if isinstance(where, list) else (_get_value(table, "memory_on", int),)
     if not nodes or list(nodes) != sorted(set(nodes)):
         raise UsageError(f"'memory_on' is a node, an ascending list of nodes or '{MEMORY_ONLY}'")
-    declared = {key: _get(table, key, float) for key in ("penalty", "mpki") if key in table}
-    return Task(_get(table, "role", str), _get(table, "runs_on", int), nodes, **declared)
+    declared = {key: _get_value(table, key, float) for key in ("penalty", "mpki") if key in table}
+    return Task(_get_value(table, "role", str), _get_value(table, "runs_on", int), nodes, **declared)
 
 
-def _levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _parse_levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
     for name, levels in table.items():
         if not isinstance(levels, list) or not levels:
             raise UsageError(f"factor '{name}' is not a list of levels")
     return dict(table)
 
 
-def _parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
     for key in table:
         if key not in PARAMETERS[kind]:
             raise UsageError(f"{kind}.{key} is not one of {', '.join(PARAMETERS[kind])}")
-    return {key: value if is_data(kind, key, value) else _get(table, key, PARAMETERS[kind][key])
+    return {key: value if is_data_size(kind, key, value) else _get_value(table, key, PARAMETERS[kind][key])
             for key, value in table.items()}
 
 
@@ -226,12 +227,12 @@ def is_size(value: Any) -> bool:
     return isinstance(value, str) and SIZE.fullmatch(value) is not None
 
 
-def is_data(kind: str, key: str, value: Any) -> bool:
+def is_data_size(kind: str, key: str, value: Any) -> bool:
     """Checks whether a value is a count that is given as the size of the data."""
     return COUNTS.get(kind) == key and is_size(value)
 
 
-def check(suite: Suite) -> None:
+def check_suite(suite: Suite) -> None:
     for kind in {w.kind for w in suite.workloads}:  # a design's are checked when they are made
         missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys() - OPTIONAL
         if missing:
@@ -257,17 +258,17 @@ def _check_responses(suite: Suite) -> None:
             raise UsageError(f"response {name}: no workload measures it; there are: {', '.join((*own, *OF_ALL))}")
 
 
-def with_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
+def replace_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
     """Returns the suite with the levels of its [quick] or [real] table instead."""
-    parameters = {kind: values | _parameters(kind, levels.get(kind, {}))
+    parameters = {kind: values | _parse_parameters(kind, levels.get(kind, {}))
                   for kind, values in suite.parameters.items()}
     return replace(suite, repeats=levels.get("repeats", suite.repeats), boots=levels.get("boots", suite.boots),
                    warmups=levels.get("warmups", suite.warmups), parameters=parameters,
-                   sample=_get({"sample": suite.sample} | levels, "sample", float),
-                   levels=suite.levels | _levels(levels.get("factors", {})))
+                   sample=_get_value({"sample": suite.sample} | levels, "sample", float),
+                   levels=suite.levels | _parse_levels(levels.get("factors", {})))
 
 
-def change(suite: Suite, assignments: list[str]) -> Suite:
+def change_parameters(suite: Suite, assignments: list[str]) -> Suite:
     """Applies KIND.PARAMETER=VALUE."""
     parameters = {kind: dict(values) for kind, values in suite.parameters.items()}
     for assignment in assignments:
@@ -278,15 +279,15 @@ def change(suite: Suite, assignments: list[str]) -> Suite:
             known = ", ".join(f"{k}.{p}" for k, ps in PARAMETERS.items() for p in ps)
             raise UsageError(f"--set {assignment}: needs NAME=VALUE with one of {known}")
         try:
-            parameters[kind][key] = value if is_data(kind, key, value) else wanted(value)
+            parameters[kind][key] = value if is_data_size(kind, key, value) else wanted(value)
         except ValueError:
             raise UsageError(f"--set {assignment}: the value is no {wanted.__name__}") from None
     changed = replace(suite, parameters=parameters)
-    check(changed)
+    check_suite(changed)
     return changed
 
 
-def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
+def choose_cells(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
     """Returns the suite with only some of the workloads, by name or by pattern ('*-remote'), and programs of the user's by
     their files NAME.toml. A policy need not be one of the suite's own either."""
     files = [wanted for wanted in workloads or [] if wanted.endswith(".toml")]
@@ -299,22 +300,22 @@ def choose(suite: Suite, workloads: list[str] | None, policies: list[str] | None
         suite = replace(suite, workloads=tuple(
             w for w in suite.workloads if any(fnmatch.fnmatchcase(w.name, p) for p in patterns)))
     for file in files:
-        suite = _with_file(suite, file)
+        suite = _add_file(suite, file)
     return replace(suite, policies=tuple(dict.fromkeys(policies))) if policies else suite
 
 
-def _with_file(suite: Suite, file: str) -> Suite:
+def _add_file(suite: Suite, file: str) -> Suite:
     if suite.design:
         raise UsageError(f"workload {file}: suite {suite.name} makes its workloads of its factors: "
                          "take a suite that lists them, such as arena")
-    own = _command({"file": file}, Path())
+    own = _parse_command({"file": file}, Path())
     if any(w.name == own.name for w in suite.workloads):
         raise UsageError(f"workload {file}: there is one of the name '{own.name}' already: give it another 'name'")
     more = [metric.name for metric in own.options["command"].metrics if metric.name not in suite.responses]
     return replace(suite, workloads=(*suite.workloads, own), responses=(*suite.responses, *more))
 
 
-def repeated(suite: Suite, repeats: int | None, seed: int | None) -> Suite:
+def replace_repeats(suite: Suite, repeats: int | None, seed: int | None) -> Suite:
     """Returns the suite with another number of repeats or another seed."""
     if repeats is not None and repeats < 1:
         raise UsageError(f"--repeats {repeats}: at least 1 is needed")

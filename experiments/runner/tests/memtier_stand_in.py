@@ -32,14 +32,14 @@ with socket.socket(socket.AF_UNIX) as server:
             answers.readline()
 
 
-def part(share: float) -> dict:
+def compute_part(share: float) -> dict:
     found = {"Ops/sec": 1000.0 * share, "Misses/sec": 5.0 if fault == "misses" else 0.0}
     percentiles = {"p50.00": 0.1, "p99.00": 0.2, "p99.90": 0.3}
     return found if fault == "old" else found | {"Percentile Latencies": percentiles}
 
 
 whole = sets + gets
-stats = {"Sets": part(sets / whole), "Gets": part(gets / whole), "Totals": part(1)}
+stats = {"Sets": compute_part(sets / whole), "Gets": compute_part(gets / whole), "Totals": compute_part(1)}
 if fault != "silent":
     with open(given["--json-out-file"], "w", encoding="utf-8") as file:
         json.dump({"ALL STATS": stats}, file)

@@ -11,10 +11,10 @@ FOLDER = Path(__file__).parents[3] / "Documentation/reference/schema"
 VALIDATOR = jsonschema.Draft202012Validator
 
 
-def schema(name: str) -> dict[str, Any]:
+def read_schema(name: str) -> dict[str, Any]:
     """results or manifest."""
     return json.loads((FOLDER / f"{name}-1.json").read_text())
 
 
-def faults(name: str, value: Any) -> list[str]:
-    return [f"{fault.json_path}: {fault.message}" for fault in VALIDATOR(schema(name)).iter_errors(value)]
+def list_faults(name: str, value: Any) -> list[str]:
+    return [f"{fault.json_path}: {fault.message}" for fault in VALIDATOR(read_schema(name)).iter_errors(value)]

@@ -11,7 +11,7 @@ from experiments import as_measured
 from experiments.commands.experiment import demo
 
 ROOT = Path(__file__).resolve().parents[3]
-ASK = "from experiments.commands.experiment.demo import may_load_module; print('allowed:', may_load_module())"
+ASK = "from experiments.commands.experiment.demo import ask_to_load_module; print('allowed:', ask_to_load_module())"
 
 
 def test_the_module_is_not_loaded_where_nobody_can_be_asked() -> None:
@@ -25,11 +25,11 @@ def test_a_person_is_asked_and_the_default_is_no(monkeypatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     for answer, allowed in (("", False), ("n", False), ("maybe", False), ("y", True), ("YES ", True)):
         monkeypatch.setattr("builtins.input", lambda question, answer=answer: answer)
-        assert demo.may_load_module() is allowed
+        assert demo.ask_to_load_module() is allowed
 
 
 MEASURED = (ROOT / "Documentation/measured/demo.txt").read_text()
-END = as_measured.expected_end(MEASURED)
+END = as_measured.find_expected_end(MEASURED)
 
 
 def ends_as(end: str) -> str | None:

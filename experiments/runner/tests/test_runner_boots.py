@@ -92,7 +92,7 @@ for number in range(3):
 
 def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, monkeypatch) -> None:
     """The guest is a process here; what it writes is what one writes. The load of this test goes from 1 to 3."""
-    manifest.write(tmp_path, {"boots": [{"boot_id": "a"}, {"boot_id": "b", "load": 0.1}]})
+    manifest.write_manifest(tmp_path, {"boots": [{"boot_id": "a"}, {"boot_id": "b", "load": 0.1}]})
     writer = results.Writer(tmp_path)
     writer.append({"workload": "cross", "policy": "none", "repeat": 9, "order": 0, "boot_id": "a"})
     writer.close()
@@ -105,7 +105,7 @@ def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, mon
     monkeypatch.setattr(os, "getloadavg", load)
     child, host = subprocess.Popen([sys.executable, "-c", GUEST, tmp_path], cwd=ROOT), HostLoad(tmp_path)
     try:
-        run_in_lab._watch(child, tmp_path, [], "demo-2s", host)
+        run_in_lab._watch_boot(child, tmp_path, [], "demo-2s", host)
     finally:
         child.kill()
         child.wait()
@@ -122,19 +122,19 @@ def test_a_guest_that_made_nothing_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repeats, boots, ends", [(10, 1, [10]), (10, 4, [2, 5, 7, 10]), (3, 3, [1, 2, 3])])
 def test_repeats_are_shared_out(small: Path, repeats: int, boots: int, ends: list[int]) -> None:
-    parts = boot_shares.share_out(replace(suites.load("arena"), repeats=repeats), boots)
+    parts = boot_shares.divide_repeats(replace(suites.load_suite("arena"), repeats=repeats), boots)
     assert [part.end for part in parts] == ends and [part.begin for part in parts] == [0, *ends[:-1]]
     assert {len(part.workloads) for part in parts} == {8}
 
 
 def test_more_boots_than_repeats_share_the_workloads_of_one() -> None:
-    suite = replace(suites.load("arena"), repeats=3)
-    parts = boot_shares.share_out(suite, 6)
+    suite = replace(suites.load_suite("arena"), repeats=3)
+    parts = boot_shares.divide_repeats(suite, 6)
     assert [(part.begin, part.end, len(part.workloads)) for part in parts] == [(k, k + 1, 4) for k in (0, 0, 1, 1, 2, 2)]
-    made = [trial.key for trial in boot_shares.in_turn(suite, 6)]
-    assert sorted(made) == sorted(trial.key for trial in schedule.make(suite)), "all, and none twice"
-    assert [boot_shares.fits(suite, boots) for boots in (0, 3, 4, 5, 9, 24, 27)] == [False, True, False, False, True, True, False]
-    assert [boot_shares.fitting(suite, boots) for boots in (8, 6, 2, 27)] == [3, 6, 2, 3]
+    made = [trial.key for trial in boot_shares.list_trials_in_turn(suite, 6)]
+    assert sorted(made) == sorted(trial.key for trial in schedule.make_schedule(suite)), "all, and none twice"
+    assert [boot_shares.divides_evenly(suite, boots) for boots in (0, 3, 4, 5, 9, 24, 27)] == [False, True, False, False, True, True, False]
+    assert [boot_shares.choose_boots(suite, boots) for boots in (8, 6, 2, 27)] == [3, 6, 2, 3]
 
 
 BOOTED = """
@@ -195,7 +195,7 @@ def test_boots_side_by_side_make_one_run(small: Path, boots: list[list[str]]) ->
     assert sorted({(r["boot_id"], r["repeat"]) for r in records if not r.get("warmup")}, key=lambda both: both[1]) == [
         ("boot 1", 0), ("boot 2", 1), ("boot 3", 2), ("boot 3", 3)]
     assert [entry["boot_id"] for entry in told["boots"]] == ["boot 1", "boot 2", "boot 3"]
-    assert all("host_load" in record for record in records) and not parallel_boots.folders(small.parent / "out")
+    assert all("host_load" in record for record in records) and not parallel_boots.list_folders(small.parent / "out")
     assert {path.name for path in (small.parent / "out").glob("*.log")} == {"lab.log", "lab-2.log", "lab-3.log"}
     assert all("--no-snapshot" in command for command in boots)
 
@@ -215,9 +215,9 @@ def test_boots_side_by_side_go_on(small: Path, boots: list[list[str]]) -> None:
     assert run(small, *words) == 0
     records = read_run(small)[0]
     (out / "boot-1").mkdir()
-    results.rewrite(out / "boot-1", [r for r in records if r["repeat"] < 2])
+    results.rewrite_records(out / "boot-1", [r for r in records if r["repeat"] < 2])
     shutil.copyfile(out / manifest.NAME, out / "boot-1" / manifest.NAME)
-    results.rewrite(out, [r for r in records if r["repeat"] == 2])
+    results.rewrite_records(out, [r for r in records if r["repeat"] == 2])
     assert run(small, *words, "--resume") == 0
     assert len(boots) == 3 and sorted(repeat for _, repeat, warmup in made(small) if not warmup) == [0, 1, 2, 3]
 
@@ -249,9 +249,9 @@ def test_side_by_side_a_boot_that_fails_is_told(small: Path, monkeypatch, capsys
 
 
 def test_all_suites_are_told_of_the_boots() -> None:
-    words = read_options(["run", "--all", "--lab", "--boots", "3"]).words()
+    words = read_options(["run", "--all", "--lab", "--boots", "3"]).list_words()
     assert words[words.index("--boots") + 1] == "3"
-    assert read_options(["run", "--all", "--lab"]).words() == ["run", "--all", "--lab"]
+    assert read_options(["run", "--all", "--lab"]).list_words() == ["run", "--all", "--lab"]
 
 
 def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]]) -> None:

@@ -25,7 +25,7 @@ from experiments.runner.suite import suite as suites
 
 ROOT = Path(__file__).resolve().parents[3]
 NUMAPLACE = ROOT / "build" / "numaplace"
-SUITE = replace(suites.load("policy-matrix"), policies=("none", "measured:pages=move", "weighted"))
+SUITE = replace(suites.load_suite("policy-matrix"), policies=("none", "measured:pages=move", "weighted"))
 
 # The real tool, but on a machine of two nodes that is calibrated at once; `calls` has a line of each call.
 FAKE = """#!/bin/sh
@@ -56,7 +56,7 @@ class Fake(SimpleNamespace):
 
     def of_run(self, suite: suites.Suite = SUITE, platform: str = "real", begun: dict | None = None) -> dict | None:
         self.numaplace = Numaplace(self.program)
-        return calibration.of_run(suite, self.numaplace, platform, self.folder, begun, self.folder)
+        return calibration.choose_model(suite, self.numaplace, platform, self.folder, begun, self.folder)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_machine_without_a_file_is_calibrated_and_the_plans_use_it(fake: Fake,
                      "sha256": hashlib.sha256(text.encode()).hexdigest()}
     said = capsys.readouterr().out
     assert "first calibrates this machine, once a boot, for measured:pages=move, weighted:" in said
-    assert fake.numaplace._with_model() == ["--model", str(file)]
+    assert fake.numaplace._list_model_words() == ["--model", str(file)]
 
 
 def test_apply_is_told_the_model(fake: Fake) -> None:
@@ -119,9 +119,9 @@ def test_another_boot_or_machine_is_calibrated_anew(fake: Fake, monkeypatch, cha
 
 def test_policies_say_themselves_whether_they_need_a_model() -> None:
     told = Numaplace()
-    needing = told.needing([policy["name"] for policy in told._json("policies", "--json")["policies"]], calibration.NEED)
+    needing = told.list_needing([policy["name"] for policy in told._read_json("policies", "--json")["policies"]], calibration.NEED)
     assert needing == ["measured", "weighted", "asymsched"]
-    assert told.needing(["none#2", "weighted:proximity=0.5"], calibration.NEED) == ["weighted:proximity=0.5"]
+    assert told.list_needing(["none#2", "weighted:proximity=0.5"], calibration.NEED) == ["weighted:proximity=0.5"]
 
 
 def test_the_word_for_a_derived_model_is_the_tool_s() -> None:
@@ -155,7 +155,7 @@ def test_switched_off_the_record_says_derived(fake: Fake) -> None:
 
 
 def test_the_suite_and_the_command_line_switch_it_off(fake: Fake) -> None:
-    text = suites.load("policy-matrix").text
+    text = suites.load_suite("policy-matrix").text
     assert suites.parse(text).calibrate and not suites.parse("calibrate = false\n" + text).calibrate
     with pytest.raises(UsageError, match="'calibrate' is neither true nor false"):
         suites.parse("calibrate = 1\n" + text)
@@ -212,19 +212,19 @@ def test_a_run_goes_on_with_the_model_that_it_began_with(fake: Fake) -> None:
 def whole(fake: Fake, monkeypatch):
     """`experiment run` with the fake tool, but no observations."""
     monkeypatch.setattr(runs, "Numaplace", partial(Numaplace, fake.program))
-    monkeypatch.setattr(runs, "check", lambda suite, numaplace: None)
-    monkeypatch.setattr(runs.Runner, "all", lambda self: fake.began.append(self.request.budget) or 0)
-    monkeypatch.setattr(check_machine, "doubts", lambda: [])
+    monkeypatch.setattr(runs, "check_suite", lambda suite, numaplace: None)
+    monkeypatch.setattr(runs.Runner, "make_all", lambda self: fake.began.append(self.request.budget) or 0)
+    monkeypatch.setattr(check_machine, "list_doubts", lambda: [])
     fake.began = []
     return lambda *words: main(["run", "policy-matrix", "--placements", "none,weighted", "--out", str(fake.folder / "out"), *words])
 
 
 def test_the_manifest_has_the_model(fake: Fake, whole) -> None:
     assert whole() == 0
-    model = manifest.model(fake.folder / "out")
+    model = manifest.read_model(fake.folder / "out")
     assert model["calibrated"] and model["text"] == Path(model["file"]).read_text()
     assert whole("--force", "--no-calibrate") == 0
-    assert manifest.model(fake.folder / "out")["origin"] == DERIVED
+    assert manifest.read_model(fake.folder / "out")["origin"] == DERIVED
     assert whole("--force", "--placements", "none") == 0
     assert json.loads((fake.folder / "out" / manifest.NAME).read_text())["model"] is None
     assert len(fake.began) == 3

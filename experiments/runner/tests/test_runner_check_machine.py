@@ -31,7 +31,7 @@ def tree(root: Path, nodes: int = 2, free: int = 60, **changed: str) -> check_ma
 
 
 def troubles(m: check_machine.Machine) -> dict[str, str]:
-    parts = (check_machine.nodes, check_machine.kernel, check_machine.processor, check_machine.load_now)
+    parts = (check_machine.check_nodes, check_machine.check_kernel, check_machine.check_processor, check_machine.check_load)
     found = [finding for part in parts for finding in part(m) if finding.kind != "ok"]
     assert all(finding.remedy for finding in found)
     return {finding.what: finding.kind for finding in found}
@@ -56,12 +56,13 @@ def test_what_keeps_the_module_out_is_named(tmp_path: Path, files: dict, secure:
     variable = tmp_path / check_machine.SECURE_BOOT
     variable.parent.mkdir(parents=True)
     variable.write_bytes(bytes([6, 0, 0, 0, secure]))
-    found = list(check_machine.module(tree(tmp_path, **files)))
+    found = list(check_machine.check_module(tree(tmp_path, **files)))
     assert "not loaded" in found.pop(0).what
     assert [said in one.what and remedy in one.remedy for one in found] == [True] * bool(said)
     (tmp_path / "sys/module/numaplace").mkdir(parents=True)
     (tmp_path / "sys/module/numaplace/initstate").write_text("live\n")
-    assert list(check_machine.module(tree(tmp_path / "again"))) and not list(check_machine.module(check_machine.Machine(tmp_path)))
+    assert list(check_machine.check_module(tree(tmp_path / "again")))
+    assert not list(check_machine.check_module(check_machine.Machine(tmp_path)))
 
 
 @pytest.mark.parametrize("changed, said, kind", [
@@ -105,7 +106,7 @@ def too_large(root: Path, *gib: int, cpus: int = 4) -> list[str]:
         (folder / "meminfo").write_text(f"Node {number} MemTotal: {size << 20} kB\nNode {number} MemFree: 0 kB\n")
         for cpu in range(number * cpus, (number + 1) * cpus):
             caches(root / f"sys/devices/system/cpu/cpu{cpu}/cache", {2: "1024K", 3: "32768K"})
-    return [f.what for f in check_machine.sizes(check_machine.Machine(root)) if f.kind != "ok"]
+    return [f.what for f in check_machine.check_sizes(check_machine.Machine(root)) if f.kind != "ok"]
 
 
 def test_every_suite_fits_large_nodes(tmp_path: Path) -> None:
@@ -136,8 +137,8 @@ def test_what_fits_no_cpus_is_a_doubt_and_no_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kinds, said", [(("obstacle",), "1 obstacle, 0 doubts: not ready"), (("doubt",), "0 obstacles, 1 doubt: ready, "),
                                          (("obstacle", "doubt", "doubt", "obstacle"), "2 obstacles, 2 doubts: not ready")])
 def test_what_was_found_is_counted(kinds: tuple[str, ...], said: str, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_machine, "findings", lambda *_: [check_machine.Finding(kind, "what") for kind in kinds])
-    assert check_machine.run(Path()) == (3 if "obstacle" in kinds else 0)
+    monkeypatch.setattr(check_machine, "list_findings", lambda *_: [check_machine.Finding(kind, "what") for kind in kinds])
+    assert check_machine.print_findings(Path()) == (3 if "obstacle" in kinds else 0)
     assert capsys.readouterr().out.splitlines()[-1].startswith(said)
 
 

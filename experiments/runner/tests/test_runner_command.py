@@ -118,15 +118,15 @@ def test_a_suite_changes_keys_of_a_file(tmp_path: Path) -> None:
 def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.toml").write_text(SERVER)
-    alone = suites.choose(suites.load("arena"), ["own.toml"], None)
+    alone = suites.choose_cells(suites.load_suite("arena"), ["own.toml"], None)
     assert [w.name for w in alone.workloads] == ["own"] and alone.responses[-1] == "rate"
     assert alone.workloads[0].options["command"].folder == tmp_path
-    assert [w.name for w in suites.choose(suites.load("arena"), ["own.toml", "x26*"], None).workloads] == ["x264", "own"]
+    assert [w.name for w in suites.choose_cells(suites.load_suite("arena"), ["own.toml", "x26*"], None).workloads] == ["x264", "own"]
     with pytest.raises(UsageError, match="workload own.toml: there is one of the name 'x264' already"):
         Path("own.toml").write_text(SERVER.replace('"own"', '"x264"'))
-        suites.choose(suites.load("arena"), ["own.toml", "x264"], None)
+        suites.choose_cells(suites.load_suite("arena"), ["own.toml", "x264"], None)
     with pytest.raises(UsageError, match="other.toml"):
-        suites.choose(suites.load("arena"), ["other.toml"], None)
+        suites.choose_cells(suites.load_suite("arena"), ["other.toml"], None)
     assert main(["run", "cachetest", "--lab", "--workloads", "own.toml"]) == 2
     assert "suite cachetest makes its workloads of its factors" in capsys.readouterr().err and not Path("results").exists()
 
@@ -159,7 +159,7 @@ def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
 def test_the_files_of_the_tree_are_right(path: Path) -> None:
     found = command.of_file(path)
     assert found.name == path.stem and found.check and found.needs
-    assert {need.pypi for need in found.needs if need.module} <= packages.names(HERE.sources / packages.REQUIREMENTS)
+    assert {need.pypi for need in found.needs if need.module} <= packages.read_names(HERE.sources / packages.REQUIREMENTS)
 
 
 HERE_NODE = Node(0, tuple(sorted(os.sched_getaffinity(0))), {0: 10}, 1 << 20, 1 << 20)
@@ -171,7 +171,7 @@ class Ending:
     def __init__(self) -> None:
         self.pages = {"0": 7, "1": 3}
 
-    def ps(self, pids: list[int]) -> dict:
+    def read_tasks(self, pids: list[int]) -> dict:
         answer = {"tasks": [{"pid": pid, "node": 0, "pages": self.pages} for pid in pids]}
         self.pages = {"0": 0, "1": 0}
         return answer
@@ -206,7 +206,7 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
     placed, = (r for r in results.read(tmp_path / "out") if r["policy"] == "maximum-local")
     decision, pages = placed["apply"]["decisions"][0], placed["tasks"][0]["pages_after"]
     moved = decision["result"]["migrate"]["moved"]
-    assert placed["check"] == "ok" and 0 < moved <= activity.moved(placed["kernel"])
+    assert placed["check"] == "ok" and 0 < moved <= activity.count_moved(placed["kernel"])
     assert pages[str(decision["pages_to"])] < 0.9 * sum(pages.values())
 
 
@@ -271,7 +271,7 @@ def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"command.initial_node: node 2 does not exist; the suite has 2 nodes"):
         suites.parse(SUITE + "[command]\ninitial_node = 2\n", tmp_path)
     with pytest.raises(UsageError, match="command.initial_node: node 2 does not exist"):
-        suites.change(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
+        suites.change_parameters(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
 
 
 @pytest.mark.lab

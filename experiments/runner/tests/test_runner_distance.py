@@ -9,7 +9,7 @@ from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 
 ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core", "arena", "kernel-mm", "promotion", "tier-ratio"}
-TWO_NODES = [name for name in suites.names() if name not in ALL_NODES]
+TWO_NODES = [name for name in suites.list_names() if name not in ALL_NODES]
 
 
 def made(rows: list[list[int]], ids: list[int] | None = None) -> list[host_nodes.Node]:
@@ -22,7 +22,7 @@ PACKAGES = [[10, 16, 22, 22], [16, 10, 22, 22], [22, 22, 10, 16], [22, 22, 16, 1
 
 
 def used(name: str, nodes: list[host_nodes.Node]) -> set[int]:
-    found = designs.expand(suites.load(name), nodes)
+    found = designs.expand_suite(suites.load_suite(name), nodes)
     return {n for w in found.workloads for task in w.tasks for n in (task.runs_on, *task.memory_on)}
 
 
@@ -35,13 +35,13 @@ def test_suites_of_two_nodes_take_another_package(name: str) -> None:
 @pytest.mark.parametrize("name", TWO_NODES)
 def test_suites_of_two_nodes_stay_on_the_first_two_of_their_machines_in_the_lab(name: str) -> None:
     """What was measured there stays comparable."""
-    suite = suites.load(name)
+    suite = suites.load_suite(name)
     for on in suite.machines:
         assert used(name, host_nodes.of_lab(on)) == {0, 1}
         if suite.design:  # the design's own positions are those of HOME and FAR
             as_made = tuple(w for w in designs.DESIGNS[suite.design].make(suite.levels, host_nodes.of_lab(on))
-                            if designs.fits(w, host_nodes.of_lab(on)))
-            assert designs.expand(suite, host_nodes.of_lab(on)).workloads == as_made
+                            if designs.fits_nodes(w, host_nodes.of_lab(on)))
+            assert designs.expand_suite(suite, host_nodes.of_lab(on)).workloads == as_made
 
 
 @pytest.mark.parametrize("rows, pair", [
@@ -52,12 +52,12 @@ def test_suites_of_two_nodes_stay_on_the_first_two_of_their_machines_in_the_lab(
     ([[10]], (0, 1)),
 ])
 def test_the_farthest_pair_is_the_first_of_its_kind(rows: list[list[int]], pair: tuple[int, int]) -> None:
-    assert distance.far_pair(made(rows)) == pair
+    assert distance.find_far_pair(made(rows)) == pair
 
 
 @pytest.mark.parametrize("name", ["cachetest", "sort", "contention"])
 def test_where_there_is_one_node_nothing_is_called_remote(name: str) -> None:
-    found = designs.expand(suites.load(name), made([[10]])).workloads
+    found = designs.expand_suite(suites.load_suite(name), made([[10]])).workloads
     assert found and all(w.factors.get("memory") != "remote" and not w.factors.get("remote") for w in found)
 
 
@@ -68,13 +68,13 @@ def test_where_there_is_one_node_nothing_is_called_remote(name: str) -> None:
 ])
 def test_a_run_s_distances_are_known_by_ids(name: str, pairs: list[tuple[int, int, int]]) -> None:
     nodes = made(PACKAGES, [0, 2, 4, 6])
-    found = designs.expand(suites.load(name), nodes)
-    assert [tuple(one.values()) for one in distance.remote(found.workloads, nodes)] == pairs
+    found = designs.expand_suite(suites.load_suite(name), nodes)
+    assert [tuple(one.values()) for one in distance.list_remote(found.workloads, nodes)] == pairs
 
 
 def said(rows: list[list[int]], monkeypatch) -> list[str]:
     monkeypatch.setattr(host_nodes, "nodes", lambda _root: made(rows))
-    return [f.what for f in check_machine.nodes(check_machine.Machine()) if "distances" in f.what]
+    return [f.what for f in check_machine.check_nodes(check_machine.Machine()) if "distances" in f.what]
 
 
 def test_check_machine_says_which_nodes_are_remote(monkeypatch) -> None:

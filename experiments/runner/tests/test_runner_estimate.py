@@ -24,12 +24,12 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(estimate, "in_lab", lambda: None)
+    monkeypatch.setattr(estimate, "read_lab_name", lambda: None)
 
 
 def made(name: str, on: str) -> suites.Suite:
-    suite = suites.load(name)
-    return designs.expand(suites.with_levels(suite, suite.real), host_nodes.usable(1, name, among=host_nodes.of_lab(on)))
+    suite = suites.load_suite(name)
+    return designs.expand_suite(suites.replace_levels(suite, suite.real), host_nodes.select_usable(1, name, among=host_nodes.of_lab(on)))
 
 
 @pytest.mark.parametrize("text, seconds", [("8h", 28800), ("90min", 5400), ("1h30min", 5400), ("45s", 45), ("0.5h", 1800)])
@@ -46,7 +46,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 def test_a_computed_time_is_that_of_all_observations_and_of_what_they_measure() -> None:
     suite = made("cachetest", "opteron-sixcore-4s")
     found = estimate.estimate_run(suite, None)
-    assert found.source == "computed" and found.observations == len(schedule.make(suite)) == 10 * len(suite.workloads)
+    assert found.source == "computed" and found.observations == len(schedule.make_schedule(suite)) == 10 * len(suite.workloads)
     measuring = 5.5 * found.observations
     assert measuring < found.seconds < 1.3 * measuring
 
@@ -55,49 +55,49 @@ def test_what_works_until_it_is_done_is_known_after_a_run() -> None:
     suite = made("sort", "xeon-e5-2620v4-2s")
     found = estimate.estimate_run(suite, None)
     assert found.seconds is None and "known after a first run" in found.source
-    estimate.keep(suite, None, 60, 10)
+    estimate.keep_estimate(suite, None, 60, 10)
     assert estimate.estimate_run(suite, None).seconds == 6 * found.observations
     assert estimate.estimate_run(suite, "xeon-e5-2620v4-2s").seconds is None, "the lab takes another time"
 
 
 def test_a_kept_time_is_that_of_the_same_levels() -> None:
     suite = made("latency-matrix", "demo-2s")
-    estimate.keep(suite, "demo-2s", 100, 10)
+    estimate.keep_estimate(suite, "demo-2s", 100, 10)
     assert estimate.estimate_run(suite, "demo-2s").source == "as here before"
-    assert estimate.estimate_run(suite, "demo-2s").seconds == 10 * len(schedule.make(suite))
+    assert estimate.estimate_run(suite, "demo-2s").seconds == 10 * len(schedule.make_schedule(suite))
     assert estimate.estimate_run(replace(suite, levels={"chains": [16]}), "demo-2s").seconds is None
-    estimate.keep(suite, "demo-2s", 1, 0)
-    assert estimate.kept(suite, "demo-2s") == 10, "a run that added nothing says nothing"
+    estimate.keep_estimate(suite, "demo-2s", 1, 0)
+    assert estimate.read_estimate(suite, "demo-2s") == 10, "a run that added nothing says nothing"
 
 
 KEEP = """
 import sys
 from dataclasses import replace
 from experiments.runner.suite import estimate, suite as suites
-one = suites.load("sort")
+one = suites.load_suite("sort")
 for k in range(100):
-    estimate.keep(replace(one, name=f"{sys.argv[1]}-{k}"), "demo-2s", 1, 1)
+    estimate.keep_estimate(replace(one, name=f"{sys.argv[1]}-{k}"), "demo-2s", 1, 1)
 """
 
 
 def test_runs_that_end_at_the_same_time_keep_the_times_of_each() -> None:
     running = [subprocess.Popen([sys.executable, "-c", KEEP, name], cwd=ROOT) for name in "abcd"]
     assert [one.wait(120) for one in running] == [0] * 4
-    assert len(estimate._read()) == 400
+    assert len(estimate._read_estimates()) == 400
 
 
 def test_a_budget_takes_repeats_away() -> None:
     suite = made("latency-matrix", "demo-2s")
-    estimate.keep(suite, None, 1, 1)
+    estimate.keep_estimate(suite, None, 1, 1)
     assert len(suite.workloads) == 16 and suite.repeats == 10
-    assert [estimate.within(suite, seconds, None).repeats for seconds in (1000, 160, 159, 16)] == [10, 10, 9, 1]
+    assert [estimate.limit_repeats(suite, seconds, None).repeats for seconds in (1000, 160, 159, 16)] == [10, 10, 9, 1]
     with pytest.raises(UsageError, match="one repeat of suite latency-matrix takes 16 s"):
-        estimate.within(suite, 15, None)
+        estimate.limit_repeats(suite, 15, None)
 
 
 def test_a_budget_in_the_lab_of_an_unknown_time_takes_no_repeat_away() -> None:
     suite = made("latency-matrix", "demo-2s")
-    assert estimate.within(suite, 3600, "demo-2s") == suite
+    assert estimate.limit_repeats(suite, 3600, "demo-2s") == suite
 
 
 def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch,
                     "seconds": 10, "metrics": [], "marks": []}
 
     writer = results.Writer(tmp_path)
-    Runner(Request(suite, tmp_path, budget=45), Observer(), writer, lambda *_: None, []).all()
+    Runner(Request(suite, tmp_path, budget=45), Observer(), writer, lambda *_: None, []).make_all()
     writer.close()
     assert results.count(tmp_path) == 5, "the fifth begins at 40 s, no sixth at 50"
 
@@ -122,16 +122,16 @@ def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch,
 def test_a_run_goes_on_with_the_repeats_that_it_began_with(tmp_path: Path) -> None:
     """What an observation takes is known only now; with it the budget would be enough for two."""
     suite = made("latency-matrix", "demo-2s")
-    manifest.write(tmp_path, {"repeats": 9})
-    estimate.keep(suite, None, 1, 1)
+    manifest.write_manifest(tmp_path, {"repeats": 9})
+    estimate.keep_estimate(suite, None, 1, 1)
     request = Request(suite, tmp_path, resume=True, budget=32)
-    assert runs.planned(request, None).suite.repeats == 9
-    assert runs.planned(replace(request, resume=False), None).suite.repeats == 2
-    assert runs.planned(replace(request, suite=replace(suite, repeats=1)), None).suite.repeats == 1, "other words: refused later"
+    assert runs.plan_run(request, None).suite.repeats == 9
+    assert runs.plan_run(replace(request, resume=False), None).suite.repeats == 2
+    assert runs.plan_run(replace(request, suite=replace(suite, repeats=1)), None).suite.repeats == 1, "other words: refused later"
 
 
 def test_a_list_of_times(capsys: pytest.CaptureFixture[str]) -> None:
-    estimate.keep(designs.expand(suites.load("latency-matrix"), host_nodes.of_lab("demo-2s")), "demo-2s", 480, 48)
+    estimate.keep_estimate(designs.expand_suite(suites.load_suite("latency-matrix"), host_nodes.of_lab("demo-2s")), "demo-2s", 480, 48)
     assert main(["list", "--time", "--json"]) == 0
     rows = {(row["suite"], row["on"]): row for row in json.loads(capsys.readouterr().out)}
     assert rows["latency-matrix", "demo-2s"] == {

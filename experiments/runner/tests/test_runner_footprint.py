@@ -13,8 +13,8 @@ MIB = 1 << 20
 
 def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, float]:
     """MiB by node."""
-    suite = suites.load(name)
-    suite = designs.expand(suites.with_levels(suite, suite.real), host_nodes.of_lab(on))
+    suite = suites.load_suite(name)
+    suite = designs.expand_suite(suites.replace_levels(suite, suite.real), host_nodes.of_lab(on))
     found = next(w for w in suite.workloads if w.name == workload)
     return {node: size / MIB for node, size in footprint.count_bytes(found, suite).items()}
 
@@ -68,25 +68,25 @@ def test_keys_and_scale_that_are_sizes() -> None:
     """16 L3 are 320 MiB: values of 1 KiB, and an array of doubles of 65536 times the scale."""
     for suite, key, number in (("redis-memtier", "keys", 320 << 10), ("work-stealing", "scale", 640),
                                ("policy-matrix", "elements", 121574)):
-        found = suites.load(suite)
-        found = designs.expand(suites.with_levels(found, found.real), host_nodes.of_lab("xeon-e5-2620v4-2s"))
+        found = suites.load_suite(suite)
+        found = designs.expand_suite(suites.replace_levels(found, found.real), host_nodes.of_lab("xeon-e5-2620v4-2s"))
         kind = "stealing" if key == "scale" else "redis" if suite == "policy-matrix" else suite
         assert found.parameters[kind][key] == number
-    cases = designs.expand(suites.with_levels(suites.load("redis-benchmark"), suites.load("redis-benchmark").real),
-                           host_nodes.of_lab("xeon-e5-2620v4-2s")).levels["case"]
+    cases = designs.expand_suite(suites.replace_levels(suites.load_suite("redis-benchmark"), suites.load_suite("redis-benchmark").real),
+                                 host_nodes.of_lab("xeon-e5-2620v4-2s")).levels["case"]
     assert [case["keys"] for case in cases] == [0, 320 << 10]
 
 
 def test_data_on_a_node_of_memory_alone() -> None:
-    suite = suites.load("work-stealing")
-    suite = designs.expand(suite, host_nodes.usable(1, suite.name, among=host_nodes.of_lab("cxl-3n")))
+    suite = suites.load_suite("work-stealing")
+    suite = designs.expand_suite(suite, host_nodes.select_usable(1, suite.name, among=host_nodes.of_lab("cxl-3n")))
     heat = next(w for w in suite.workloads if w.name == "heat-locality-memory-only")
     assert footprint.count_bytes(heat, suite) == {0: 32 * 32 * 65536, 2: 16 * 32 * 65536}
 
 
 def test_every_workload_of_every_suite_needs_some() -> None:
-    for name in suites.names():
-        suite = suites.load(name)
+    for name in suites.list_names():
+        suite = suites.load_suite(name)
         for levels in ({}, suite.quick, suite.real):
-            found = designs.expand(suites.with_levels(suite, levels), host_nodes.of_lab(suite.machines[0]))
+            found = designs.expand_suite(suites.replace_levels(suite, levels), host_nodes.of_lab(suite.machines[0]))
             assert all(min(footprint.count_bytes(w, found).values()) > 0 for w in found.workloads)

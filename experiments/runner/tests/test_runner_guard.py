@@ -58,7 +58,7 @@ from pathlib import Path
 from experiments.host import guard
 guard.KERNEL_LOG = Path(sys.argv[2])
 with guard.Guard() as held:
-    held.run("false")
+    held.run_at_end("false")
     print("ready", flush=True)
     time.sleep(600)
 """
@@ -188,9 +188,9 @@ from experiments.host.interrupts import stop_signals
 with stop_signals(), Guard() as guard:
     for steps in [["false"], ["kill", "-TERM", str(os.getpid())]], [["false"]], [["true"]]:
         try:
-            with guard.scope():
+            with guard.open_scope():
                 for step in steps:
-                    guard.run(*step)
+                    guard.run_at_end(*step)
             print("put back")
         except Interrupted as stop:
             print("stopped;", stop.left)

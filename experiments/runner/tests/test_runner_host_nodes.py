@@ -27,7 +27,7 @@ def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tup
 
 def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
     """Where numa-stream has each node's remote memory, by ids."""
-    made = designs.expand(suites.load("numa-stream"), found).workloads
+    made = designs.expand_suite(suites.load_suite("numa-stream"), found).workloads
     tasks = next(w for w in made if w.name == "copy-unstrided-remote-16t").tasks
     return {found[task.runs_on].id: found[task.memory_on[0]].id for task in tasks}
 
@@ -35,7 +35,7 @@ def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
 def test_distances_are_by_id_where_ids_have_gaps(tmp_path: Path) -> None:
     found = nodes(tmp_path, [0, 8], [[10, 40], [40, 10]])
     assert [node.distances for node in found] == [{0: 10, 8: 40}, {0: 40, 8: 10}]
-    assert {w.name for w in designs.expand(suites.load("numa-stream"), found).workloads} >= {"copy-unstrided-remote-8t"}
+    assert {w.name for w in designs.expand_suite(suites.load_suite("numa-stream"), found).workloads} >= {"copy-unstrided-remote-8t"}
 
 
 def test_another_package_is_found_where_ids_have_gaps(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_node_without_memory_has_its_place_among_the_distances(tmp_path: Path)
     rows = [[10, 99, 16, 22, 22], [99, 10, 99, 99, 99], [16, 99, 10, 22, 22], [22, 99, 22, 10, 16], [22, 99, 22, 16, 10]]
     found = nodes(tmp_path, [0, 1, 2, 5, 7], rows, without_memory=(1,))
     assert found[3].distances == {0: 22, 1: 99, 2: 22, 5: 10, 7: 16}
-    assert far_ids(host_nodes.usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
+    assert far_ids(host_nodes.select_usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
 
 
 @pytest.mark.parametrize(("cmdline", "lab", "named"), [
@@ -60,5 +60,5 @@ def test_results_are_of_a_machine_with_what_lab_run_changed(cmdline: str, lab: s
     monkeypatch.setattr(host_nodes, "CMDLINE", tmp_path / "cmdline")
     monkeypatch.setattr(host_nodes.platform, "node", lambda: "host")
     host_nodes.CMDLINE.write_text(cmdline + "\n")
-    assert host_nodes.in_lab() == lab
+    assert host_nodes.read_lab_name() == lab
     assert host_nodes.machine_name() == named

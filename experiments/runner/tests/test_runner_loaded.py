@@ -37,7 +37,7 @@ class Program:
     ((0.0, 0.0), (0.0045, 0.0), "0.50 ms of the chase's were without load")])
 def test_the_load_works_until_the_chase_has_ended(tmp_path: Path, chase: tuple[float, float], load: tuple[float, float],
                                                   mark: str | None) -> None:
-    suite = suites.with_levels(suites.load("loaded-latency"), {"loaded": {"seconds": SECONDS, "warm": WARM}})
+    suite = suites.replace_levels(suites.load_suite("loaded-latency"), {"loaded": {"seconds": SECONDS, "warm": WARM}})
     workload = Workload("loaded", "loaded", "", (Task("chase", 0, (0,)), Task("load", 0, (0,))), {}, {"mix": "1:0", "delay": 0})
     running = Loaded(schedule.Trial(workload, "none", 0, 0, False), suite, [Node(0, (0, 1), {}, 1, 1)], tmp_path)
     running.programs = {"chase": Program(*chase), "load": Program(*load)}

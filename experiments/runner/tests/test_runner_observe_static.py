@@ -11,14 +11,14 @@ from statistics import fmean
 
 import pytest
 
-from experiments.commands.campaign.piece import every_suite
+from experiments.commands.campaign.piece import list_suites
 from experiments.commands.experiment.cli import main
 from experiments.runner.options import RunOptions
 from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory
 from experiments.runner.workloads.redis import AIM_SECONDS, RedisBenchmark
-from experiments.runner.workloads.workload import Measured, metric
+from experiments.runner.workloads.workload import Measured, make_metric
 
 SUITE = """
 name = "small"
@@ -164,7 +164,7 @@ def test_ranges_of_several_lengths_are_counted_together(monkeypatch) -> None:
     benchmark.asked = {f"LRANGE_{n}": ({"test": f"LRANGE_{n}"}, 100) for n in (100, 300)}
     monkeypatch.setattr(benchmark, "ask", lambda command: "600")
     counted = {"lrange": (200, 0)}
-    monkeypatch.setattr(benchmark, "calls", lambda: counted)
+    monkeypatch.setattr(benchmark, "count_calls", lambda: counted)
     assert benchmark.verify() == "ok"
     counted["lrange"] = (199, 0)
     assert benchmark.verify().startswith("lrange: 199 commands counted by the server, 0 failed, 200 asked for")
@@ -231,7 +231,7 @@ def without_memtier(monkeypatch) -> None:
 
 def test_all_leaves_out_what_needs_a_program_that_debian_does_not_have(monkeypatch, capsys) -> None:
     without_memtier(monkeypatch)
-    names = {name for name, _ in every_suite(RunOptions(lab=""))}
+    names = {name for name, _ in list_suites(RunOptions(lab=""))}
     assert "redis-benchmark" in names and "redis-memtier" not in names
     assert "redis-memtier: left out, memtier_benchmark is not installed" in capsys.readouterr().out
 
@@ -250,8 +250,8 @@ def test_a_fast_command_is_measured_with_more_requests(run) -> None:
 def test_a_command_that_was_over_at_once_is_asked_for_more(monkeypatch) -> None:
     """The host held up the pilot, so that too few requests were asked for: redis-benchmark says inf."""
     benchmark = RedisBenchmark.__new__(RedisBenchmark)
-    monkeypatch.setattr(benchmark, "_rows", lambda _tests, n: [{"test": "SET", "rps": "1e5" if n >= 1000 else "inf"}])
-    assert benchmark._timed("set", 30) == [({"test": "SET", "rps": "1e5"}, 3000)]
+    monkeypatch.setattr(benchmark, "_read_rows", lambda _tests, n: [{"test": "SET", "rps": "1e5" if n >= 1000 else "inf"}])
+    assert benchmark._time_tests("set", 30) == [({"test": "SET", "rps": "1e5"}, 3000)]
 
 
 def test_the_mean_of_fast_commands_is_not_lowered(monkeypatch) -> None:
@@ -266,7 +266,7 @@ def test_the_mean_of_fast_commands_is_not_lowered(monkeypatch) -> None:
         ticks = int(1000 * requests / draw.gauss(true, 0.05 * true) + draw.random())
         return [{"test": "SET", "rps": f"{1000 * requests / ticks:.2f}" if ticks else "inf"}]
 
-    monkeypatch.setattr(benchmark, "_rows", rows)
+    monkeypatch.setattr(benchmark, "_read_rows", rows)
     monkeypatch.setattr(benchmark, "ask", lambda command: "OK")
     for _ in range(400):
         measured = benchmark.measure()
@@ -300,7 +300,7 @@ def test_what_is_no_number_is_left_out_and_marked(run, monkeypatch) -> None:
 
     def measure(self: Memory) -> Measured:
         measured = real(self)
-        measured.metrics.append(metric("ratio", "1", float("inf")))
+        measured.metrics.append(make_metric("ratio", "1", float("inf")))
         return measured
 
     monkeypatch.setattr(Memory, "measure", measure)
@@ -322,11 +322,11 @@ def test_a_failing_worker_is_a_mark_and_the_run_goes_on(run) -> None:
 def test_list_shows_every_suite_with_its_time(capsys) -> None:
     assert main(["list"]) == 0
     said = capsys.readouterr().out
-    for name in suites.names():
+    for name in suites.list_names():
         assert re.search(rf"^{name}: .*\?$", said, re.MULTILINE), name
-    assert said.count("  takes  ") == len(suites.names())
+    assert said.count("  takes  ") == len(suites.list_names())
     main(["list", "--json"])
-    assert {s["name"] for s in json.loads(capsys.readouterr().out)} == set(suites.names())
+    assert {s["name"] for s in json.loads(capsys.readouterr().out)} == set(suites.list_names())
 
 
 @pytest.mark.parametrize("words, said", [

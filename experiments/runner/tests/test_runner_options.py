@@ -16,10 +16,10 @@ ALL = RunOptions("contention", out=Path("a b"), lab="demo-2s", functional=True, 
 
 @pytest.mark.parametrize("options", [RunOptions("sort"), RunOptions(all=True, lab="", out=Path("o"), timed=True), ALL])
 def test_words_are_read_as_the_same_options(options: RunOptions) -> None:
-    read = read_options(options.words())
-    assert read.words() == options.words()
+    read = read_options(options.list_words())
+    assert read.list_words() == options.list_words()
     assert all(getattr(read, name) == value for name, value in vars(options).items() if value not in (None, ()))
 
 
 def test_defaults_have_no_words() -> None:
-    assert read_options(["run", "sort"]).words() == ["run", "sort"]
+    assert read_options(["run", "sort"]).list_words() == ["run", "sort"]

@@ -41,10 +41,10 @@ class Tool:
 
 def workload(tmp_path: Path, *placements: str) -> tuple[schedule.Trial, Any]:
     node = host_nodes.nodes()[0]
-    suite = suites.choose(suites.load("contention"), None, list(placements))
+    suite = suites.choose_cells(suites.load_suite("contention"), None, list(placements))
     suite = replace(suite, levels={"local": [2], "remote": [0]}, parameters=suite.parameters | {
         "memory": {"size": "64K", "kernel": "plain", "seconds": 0.01, "warm": 0.0, "pages": "default"}})
-    made = designs.with_workloads(suite, designs.contention(suite.levels, [node, node]), [node, node])
+    made = designs.replace_workloads(suite, designs.make_contention(suite.levels, [node, node]), [node, node])
     trial = schedule.Trial(made.workloads[0], "none", 0, 0, False)
     return trial, lambda one: Memory(one, made, [node, node], tmp_path)
 
@@ -53,12 +53,13 @@ def test_the_work_takes_three_times_a_placement(tmp_path: Path, monkeypatch: pyt
     """At the rate that the workers had meanwhile, which here is a number: a host that others use has another each time."""
     trial, start = workload(tmp_path, *PLACING)
     tool, rates = Tool(), []
-    monkeypatch.setattr(Memory, "rate", lambda self: rates.append({role: said["operations"] for role, said in self.said.items()}) or 1e6)
-    found = pilot.carry_out(trial, PLACING, start, tool, 0.02, timed=True)
+    monkeypatch.setattr(Memory, "compute_rate",
+                        lambda self: rates.append({role: said["operations"] for role, said in self.said.items()}) or 1e6)
+    found = pilot.run_pilot(trial, PLACING, start, tool, 0.02, timed=True)
     assert tool.asked == ["flip", ("maximum-local", 2, tool.asked[1][2]), "restore"], "both workers are of one kind: one flip"
     assert all(text.endswith(",penalty=1.5,mpki=20") for text in tool.asked[1][2])
     assert found.inputs["local-0"] == found.inputs["local-1"] and found.inputs["local-0"].source.startswith("measured")
-    assert found.apply_s >= TAKES and found.work == pilot.amount(3 * found.apply_s * 1e6)
+    assert found.apply_s >= TAKES and found.work == pilot.round_work(3 * found.apply_s * 1e6)
     assert [sorted(one) for one in rates] == [["local-0", "local-1"]] and min(rates[0].values()) > 0, "both have worked in turns"
 
 
@@ -69,13 +70,13 @@ def test_an_input_that_cannot_be_measured_is_not_told_and_says_why(tmp_path: Pat
         raise CannotError("nothing counts here")
 
     monkeypatch.setattr(Tool, "measure_penalty", refuse)
-    found = pilot.carry_out(trial, PLACING, start, Tool(), 0.02, timed=True)
+    found = pilot.run_pilot(trial, PLACING, start, Tool(), 0.02, timed=True)
     assert found.inputs["local-0"] == pilot.Input(None, None, "not measured: nothing counts here")
-    assert pilot.carry_out(trial, PLACING, start, Tool(), 0.02, timed=False).inputs == {}, "where times mean nothing"
+    assert pilot.run_pilot(trial, PLACING, start, Tool(), 0.02, timed=False).inputs == {}, "where times mean nothing"
 
 
 def test_amounts_are_steps_of_a_series() -> None:
-    assert [pilot.amount(x) for x in (0, 1, 95, 101, 120)] == [1, 1, 100, 113, 126]
+    assert [pilot.round_work(x) for x in (0, 1, 95, 101, 120)] == [1, 1, 100, 113, 126]
 
 
 @pytest.mark.parametrize("solved, policy, platform, marked", [

@@ -19,7 +19,7 @@ from experiments.runner.suite import suite as suites
 
 @pytest.fixture
 def suite() -> suites.Suite:
-    found = designs.expand(suites.load("sort"), host_nodes.of_lab("demo-2s"))
+    found = designs.expand_suite(suites.load_suite("sort"), host_nodes.of_lab("demo-2s"))
     return replace(found, workloads=found.workloads[:3])
 
 
@@ -129,8 +129,8 @@ def test_a_resumed_run_does_not_forget_what_was_given_up(suite, tmp_path) -> Non
     marked = records(suite, [[10]] * 3, marks=["late"]) * schedule.ATTEMPTS
     writer = results.Writer(tmp_path)
     try:
-        assert Runner(Request(suite, tmp_path), None, writer, lambda *_: None, marked).all() == 3
+        assert Runner(Request(suite, tmp_path), None, writer, lambda *_: None, marked).make_all() == 3
         marked += records(suite, [[10]])
-        assert Runner(Request(suite, tmp_path), None, writer, lambda *_: None, marked).all() == 2
+        assert Runner(Request(suite, tmp_path), None, writer, lambda *_: None, marked).make_all() == 2
     finally:
         writer.close()

@@ -53,7 +53,7 @@ def test_a_second_writer_is_refused_until_the_first_has_ended(tmp_path: Path) ->
     words = [sys.executable, "-c", WRITING, tmp_path / "new"]
     with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
         assert first.stdout.readline() == b"writes\n"
-        results.rewrite(tmp_path / "new", [record(0)])  # replaces the file, which the lock is to survive
+        results.rewrite_records(tmp_path / "new", [record(0)])  # replaces the file, which the lock is to survive
         second = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         assert (second.returncode, second.stdout) == (1, "")
         comm = Path(f"/proc/{first.pid}/comm").read_text().strip()
@@ -64,12 +64,12 @@ def test_a_second_writer_is_refused_until_the_first_has_ended(tmp_path: Path) ->
 
 
 def test_how_far_a_run_is(tmp_path: Path) -> None:
-    assert results.reached(tmp_path) == 0
+    assert results.count_reached(tmp_path) == 0
     writer = results.Writer(tmp_path)
     for number in (0, 1, 1):
         writer.append(record(number))
     writer.close()
-    assert results.reached(tmp_path) == 2
+    assert results.count_reached(tmp_path) == 2
 
 
 def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_no_room_leaves_whole_lines_and_says_how_to_go_on(tmp_path: Path) -> Non
 
 
 def test_results_are_neither_mixed_nor_thrown_away_unasked(tmp_path: Path) -> None:
-    suite = suites.load("policy-matrix")
+    suite = suites.load_suite("policy-matrix")
     (tmp_path / results.NAME).write_text("{}\n")
     with pytest.raises(UsageError, match="--resume"):
         prepare_folder(Request(suite, tmp_path))
@@ -123,12 +123,12 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:
     now = {key: key for key in manifest.SAME} | {"created": "now"}
-    manifest.write(tmp_path, now)
+    manifest.write_manifest(tmp_path, now)
     manifest.check_same(tmp_path, now | {"created": "later"})
     for key in manifest.SAME:
         with pytest.raises(UsageError, match="is of another run: its " + key.replace("_", " ")):
             manifest.check_same(tmp_path, now | {key: "other"})
-    manifest.write(tmp_path, now | {"tool": {"commit": "a", "programs": {}}})
+    manifest.write_manifest(tmp_path, now | {"tool": {"commit": "a", "programs": {}}})
     with pytest.raises(UsageError, match=r"its tool \(commit\) differs"):
         manifest.check_same(tmp_path, now | {"tool": {"commit": "b", "programs": {}}})
     (tmp_path / manifest.NAME).unlink()
@@ -139,8 +139,8 @@ def test_resume_refuses_the_results_of_another_run(tmp_path: Path) -> None:
 def test_the_manifest_is_json_with_the_machine_s_nodes(tmp_path: Path) -> None:
     from experiments.host.tool import Numaplace
 
-    suite = suites.load("policy-matrix")
-    manifest.write(tmp_path, manifest.collect(suite, Numaplace(), "real", []))
+    suite = suites.load_suite("policy-matrix")
+    manifest.write_manifest(tmp_path, manifest.collect_manifest(suite, Numaplace(), "real", []))
     written = json.loads((tmp_path / manifest.NAME).read_text())
     assert written["suite_text"] == suite.text and written["seed"] == suite.seed
     assert written["nodes"] and all(n["total_kib"] >= n["free_kib"] for n in written["nodes"])
@@ -158,7 +158,7 @@ def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) ->
 
     numaplace = Numaplace()
     monkeypatch.setenv("PATH", "/nowhere")
-    tool = manifest.collect(suites.load("policy-matrix"), numaplace, "real", [])["tool"]
+    tool = manifest.collect_manifest(suites.load_suite("policy-matrix"), numaplace, "real", [])["tool"]
     assert tool["commit"] is None and tool["changed_since"] is None
 
 
@@ -166,5 +166,5 @@ def test_in_the_lab_the_commit_is_what_the_host_says(monkeypatch: pytest.MonkeyP
     said = {"commit": "0123abcd", "changed_since": True}
     monkeypatch.setenv(manifest.SOURCES, json.dumps(said))
     assert manifest.sources() != said
-    monkeypatch.setattr(manifest.host_nodes, "in_lab", lambda: "2x2")
+    monkeypatch.setattr(manifest.host_nodes, "read_lab_name", lambda: "2x2")
     assert manifest.sources() == said

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.host import host_nodes
 from experiments.host.tool import Numaplace
-from experiments.runner.observe import Observer, page_sample
+from experiments.runner.observe import Observer, make_page_sample
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory
@@ -20,7 +20,7 @@ MOVED = {"decisions": [{"pid": 1, "result": {"migrate": {"moved": 6}}}, {"pid": 
 
 
 def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
-    suite = suites.load("policy-matrix")
+    suite = suites.load_suite("policy-matrix")
     suite = replace(suite, parameters=suite.parameters | SMALL)
     node = host_nodes.nodes()[0]
     workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
@@ -29,11 +29,11 @@ def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
     running = Memory(trial, suite, [node, node], tmp_path)
     try:
         running.start()
-        seen = observer._ps(running, record)
-        with running.working(0):
+        seen = observer._read_tasks(running, record)
+        with running.keep_working(0):
             record["apply"] = MOVED
         details = running.measure().details
-        observer._ps(running, record)
+        observer._read_tasks(running, record)
     finally:
         running.stop()
     before, measured = json.loads(json.dumps(record["samples"]))
@@ -47,4 +47,4 @@ def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
 
 def test_a_sample_has_the_pages_of_every_role() -> None:
     tasks = [{"pages": {"0": 5, "1": 7}}, {"pages": {}}]
-    assert page_sample(["a", "b"], tasks, None) | {"t_s": 0} == {"t_s": 0, "pages": {"a": {"0": 5, "1": 7}, "b": {}}, "moved": 0}
+    assert make_page_sample(["a", "b"], tasks, None) | {"t_s": 0} == {"t_s": 0, "pages": {"a": {"0": 5, "1": 7}, "b": {}}, "moved": 0}

@@ -17,11 +17,11 @@ from experiments.runner.suite import suite as suites
 
 @pytest.fixture
 def suite() -> suites.Suite:
-    return suites.load("policy-matrix")
+    return suites.load_suite("policy-matrix")
 
 
 def keys(suite: suites.Suite) -> list[tuple]:
-    return [trial.key for trial in schedule.make(suite)]
+    return [trial.key for trial in schedule.make_schedule(suite)]
 
 
 def test_the_same_seed_gives_the_same_order_and_another_seed_another(suite) -> None:
@@ -31,7 +31,7 @@ def test_the_same_seed_gives_the_same_order_and_another_seed_another(suite) -> N
 
 
 def test_warmups_come_first_and_every_block_has_every_combination_once(suite) -> None:
-    trials = schedule.make(suite)
+    trials = schedule.make_schedule(suite)
     warm = len(suite.workloads) * suite.warmups
     assert [trial.warmup for trial in trials] == [True] * warm + [False] * (len(trials) - warm)
     combinations = {(w.name, p) for w in suite.workloads for p in suite.policies}
@@ -45,9 +45,9 @@ def test_warmups_come_first_and_every_block_has_every_combination_once(suite) ->
 
 
 def test_a_line_of_the_results_has_its_item_s_key(suite) -> None:
-    for trial in schedule.make(suite)[:12]:
+    for trial in schedule.make_schedule(suite)[:12]:
         line = {"workload": trial.workload.name, "policy": trial.policy, "repeat": trial.repeat}
-        assert results.key_of(line | ({"warmup": True} if trial.warmup else {})) == trial.key
+        assert results.make_key(line | ({"warmup": True} if trial.warmup else {})) == trial.key
 
 
 def test_a_marked_observation_is_made_once_more() -> None:
@@ -56,7 +56,7 @@ def test_a_marked_observation_is_made_once_more() -> None:
 
     records = [line("a"), line("b", "numa_balancing"), line("c", "late"), line("c"),
                line("d", check="wrong"), line("d", "late"), line("e", check="wrong")]
-    assert {key[0] for key in schedule.done(records)} == {"a", "c", "d"}
+    assert {key[0] for key in schedule.find_done(records)} == {"a", "c", "d"}
 
 
 def test_the_suite_has_the_workloads_and_policies_that_are_known(suite) -> None:
@@ -70,11 +70,11 @@ def test_the_suite_has_the_workloads_and_policies_that_are_known(suite) -> None:
 
 
 def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
-    quick = suites.with_levels(suite, suite.quick)
-    assert len(schedule.make(quick)) < len(schedule.make(suite))
+    quick = suites.replace_levels(suite, suite.quick)
+    assert len(schedule.make_schedule(quick)) < len(schedule.make_schedule(suite))
     assert quick.parameters["triad"]["kernel"] == suite.parameters["triad"]["kernel"]
     assert quick.parameters["triad"]["seconds"] < suite.parameters["triad"]["seconds"]
-    changed = suites.change(suite, ["triad.seconds=7"])
+    changed = suites.change_parameters(suite, ["triad.seconds=7"])
     assert changed.parameters["triad"]["seconds"] == 7.0
     assert changed.parameters["redis"] == suite.parameters["redis"]
 

@@ -10,7 +10,7 @@ import pytest
 from experiments.analysis.runs.results import ResultsError, read
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment.cli import main
-from experiments.runner.observe import cost, page_sample
+from experiments.runner.observe import compute_cost, make_page_sample
 from experiments.runner.records import record as keys
 from experiments.runner.records import results
 from experiments.runner.tests import schemas
@@ -34,48 +34,48 @@ def renamed(value: dict[str, Any], key: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["results", "manifest"])
 def test_a_schema_is_one_of_its_draft(name: str) -> None:
-    found = schemas.schema(name)
+    found = schemas.read_schema(name)
     schemas.VALIDATOR.check_schema(found)
     assert found["$schema"] == schemas.VALIDATOR.META_SCHEMA["$id"] and found["$id"] == f"urn:numaplace:{name}:{results.FORMAT}"
 
 
 def test_a_run_is_as_the_schemas_say(run: Path) -> None:
     found = results.read(run)
-    assert len(found) == 4 and [fault for record in found for fault in schemas.faults("results", record)] == []
+    assert len(found) == 4 and [fault for record in found for fault in schemas.list_faults("results", record)] == []
     written = json.loads((run / "manifest.json").read_text())
-    assert schemas.faults("manifest", written) == []
-    assert written.keys() == schemas.schema("manifest")["properties"].keys()
+    assert schemas.list_faults("manifest", written) == []
+    assert written.keys() == schemas.read_schema("manifest")["properties"].keys()
 
 
 def test_what_a_policy_adds_to_a_record_is_in_the_schema() -> None:
     record = synthetic.observation("cross", "n-mass", 1) | {
-        "apply": APPLIED, "cost": cost(APPLIED, 0.5, 0.1), "apply_at": [1.0, 1.5], "host_load": 0.5,
-        "samples": [page_sample(["left"], [{"pages": {"0": 5}}], None), page_sample(["left"], [{"pages": {"1": 5}}], APPLIED)]}
-    assert schemas.faults("results", record) == []
+        "apply": APPLIED, "cost": compute_cost(APPLIED, 0.5, 0.1), "apply_at": [1.0, 1.5], "host_load": 0.5,
+        "samples": [make_page_sample(["left"], [{"pages": {"0": 5}}], None), make_page_sample(["left"], [{"pages": {"1": 5}}], APPLIED)]}
+    assert schemas.list_faults("results", record) == []
     for key in ("cost", "apply_at", "samples", "host_load"):
-        assert schemas.faults("results", renamed(record, key))
+        assert schemas.list_faults("results", renamed(record, key))
 
 
-@pytest.mark.parametrize("records", [synthetic.full(1), synthetic.timed(1)], ids=["functional", "timed"])
+@pytest.mark.parametrize("records", [synthetic.make_full(1), synthetic.make_timed(1)], ids=["functional", "timed"])
 def test_the_records_of_other_tests_are_as_the_schema_says(records: list[dict[str, Any]]) -> None:
-    assert [fault for record in records for fault in schemas.faults("results", record)] == []
-    assert schemas.faults("manifest", synthetic.MANIFEST) == schemas.faults("manifest", synthetic.TIMED) == []
+    assert [fault for record in records for fault in schemas.list_faults("results", record)] == []
+    assert schemas.list_faults("manifest", synthetic.MANIFEST) == schemas.list_faults("manifest", synthetic.TIMED) == []
 
 
 def test_a_key_with_another_name_is_a_fault(run: Path) -> None:
     for name, value in (("results", results.read(run)[0]), ("manifest", json.loads((run / "manifest.json").read_text()))):
         for key in value:
-            assert schemas.faults(name, renamed(value, key)), key
+            assert schemas.list_faults(name, renamed(value, key)), key
     record = results.read(run)[0]
     for part in ("tasks", "metrics"):
         for key in record[part][0]:
-            assert schemas.faults("results", record | {part: [renamed(record[part][0], key)]}), key
+            assert schemas.list_faults("results", record | {part: [renamed(record[part][0], key)]}), key
 
 
 def test_a_value_of_another_kind_is_a_fault(run: Path) -> None:
     record = results.read(run)[0]
     for key, value in (("repeat", "1"), ("platform", "lab"), ("metrics", {}), ("marks", [1]), ("seconds", -1), ("apply", [])):
-        fault, = schemas.faults("results", record | {key: value})
+        fault, = schemas.list_faults("results", record | {key: value})
         assert fault.startswith(f"$.{key}"), fault
 
 
@@ -83,13 +83,13 @@ def test_a_run_of_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
     written = json.loads((run / "manifest.json").read_text())
     assert written["format"] == results.FORMAT == 1
     with pytest.raises(ResultsError, match="manifest.json: of format 2, and this numaplace reads 1: take a newer numaplace"):
-        read(synthetic.write(tmp_path, synthetic.full(1), written | {"format": 2}))
+        read(synthetic.write(tmp_path, synthetic.make_full(1), written | {"format": 2}))
 
 
 @pytest.mark.parametrize(("kind", "name"), [(keys.Record, ""), (keys.Metric, "metric"), (keys.Task, "task"), (keys.Cost, "cost"),
                                             (keys.Sample, "sample"), (keys.Series, "series")])
 def test_the_type_of_a_record_has_the_keys_of_the_schema(kind: type, name: str) -> None:
-    found = schemas.schema("results")
+    found = schemas.read_schema("results")
     found = found["$defs"][name] if name else found
     assert kind.__annotations__.keys() == found["properties"].keys()
     assert kind.__required_keys__ == set(found["required"])

@@ -17,10 +17,10 @@ SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01, "warm": 0.
 
 
 def triad(tmp_path: Path, name: str = "contention-1L1R") -> Memory:
-    suite = suites.load("policy-matrix")
+    suite = suites.load_suite("policy-matrix")
     suite = replace(suite, parameters=suite.parameters | SMALL)
     here = host_nodes.nodes()[:1] * 2 + [Node(0, (), {0: 10}, 1 << 20, 1 << 20)]
-    workload = next(w for w in designs.expand(suite, here).workloads if w.name == name)
+    workload = next(w for w in designs.expand_suite(suite, here).workloads if w.name == name)
     running = Memory(schedule.Trial(workload, "none", 0, 0, False), suite, here, tmp_path)
     running.work = WORK
     return running
@@ -50,7 +50,7 @@ def test_triads_work_while_they_are_watched(tmp_path: Path) -> None:
     try:
         running.start()
         idle = ticks_at_rest(running)
-        with running.working(0.02) as sample:
+        with running.keep_working(0.02) as sample:
             deadline = time.monotonic() + 60
             while ticks(running) < idle + 5 and time.monotonic() < deadline:
                 time.sleep(0.05)
@@ -71,11 +71,11 @@ def test_a_work_has_one_time_that_what_is_done_meanwhile_is_a_part_of(tmp_path: 
     try:
         running.start()
         begin = time.monotonic()
-        with running.working(0.02):
+        with running.keep_working(0.02):
             pass
         assert 0 < running.solved <= time.monotonic() - begin, "what is done meanwhile is over before the work"
         one = running.solved
-        with running.working(0.02):
+        with running.keep_working(0.02):
             time.sleep(one + 2)  # far longer than the work on a busy host
         assert running.solved < one + 2, "tasks go on in turns, which are no part of the work"
         found = running.measure().metrics
@@ -93,7 +93,7 @@ def test_the_work_is_the_same_in_every_observation(tmp_path: Path) -> None:
         program = running.programs["local-0"]
         send = program.send
         program.send = lambda text: (said.append(text), send(text))[1]
-        with running.working(0):
+        with running.keep_working(0):
             pass
         assert said[0] == f"work {WORK}"
         assert not said[1:] or said[1].startswith("run ")
@@ -106,7 +106,7 @@ def test_a_task_whose_memory_is_on_a_node_without_cpus_starts_on_its_own(tmp_pat
     running = triad(tmp_path, "memory-only")
     try:
         running.start()
-        with running.working(0):
+        with running.keep_working(0):
             pass
         assert running.measure().metrics[0]["value"] > 0 and running.verify() == "ok"
         assert all(os.sched_getaffinity(pid) <= os.sched_getaffinity(0) for pid in running.pids)

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import CannotError, ExperimentError
-from ...host.host_nodes import Node, in_lab
+from ...host.host_nodes import Node, read_lab_name
 from ...host.tool import Numaplace
 from ..suite.schedule import Trial
 from ..suite.suite import Suite
-from .workload import Measured, RunningWorkload, metric
+from .workload import Measured, RunningWorkload, make_metric
 
 URL_LIMIT = 10  # s
 
@@ -40,22 +40,22 @@ class Attached(RunningWorkload):
     def pids(self) -> list[int]:
         return list(self.options["pids"])
 
-    def alive(self) -> list[int]:
+    def list_alive(self) -> list[int]:
         return [pid for pid in self.pids if Path(f"/proc/{pid}").exists()]
 
     def measure(self) -> Measured:
         seconds = self.options["seconds"]
         time.sleep(self.options["settle"])
         if self.options["url"]:
-            return Measured([metric("rate", "1/s", self._of_url(seconds))])
-        return Measured([metric("instructions", "1/s", self._instructions(seconds))])
+            return Measured([make_metric("rate", "1/s", self._measure_url(seconds))])
+        return Measured([make_metric("instructions", "1/s", self._measure_instructions(seconds))])
 
-    def _of_url(self, seconds: float) -> float:
-        begin, first = time.monotonic(), self._count()
+    def _measure_url(self, seconds: float) -> float:
+        begin, first = time.monotonic(), self._read_count()
         time.sleep(seconds)
-        return (self._count() - first) / (time.monotonic() - begin)
+        return (self._read_count() - first) / (time.monotonic() - begin)
 
-    def _count(self) -> float:
+    def _read_count(self) -> float:
         url, pattern = self.options["url"], self.options["pattern"]
         try:
             with urllib.request.urlopen(url, timeout=URL_LIMIT) as answer:
@@ -67,11 +67,11 @@ class Attached(RunningWorkload):
             raise ExperimentError(f"{url}: {pattern!r} is not in what it says")
         return sum(map(float, found))
 
-    def _instructions(self, seconds: float) -> float:
-        if in_lab():
+    def _measure_instructions(self, seconds: float) -> float:
+        if read_lab_name():
             raise CannotError("the lab counts instructions by CPU, and other programs run there too: give a count of the program's by "
                               "--url and --metric")
-        tasks = self.numaplace.ps(self.pids, seconds)["tasks"]
+        tasks = self.numaplace.read_tasks(self.pids, seconds)["tasks"]
         unknown = next((task for task in tasks if task["ipc"]["value"] is None or task["cycles"]["value"] is None), None)
         if unknown or not tasks:
             why = unknown.get("not_counted_because") if unknown else "they have ended"
@@ -80,14 +80,14 @@ class Attached(RunningWorkload):
         return sum(task["ipc"]["value"] * task["cycles"]["value"] for task in tasks)
 
     @contextmanager
-    def working(self, turn: float) -> Iterator[float]:
+    def keep_working(self, turn: float) -> Iterator[float]:
         """They do what they do, and are not watched: no policy of theirs needs it."""
         yield 0.0
 
     def verify(self) -> str:
-        return "ok" if len(self.alive()) == len(self.pids) else "a process ended meanwhile"
+        return "ok" if len(self.list_alive()) == len(self.pids) else "a process ended meanwhile"
 
-    def vanished(self) -> list[str]:
+    def list_vanished(self) -> list[str]:
         return []
 
     def stop(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...errors import ExperimentError
 from ...host import guard, packages
-from ...host.background import Background, Process, lookup
+from ...host.background import Background, Process, find_user
 from ...host.counters import Counting
 from ...host.host_nodes import Node
 from ...host.tool import Numaplace, last_line
@@ -27,7 +27,7 @@ from ..kinds import footprint
 from ..suite import command as spec
 from ..suite.schedule import CLAIRVOYANT, Trial
 from ..suite.suite import ANYWHERE, Suite
-from .workload import WORK_LIMIT, Measured, RunningWorkload, metric
+from .workload import WORK_LIMIT, Measured, RunningWorkload, make_metric
 
 READY_LIMIT = 900  # s; generous, the lab is slow
 POLL = 0.02        # s
@@ -53,62 +53,63 @@ class Command(RunningWorkload):
         self.client: Background | None = None
 
     def start(self) -> None:
-        self.values, self.home = self._values(), self._home()
-        self.directory = Path(spec.fill(self.spec.directory, self.values)) if self.spec.directory else self.folder
-        self._folders()
+        self.values, self.home = self._list_values(), self._list_home_cpus()
+        self.directory = Path(spec.fill_word(self.spec.directory, self.values)) if self.spec.directory else self.folder
+        self._make_folders()
         self._prepare()
-        self._crowd()
+        self._crowd_memory()
         words = (*self.spec.command, *(self.spec.clairvoyant if self.trial.policy == CLAIRVOYANT else ()))
-        main = Background(self._filled(words), self._environment(), self.directory, self.logs / self.role, self.spec.user, self._hold)
+        main = Background(self._fill_words(words), self._make_environment(), self.directory, self.logs / self.role,
+                          self.spec.user, self._hold_cpus)
         self.programs[self.role] = main
         if self.spec.ready:
             self._wait_until_ready(main, self.spec.ready)
         self.ready_seconds = time.monotonic() - main.started
         if self.spec.load:
-            self._finish("load", self.spec.load)
+            self._run_to_end("load", self.spec.load)
         if main.wait(self.spec.warm_up) and not self.unseen_counts:
-            raise ExperimentError(f"{main.why()}, before it could be placed: give it more work, or an earlier 'ready'")
-        self._find(main.processes())
+            raise ExperimentError(f"{main.explain_end()}, before it could be placed: give it more work, or an earlier 'ready'")
+        self._find_tasks(main.list_processes())
         for pid in self.pids:
-            self._release(pid)
+            self._release_cpus(pid)
 
-    def _home(self) -> set[int]:
+    def _list_home_cpus(self) -> set[int]:
         """CPUs of the node that it begins on; none where the kernel or a mechanism chooses them."""
         position = self.options.get("initial_node", ANYWHERE)
         return set() if position == ANYWHERE or self.bound else set([node for node in self.nodes if node.usable][position].cpus)
 
-    def _hold(self) -> None:
+    def _hold_cpus(self) -> None:
         """In the program's process: its node's CPUs alone until it is ready, so that its first memory is there."""
         if self.home:
             os.sched_setaffinity(0, self.home)
         self.before_exec()
 
-    def _release(self, pid: int) -> None:
+    def _release_cpus(self, pid: int) -> None:
         """Threads that have chosen CPUs of their own keep them."""
         for thread in Path(f"/proc/{pid}/task").glob("*") if self.home else ():
             with suppress(ProcessLookupError):  # it ended between the listing and now
                 if os.sched_getaffinity(int(thread.name)) == self.home:
                     os.sched_setaffinity(int(thread.name), os.sched_getaffinity(0))
 
-    def _values(self) -> dict[str, object]:
+    def _list_values(self) -> dict[str, object]:
         usable = [node for node in self.nodes if node.usable]
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         memory = self.options.get("memory")
         return {"nodes": len(usable), "cpus": sum(len(node.cpus) for node in usable), "threads": min(len(node.cpus) for node in usable),
-                "memory_mib": max(1, footprint.bytes_of(memory) >> 20) if memory else 0, "seed": self.seed,
+                "memory_mib": max(1, footprint.parse_bytes(memory) >> 20) if memory else 0, "seed": self.seed,
                 "scratch": self.folder, "data": self.data, "port": port, "folder": self.spec.folder, "python": sys.executable}
 
-    def _filled(self, words: Sequence[str]) -> list[str]:
-        return [spec.fill(word, self.values) for word in words]
+    def _fill_words(self, words: Sequence[str]) -> list[str]:
+        return [spec.fill_word(word, self.values) for word in words]
 
-    def _environment(self) -> dict[str, str]:
-        return packages.environment() | {guard.OF_RUN: str(self.scratch)} | {
-            name: spec.fill(value, self.values) for name, value in self.spec.environment.items()}
+    def _make_environment(self) -> dict[str, str]:
+        return packages.make_environment() | {guard.OF_RUN: str(self.scratch)} | {
+            name: spec.fill_word(value, self.values) for name, value in self.spec.environment.items()}
 
-    def _folders(self) -> None:
-        user = lookup(self.spec.user)
+    def _make_folders(self) -> None:
+        user = find_user(self.spec.user)
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in (self.folder, self.data, self.logs):
             folder.mkdir(exist_ok=True)
@@ -120,12 +121,12 @@ class Command(RunningWorkload):
     def _prepare(self) -> None:
         done = self.logs / "prepared"
         if self.spec.prepare and not done.exists():
-            self._finish("prepare", self.spec.prepare)
+            self._run_to_end("prepare", self.spec.prepare)
             done.touch()
 
-    def _finish(self, name: str, words: Sequence[str], limit: float = WORK_LIMIT) -> Background:
+    def _run_to_end(self, name: str, words: Sequence[str], limit: float = WORK_LIMIT) -> Background:
         """A program that runs to its end beside the others, or before them."""
-        program = Background(self._filled(words), self._environment(), self.directory, self.logs / name, self.spec.user)
+        program = Background(self._fill_words(words), self._make_environment(), self.directory, self.logs / name, self.spec.user)
         try:
             program.finish(limit)
         except ExperimentError as error:
@@ -134,19 +135,19 @@ class Command(RunningWorkload):
             program.stop()
         return program
 
-    def _crowd(self) -> None:
+    def _crowd_memory(self) -> None:
         """Cold memory of nobody's in the fast nodes, so that its own does not all find room there."""
         if self.spec.fast_percent is None:
             return
         words = [str(HERE.programs / "np-hot"), "ballast", "--size", f"{self.values['memory_mib']}M", "--fast-percent", f"{self.spec.fast_percent:g}"]
-        self.programs["ballast"] = ballast = Background(words, self._environment(), self.folder, self.logs / "ballast")
+        self.programs["ballast"] = ballast = Background(words, self._make_environment(), self.folder, self.logs / "ballast")
         self._wait_until_ready(ballast, spec.Condition(pattern="^ready$"))
 
     def _wait_until_ready(self, main: Background, ready: spec.Condition) -> None:
         deadline = time.monotonic() + READY_LIMIT
         while not self._is_ready(main, ready):
             if not main.alive and not self._is_ready(main, ready):
-                raise ExperimentError(f"{main.why()}, before it was ready")
+                raise ExperimentError(f"{main.explain_end()}, before it was ready")
             if time.monotonic() > deadline:
                 raise ExperimentError(f"{self.spec.name}: not ready after {READY_LIMIT} s: correct 'ready'")
             time.sleep(POLL)
@@ -155,14 +156,14 @@ class Command(RunningWorkload):
         if ready.pattern:
             return re.search(ready.pattern, main.output, re.MULTILINE) is not None
         if ready.file:
-            return (self.folder / spec.fill(ready.file, self.values)).exists()
+            return (self.folder / spec.fill_word(ready.file, self.values)).exists()
         try:
-            with socket.create_connection(("127.0.0.1", int(spec.fill(ready.port, self.values))), timeout=1):
+            with socket.create_connection(("127.0.0.1", int(spec.fill_word(ready.port, self.values))), timeout=1):
                 return True
         except OSError:
             return False
 
-    def _find(self, processes: list[Process]) -> None:
+    def _find_tasks(self, processes: list[Process]) -> None:
         """The tasks: the program and its descendants."""
         task, = self.tasks
         self.found = processes
@@ -173,83 +174,84 @@ class Command(RunningWorkload):
     def pids(self) -> list[int]:
         return [process.pid for process in self.found]
 
-    def alive(self) -> list[int]:
+    def list_alive(self) -> list[int]:
         return [process.pid for process in self.found if process.alive]
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         """Of one that has ended, what was last seen of it."""
         self.numaplace = numaplace
-        self._look()
+        self._look_at_tasks()
         if not self.seen and not self.unseen_counts:
-            raise ExperimentError(f"{self.programs[self.role].why()}, before it could be looked at: give it more work")
+            raise ExperimentError(f"{self.programs[self.role].explain_end()}, before it could be looked at: give it more work")
         known = [k for k, process in enumerate(self.found) if process.pid in self.seen]
         self.found, self.tasks = [self.found[k] for k in known], tuple(self.tasks[k] for k in known)
         return [self.seen[process.pid] for process in self.found]
 
-    def _look(self) -> None:
+    def _look_at_tasks(self) -> None:
         """One that ends has given up its memory before it is gone."""
-        while alive := self.alive():
+        while alive := self.list_alive():
             try:
-                self.seen |= {task["pid"]: task for task in self.numaplace.ps(alive)["tasks"] if any(task["pages"].values())}
+                self.seen |= {task["pid"]: task for task in self.numaplace.read_tasks(alive)["tasks"] if any(task["pages"].values())}
                 return
             except ExperimentError:
-                if alive == self.alive():
+                if alive == self.list_alive():
                     raise
 
     @contextmanager
-    def working(self, seconds: float) -> Iterator[float]:
+    def keep_working(self, seconds: float) -> Iterator[float]:
         """A server waits until its client begins."""
         yield 0.0 if self.spec.client else seconds
 
     def measure(self) -> Measured:
         with Counting(tuple(cpu for node in self.nodes for cpu in node.cpus), WORK_LIMIT) as counting:
             begun = time.monotonic()
-            measured = self._measure()
-        worked, counts = self.client or self.programs[self.role], counting.totals()
+            measured = self._measure_metrics()
+        worked, counts = self.client or self.programs[self.role], counting.sum_counts()
         ready = worked.started + (0 if self.client else self.ready_seconds)
         ended = worked.started + worked.seconds
         if ended - begun > COUNTED * (ended - ready) and counts.keys() >= {"local_dram", "remote_dram"}:
             local, remote = counts["local_dram"], counts["remote_dram"]
-            measured.metrics.append(metric("remote_share", "fraction", remote / max(1, local + remote)))
+            measured.metrics.append(make_metric("remote_share", "fraction", remote / max(1, local + remote)))
         return measured
 
-    def _measure(self) -> Measured:
+    def _measure_metrics(self) -> Measured:
         main = self.programs[self.role]
         if self.spec.client:
-            self.client = Background(self._filled(self.spec.client), self._environment(), self.directory, self.logs / "client",
+            self.client = Background(self._fill_words(self.spec.client), self._make_environment(), self.directory, self.logs / "client",
                                      self.spec.user)
             self.client.finish(WORK_LIMIT)
             if not main.alive:
-                raise ExperimentError(f"{main.why()}, while its client ran")
+                raise ExperimentError(f"{main.explain_end()}, while its client ran")
         else:
             self._look_until_end(main)
             main.finish(WORK_LIMIT)
         found = self.client or main
-        return Measured([metric(m.name, m.unit, value_of(m, found)) for m in self.spec.metrics])
+        return Measured([make_metric(m.name, m.unit, read_value(m, found)) for m in self.spec.metrics])
 
     def _look_until_end(self, main: Background) -> None:
         pause = FIRST_LOOK
         while not main.wait(pause):
             if time.monotonic() - main.started > WORK_LIMIT:
                 raise ExperimentError(f"{main.words[0]}: not finished after {WORK_LIMIT} s")
-            self._look()
+            self._look_at_tasks()
             pause *= LATER
 
     def verify(self) -> str:
         check = self.spec.check
         if check and check.command:
-            program = Background(self._filled(check.command), self._environment(), self.directory, self.logs / "check", self.spec.user)
+            program = Background(self._fill_words(check.command), self._make_environment(), self.directory, self.logs / "check",
+                                 self.spec.user)
             ended = program.wait(WORK_LIMIT)
             program.stop()
-            return "ok" if ended and program.process.returncode == 0 else f"check: {program.why()}"
+            return "ok" if ended and program.process.returncode == 0 else f"check: {program.explain_end()}"
         said = (self.client or self.programs[self.role]).output
         if check and not re.search(check.pattern, said, re.MULTILINE):
             return f"check: {check.pattern!r} is not in the output, whose last line is {last_line(said)!r}"
         return "ok"
 
-    def vanished(self) -> list[str]:
+    def list_vanished(self) -> list[str]:
         """A program that has done its work has not."""
-        return [program.why() for program in self.programs.values() if not program.alive and program.process.returncode]
+        return [program.explain_end() for program in self.programs.values() if not program.alive and program.process.returncode]
 
     def stop(self) -> None:
         for program in (self.client, *self.programs.values()):
@@ -258,20 +260,20 @@ class Command(RunningWorkload):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def value_of(wanted: spec.Metric, program: Background) -> float:
+def read_value(wanted: spec.Metric, program: Background) -> float:
     if wanted == spec.SECONDS:
         return program.seconds
-    return from_json(wanted, program.stdout) if wanted.json else from_pattern(wanted, program.output)
+    return read_json(wanted, program.stdout) if wanted.json else read_pattern(wanted, program.output)
 
 
-def from_pattern(wanted: spec.Metric, said: str) -> float:
+def read_pattern(wanted: spec.Metric, said: str) -> float:
     found = re.findall(wanted.pattern, said, re.MULTILINE)
     if not found:
         raise ExperimentError(f"metric {wanted.name}: {wanted.pattern!r} is not in the output, whose last line is {last_line(said)!r}")
-    return number(wanted, found[-1])
+    return parse_number(wanted, found[-1])
 
 
-def from_json(wanted: spec.Metric, said: str) -> float:
+def read_json(wanted: spec.Metric, said: str) -> float:
     """The output is one value of JSON, or its last line is."""
     try:
         value = json.loads(said)
@@ -285,10 +287,10 @@ def from_json(wanted: spec.Metric, said: str) -> float:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (KeyError, IndexError, TypeError, ValueError):
             raise ExperimentError(f"metric {wanted.name}: the output's JSON has no {wanted.json!r}: {key!r} is not there") from None
-    return number(wanted, value)
+    return parse_number(wanted, value)
 
 
-def number(wanted: spec.Metric, value: Any) -> float:
+def parse_number(wanted: spec.Metric, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):

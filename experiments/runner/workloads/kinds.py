@@ -15,7 +15,7 @@ from .command import Command
 from .latency import Handover, Loaded
 from .mem import Memory
 from .memtier import RedisMemtier
-from .redis import Redis, RedisBenchmark, RedisTimes, redis_benchmark, redis_server
+from .redis import Redis, RedisBenchmark, RedisTimes, find_redis_benchmark, find_redis_server
 from .stealing import Stealing
 from .workload import RunningWorkload
 
@@ -36,17 +36,17 @@ def check_programs(suite: Suite) -> None:
         if not (HERE.programs / name).exists():
             raise CannotError(f"{HERE.programs / name} is missing: {MAKE_TOOLS}")
     if any(kind.startswith("redis") for kind in kinds):
-        redis_server()
+        find_redis_server()
     if "redis-benchmark" in kinds:
-        redis_benchmark()
+        find_redis_benchmark()
     for workload in suite.workloads:
         if workload.kind == "command":
-            packages.check(workload.options["command"])
-    for name in lacking(suite):
+            packages.check_needs(workload.options["command"])
+    for name in list_lacking(suite):
         raise CannotError(f"{name} is not installed, and Debian 12 does not have it: build it from its authors' "
                           "sources, or leave this suite out")
 
 
-def lacking(suite: Suite) -> list[str]:
+def list_lacking(suite: Suite) -> list[str]:
     """Programs that a suite needs, no package has and this machine has not."""
     return [name for name in suite.needs if not shutil.which(name)]

@@ -10,7 +10,7 @@ from ...host.host_nodes import format_list
 from ...paths import HERE
 from ..suite.suite import Task
 from .mem import LEAD, Memory
-from .workload import START_LIMIT, metric
+from .workload import START_LIMIT, make_metric
 
 CHASE, LOAD, READER = "chase", "load", "reader"  # roles
 TAIL = 0.003  # s: the chase looks at the clock after 1024 hops, at the end of its warming up and of its measuring
@@ -19,11 +19,11 @@ TAIL = 0.003  # s: the chase looks at the clock after 1024 hops, at the end of i
 class Loaded(Memory):
     """A chase on a core of its own, beside threads that read and write at a pace."""
 
-    def kernel_of(self, task: Task) -> str:
+    def choose_kernel(self, task: Task) -> str:
         return "chase" if task.role == CHASE else "mix"
 
-    def words(self, task: Task) -> list[str]:
-        words = super().words(task)
+    def list_words(self, task: Task) -> list[str]:
+        words = super().list_words(task)
         if task.role == CHASE:
             return words
         words[words.index("--size") + 1] = self.options["load_size"]
@@ -33,22 +33,22 @@ class Loaded(Memory):
         """The load works until the chase has ended."""
         return seconds + TAIL if role == LOAD else seconds
 
-    def marks(self, seconds: float) -> list[str]:
+    def list_marks(self, seconds: float) -> list[str]:
         """The load is at work while it warms up, too."""
         chase, load = self.said[CHASE], self.said[LOAD]
         begun = load["started"] - self.options.get("warm", 0.0)
         alone = max(0.0, begun - chase["started"]) + max(0.0, chase["finished"] - load["finished"])
         told = [f"{1e3 * alone:.2f} ms of the chase's were without load"] if alone else []
-        return super().marks(seconds) + told
+        return super().list_marks(seconds) + told
 
-    def lead(self, seconds: float) -> float:
+    def compute_lead(self, seconds: float) -> float:
         """Two programs that measure for a moment only must both have read their command by then."""
         return LEAD
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def list_metrics(self) -> list[dict[str, Any]]:
         """What the chase itself takes is a part of the traffic, as MLC counts it."""
-        return [metric("latency", "ns", self.said[CHASE]["ns_per_operation"]),
-                metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in self.said.values()))]
+        return [make_metric("latency", "ns", self.said[CHASE]["ns_per_operation"]),
+                make_metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in self.said.values()))]
 
 
 class Handover(Memory):
@@ -65,5 +65,5 @@ class Handover(Memory):
         self.run(task, [HERE.programs / "np-mem", "handover", *words, "--cpus", format_list(cpus), "--pin"], cpus=cpus)
         self.said = {task.role: self.programs[task.role].receive("ready", START_LIMIT)}
 
-    def metrics(self) -> list[dict[str, Any]]:
-        return [metric("latency", "ns", fmean(r["ns_per_operation"] for r in self.said.values()))]
+    def list_metrics(self) -> list[dict[str, Any]]:
+        return [make_metric("latency", "ns", fmean(r["ns_per_operation"] for r in self.said.values()))]

@@ -16,11 +16,11 @@ from typing import Any
 from ...errors import ExperimentError
 from ...host.host_nodes import Node, format_list
 from ...host.tool import Numaplace
-from ...host.topology import SPREADS, ordered
+from ...host.topology import SPREADS, order_cpus
 from ...paths import HERE
 from ..suite.schedule import Trial
 from ..suite.suite import Suite, Task
-from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
+from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, make_metric
 
 TURN = 0.02  # s, of a task whose work is over, where nothing is watched
 LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
@@ -40,17 +40,17 @@ class Memory(RunningWorkload):
         super().__init__(trial, suite, nodes, scratch)
         self.operation = self.options.get("operation", "triad")
         spread = self.options.get("spread", SPREADS[0])
-        self.free = {k: list(ordered(node.places, spread)) for k, node in enumerate(nodes)}
+        self.free = {k: list(order_cpus(node.places, spread)) for k, node in enumerate(nodes)}
 
     def start(self) -> None:
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
         for task in self.tasks:
             cpus = self.cpus[task.role]
-            self.run(task, [HERE.programs / "np-mem", self.kernel_of(task), *self.words(task),
-                            "--cpus", format_list(cpus), *([] if self.placed else ["--pin"])], cpus=self.loaded_on(cpus))
+            self.run(task, [HERE.programs / "np-mem", self.choose_kernel(task), *self.list_words(task),
+                            "--cpus", format_list(cpus), *([] if self.placed else ["--pin"])], cpus=self.choose_loading_cpus(cpus))
         self.said = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
 
-    def kernel_of(self, task: Task) -> str:
+    def choose_kernel(self, task: Task) -> str:
         return self.operation
 
     def take_cpus(self, task: Task) -> tuple[int, ...]:
@@ -58,12 +58,12 @@ class Memory(RunningWorkload):
                                           self.free[task.runs_on][task.threads:])
         return tuple(taken)
 
-    def loaded_on(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
+    def choose_loading_cpus(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
         """Where the program starts, before it goes to its own CPUs: one that is placed on the node of its memory, so that what
         the loader touches is there too."""
         return None if self.placed else cpus
 
-    def words(self, task: Task) -> list[str]:
+    def list_words(self, task: Task) -> list[str]:
         """The options that this kernel has, and where its memory is to be."""
         words = [word for name in OPTIONS if name in self.options
                  for word in (f"--{name}", str(self.options[name]))]
@@ -73,21 +73,21 @@ class Memory(RunningWorkload):
         return [*words, "--seed", str(self.seed), "--threads", str(task.threads), "--mem", format_list(nodes)]
 
     @contextmanager
-    def working(self, turn: float) -> Iterator[float]:
+    def keep_working(self, turn: float) -> Iterator[float]:
         """The clock starts, the work, and what is done meanwhile. A task whose work is over goes on in turns, so that
         the others' work and what is counted stay what they are until the placement is there too."""
         over = threading.Event()
         with ThreadPoolExecutor(len(self.programs)) as pool:
             begin = time.monotonic()
             left = Countdown(len(self.programs), over)
-            tasks = [pool.submit(self._solve, role, turn, left) for role in self.programs]
+            tasks = [pool.submit(self._solve_work, role, turn, left) for role in self.programs]
             try:
                 yield turn
             finally:
-                left.one()
+                left.end_one()
             self.solved = max(task.result() for task in tasks) - begin
 
-    def _solve(self, role: str, turn: float, left: Countdown) -> float:
+    def _solve_work(self, role: str, turn: float, left: Countdown) -> float:
         """When the work was done, by the clock that the programs have too. Without a work, turns are timed alone. What a task
         says last it has said after the placement."""
         program, finished = self.programs[role], 0.0
@@ -97,64 +97,64 @@ class Memory(RunningWorkload):
                 self.said[role] = program.receive("result", WORK_LIMIT)
                 finished = self.said[role]["finished"]
         finally:
-            left.one()
+            left.end_one()
         while not left.over.is_set():
             program.send(f"run {turn or TURN}")
             self.said[role] = program.receive("result", turn + WORK_LIMIT)
         return finished
 
-    def rate(self) -> float:
+    def compute_rate(self) -> float:
         """Operations per second of the slowest task in its last turn: the work ends with it."""
         return min(r["operations"] / (r["finished"] - r["started"]) for r in self.said.values())
 
     def measure(self) -> Measured:
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
-        begin = time.monotonic() + self.lead(seconds)
+        begin = time.monotonic() + self.compute_lead(seconds)
         for role, program in self.programs.items():
             program.send(f"run {self.window(role, seconds):g} {begin:.6f} {warm}")
         self.said = {role: program.receive("result", seconds + warm + WORK_LIMIT)
                      for role, program in self.programs.items()}
-        return Measured(self.metrics(), self.marks(seconds), self.said)
+        return Measured(self.list_metrics(), self.list_marks(seconds), self.said)
 
     def window(self, _role: str, seconds: float) -> float:
         """For how long a task measures."""
         return seconds
 
-    def lead(self, seconds: float) -> float:
+    def compute_lead(self, seconds: float) -> float:
         return min(LEAD, 5 * seconds)
 
-    def marks(self, seconds: float) -> list[str]:
+    def list_marks(self, seconds: float) -> list[str]:
         found = self.said.values()
         both = min(r["finished"] for r in found) - max(r["started"] for r in found)
         late = len(found) > 1 and both < MIN_OVERLAP * seconds
         return [f"the workers measured together for {both:.2f} s of {seconds:g} s only"] if late else []
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def list_metrics(self) -> list[dict[str, Any]]:
         found = self.said.values()
         if self.operation == "cachetest":
-            return [metric("iterations", "1/s", sum(r["iterations_per_second"] for r in found))]
+            return [make_metric("iterations", "1/s", sum(r["iterations_per_second"] for r in found))]
         if self.operation in ("sort", "update"):
-            return [metric("seconds", "s", max(r["seconds"] / (r["passes"] / task.threads)
-                                               for task, r in zip(self.tasks, found)))]
+            return [make_metric("seconds", "s", max(r["seconds"] / (r["passes"] / task.threads)
+                                                    for task, r in zip(self.tasks, found)))]
         if self.operation == "chase":
             chains = self.options.get("chains", 1)
-            return [metric("latency", "ns", chains * fmean(r["ns_per_operation"] for r in found)),
-                    metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in found))]
-        return self.bandwidths()
+            return [make_metric("latency", "ns", chains * fmean(r["ns_per_operation"] for r in found)),
+                    make_metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in found))]
+        return self.list_bandwidths()
 
-    def bandwidths(self) -> list[dict[str, Any]]:
+    def list_bandwidths(self) -> list[dict[str, Any]]:
         found = self.said.values()
         groups: dict[str, float] = {}
         for task in self.tasks:
             if task.group:
                 groups[task.group] = groups.get(task.group, 0) + self.said[task.role]["mb_per_s"]
-        metrics = [metric("bandwidth", "MB/s", sum(r["mb_per_s"] for r in found)),
-                   metric("bandwidth_bus", "MB/s", sum(r["mb_per_s_bus"] for r in found)),
-                   *(metric(f"bandwidth_{group}", "MB/s", value) for group, value in groups.items())]
+        metrics = [make_metric("bandwidth", "MB/s", sum(r["mb_per_s"] for r in found)),
+                   make_metric("bandwidth_bus", "MB/s", sum(r["mb_per_s_bus"] for r in found)),
+                   *(make_metric(f"bandwidth_{group}", "MB/s", value) for group, value in groups.items())]
         if "stride" in self.options:
-            metrics.append(metric("latency", "ns", fmean(r["ns_per_operation"] for r in found)))
+            metrics.append(make_metric("latency", "ns", fmean(r["ns_per_operation"] for r in found)))
         if "threads" in self.trial.workload.factors:
-            metrics.append(metric("active_nodes", "nodes", len(self.tasks)))
+            metrics.append(make_metric("active_nodes", "nodes", len(self.tasks)))
         return metrics
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
@@ -184,7 +184,7 @@ class Countdown:
     def __init__(self, tasks: int, over: threading.Event) -> None:
         self.left, self.over, self.lock = tasks + 1, over, threading.Lock()
 
-    def one(self) -> None:
+    def end_one(self) -> None:
         with self.lock:
             self.left -= 1
             if not self.left:

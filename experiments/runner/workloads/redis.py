@@ -20,11 +20,11 @@ from ...errors import CannotError, ExperimentError
 from ...host.counters import Counting
 from ...host.process import set_cpus
 from ...host.tool import last_line
-from ...host.topology import SPREADS, ordered
+from ...host.topology import SPREADS, order_cpus
 from ...paths import HERE
 from ..kinds.footprint import STRUCTURES
 from ..suite.suite import Task
-from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
+from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, make_metric
 
 KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis-server's jemalloc
 # redis-benchmark counts whole milliseconds: its fastest command is to take about so long, which makes its rate
@@ -54,41 +54,41 @@ class Redis(RunningWorkload):
         node of their memory, not where they run."""
         server, client = self.tasks
         path = self.start_server(server, None)
-        self.run(client, self._client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
-        self.loaded = self._phase("load", pipeline)
-        self._phase("update", pipeline)
+        self.run(client, self._start_client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
+        self.loaded = self._time_phase("load", pipeline)
+        self._time_phase("update", pipeline)
         self.send_to_own_cpus()
 
     def send_to_own_cpus(self) -> None:
-        free = {k: list(ordered(node.places, SPREADS[0])) for k, node in enumerate(self.nodes)}
+        free = {k: list(order_cpus(node.places, SPREADS[0])) for k, node in enumerate(self.nodes)}
         for task in self.tasks:
             cpus = free[task.runs_on]
             set_cpus(self.programs[task.role].pid, [cpus.pop(0)] if len(cpus) > 1 else self.nodes[task.runs_on].cpus)
 
     def work_once(self) -> None:
-        self._phase("update", self.options["pipeline"])
+        self._time_phase("update", self.options["pipeline"])
 
     def start_server(self, task: Task, cpus: tuple[int, ...] | None) -> Path:
         self.path = path = self.scratch / "redis.sock"
         path.unlink(missing_ok=True)
         self.log = self.scratch / "redis.log"
-        self.run(task, [redis_server(), "--port", "0", "--unixsocket", path, "--save", "",
+        self.run(task, [find_redis_server(), "--port", "0", "--unixsocket", path, "--save", "",
                         "--appendonly", "no", "--dir", self.scratch, "--logfile", self.log,
                         "--loglevel", "warning", "--daemonize", "no"], KEEP_FREED, keep_memory=True, cpus=cpus)
-        self._wait_for(path)
+        self._wait_for_socket(path)
         return path
 
-    def _client(self, path: Path, structure: str, elements: int) -> list[str | Path]:
+    def _start_client(self, path: Path, structure: str, elements: int) -> list[str | Path]:
         return [HERE.programs / "np-redis", "--socket", path, "--workload", structure,
                 "--elements", str(elements), "--max-length", str(self.options["max_length"]),
                 "--seed", str(self.seed)]
 
-    def _wait_for(self, path: Path) -> None:
+    def _wait_for_socket(self, path: Path) -> None:
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline:
             if not self.programs["server"].alive:
-                raise ExperimentError(f"redis-server did not start: {self.programs['server'].why()}; "
-                                      f"its log says: {self._last_of_log()}")
+                raise ExperimentError(f"redis-server did not start: {self.programs['server'].explain_end()}; "
+                                      f"its log says: {self._read_end_of_log()}")
             with socket.socket(socket.AF_UNIX) as attempt:
                 try:
                     return attempt.connect(str(path))
@@ -96,13 +96,13 @@ class Redis(RunningWorkload):
                     time.sleep(0.02)
         raise ExperimentError(f"redis-server does not listen on {path} after {START_LIMIT} s")
 
-    def _last_of_log(self) -> str:
+    def _read_end_of_log(self) -> str:
         try:
             return self.log.read_text(errors="replace").strip().rpartition("\n")[2]
         except OSError:
             return "nothing"
 
-    def _phase(self, name: str, pipeline: int) -> dict[str, Any]:
+    def _time_phase(self, name: str, pipeline: int) -> dict[str, Any]:
         self.programs["client"].send(f"{name} {pipeline}")
         return self.programs["client"].receive("result", WORK_LIMIT)
 
@@ -115,13 +115,13 @@ class Redis(RunningWorkload):
                 return (first[1:] if first[:1] in (b":", b"+") else answer.read(int(first[1:]))).decode()
 
     def measure(self) -> Measured:
-        updated = self._phase("update", self.options["pipeline"])
+        updated = self._time_phase("update", self.options["pipeline"])
         marks = [f"{updated['errors']} commands failed"] if updated["errors"] else []
         latency = updated["latency_us"]
         self.details = {"load": self.loaded, "update": updated}
-        return Measured([metric("throughput", "ops/s", updated["ops_per_second"]),
-                         metric("latency_p50", "us", latency["p50"]),
-                         metric("latency_p99", "us", latency["p99"])],
+        return Measured([make_metric("throughput", "ops/s", updated["ops_per_second"]),
+                         make_metric("latency_p50", "us", latency["p50"]),
+                         make_metric("latency_p99", "us", latency["p99"])],
                         marks, {"client": self.details})
 
     def verify(self) -> str:
@@ -142,7 +142,7 @@ class RedisTimes(Redis):
         server, client = self.tasks
         on = {task.role: self.nodes[task.runs_on].cpus for task in self.tasks}
         path = self.start_server(server, on["server"])
-        self.run(client, self._client(path, self.options["structure"], self.options["elements"]),
+        self.run(client, self._start_client(path, self.options["structure"], self.options["elements"]),
                  keep_memory=True, cpus=on["client"]).receive("ready", START_LIMIT)
 
     def measure(self) -> Measured:
@@ -150,14 +150,14 @@ class RedisTimes(Redis):
         if self.placed:
             self.ask("FLUSHALL SYNC")  # the heap stays where it is
         with Counting(cpus, self.options["interval"]) as counting:
-            load, update = self._phase("load", pipeline), self._phase("update", pipeline)
+            load, update = self._time_phase("load", pipeline), self._time_phase("update", pipeline)
         seconds = load["seconds"] + update["seconds"]
-        found = [metric("seconds", "s", seconds),
-                 metric("seconds_load", "s", load["seconds"]), metric("seconds_update", "s", update["seconds"]),
-                 metric("throughput", "ops/s", (load["ops"] + update["ops"]) / seconds)]
-        found += [metric(f"latency_{name}", "us", update["latency_us"][name]) for name in ("p50", "p99", "p999")]
+        found = [make_metric("seconds", "s", seconds),
+                 make_metric("seconds_load", "s", load["seconds"]), make_metric("seconds_update", "s", update["seconds"]),
+                 make_metric("throughput", "ops/s", (load["ops"] + update["ops"]) / seconds)]
+        found += [make_metric(f"latency_{name}", "us", update["latency_us"][name]) for name in ("p50", "p99", "p999")]
         self.details = {"load": load, "update": update}
-        return Measured(found, [], {"client": self.details}, counting.series())
+        return Measured(found, [], {"client": self.details}, counting.list_series())
 
 
 class ForeignClient(Redis):
@@ -171,13 +171,13 @@ class ForeignClient(Redis):
             self.work_once()
             self.send_to_own_cpus()
 
-    def begin(self) -> None:
+    def begin_measuring(self) -> None:
         """What is measured begins with an empty server, whose heap stays where it is."""
         if self.placed:
             self.ask("FLUSHALL SYNC")
         self.ask("CONFIG RESETSTAT")
 
-    def call(self, *words: str | Path) -> str:
+    def call_client(self, *words: str | Path) -> str:
         """The output of the client, which runs beside the server."""
         name, cpus = Path(words[0]).name, self.nodes[self.tasks[0].runs_on].cpus
         try:
@@ -189,8 +189,8 @@ class ForeignClient(Redis):
             raise ExperimentError(f"{name}: {last_line(done.stderr) or last_line(done.stdout)}")
         return done.stdout
 
-    def calls(self) -> dict[str, tuple[int, int]]:
-        return command_calls(self.ask("INFO commandstats"))
+    def count_calls(self) -> dict[str, tuple[int, int]]:
+        return count_command_calls(self.ask("INFO commandstats"))
 
 
 class RedisBenchmark(ForeignClient):
@@ -202,43 +202,43 @@ class RedisBenchmark(ForeignClient):
         What the measured run takes decides nothing: a rule that left out the fast ones would lower the mean.
         """
         o = self.options
-        groups = [(tests, self._enough(tests, requests)) for tests, requests in
+        groups = [(tests, self._choose_requests(tests, requests)) for tests, requests in
                   ((o["tests"], o["requests"]), (o["range_tests"], o["range_requests"])) if tests]
-        self.begin()
-        self.asked = {row["test"]: (row, asked) for tests, requests in groups for row, asked in self._timed(tests, requests)}
+        self.begin_measuring()
+        self.asked = {row["test"]: (row, asked) for tests, requests in groups for row, asked in self._time_tests(tests, requests)}
         rows = [row | {"requests": requests} for row, requests in self.asked.values()]
-        metrics = [metric(command_name(row["test"]), "ops/s", float(row["rps"])) for row in rows]
-        metrics += [metric(f"{command_name(row['test'])}_{name}", "us", 1000 * float(row[column]))
+        metrics = [make_metric(name_command(row["test"]), "ops/s", float(row["rps"])) for row in rows]
+        metrics += [make_metric(f"{name_command(row['test'])}_{name}", "us", 1000 * float(row[column]))
                     for row in rows for name, column in LATENCIES.items() if column in row]
         return Measured(metrics, [], {"server": {"rows": rows}})
 
     def work_once(self) -> None:
-        self._rows(self.options["tests"], max(self.options["clients"], self.options["requests"] // PILOT_PART))
+        self._read_rows(self.options["tests"], max(self.options["clients"], self.options["requests"] // PILOT_PART))
 
-    def _timed(self, tests: str, requests: int) -> list[tuple[dict[str, str], int]]:
+    def _time_tests(self, tests: str, requests: int) -> list[tuple[dict[str, str], int]]:
         """With the requests of each; more of them where a pilot that the host held up asked for too few to be timed."""
-        rows = self._rows(tests, requests)
+        rows = self._read_rows(tests, requests)
         while any(math.isinf(float(row["rps"])) for row in rows):
             requests *= PILOT_PART
-            rows = self._rows(tests, requests)
+            rows = self._read_rows(tests, requests)
         return [(row, requests) for row in rows]
 
-    def _enough(self, tests: str, requests: int) -> int:
+    def _choose_requests(self, tests: str, requests: int) -> int:
         """As many as the suite wants, or as the pilot's fastest command needs."""
         pilot = max(self.options["clients"], requests // PILOT_PART)
         while pilot < requests + LARGEST_PILOT:
-            fastest = max(min(float(row["rps"]), pilot / TICK_SECONDS) for row in self._rows(tests, pilot))
+            fastest = max(min(float(row["rps"]), pilot / TICK_SECONDS) for row in self._read_rows(tests, pilot))
             if AIM_SECONDS * fastest <= PILOT_PART * pilot:
                 break
             pilot *= PILOT_PART  # it was over in a few ticks, and says too little
         return max(requests, math.ceil(AIM_SECONDS * fastest))
 
-    def _rows(self, tests: str, requests: int) -> list[dict[str, str]]:
+    def _read_rows(self, tests: str, requests: int) -> list[dict[str, str]]:
         """Of redis-benchmark's table, for the tests named; not what it does to prepare them. Without keys, all are one."""
         o = self.options
         random_keys = ["-r", str(o["keys"])] if o["keys"] else []
-        said = self.call(redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(o["clients"]),
-                         "-P", str(o["pipeline"]), *random_keys, "-d", str(o["value_bytes"]), "-t", tests)
+        said = self.call_client(find_redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(o["clients"]),
+                                "-P", str(o["pipeline"]), *random_keys, "-d", str(o["value_bytes"]), "-t", tests)
         rows = [row for row in csv.DictReader(io.StringIO(said)) if "needed to benchmark" not in row["test"]]
         if not rows:
             raise ExperimentError(f"redis-benchmark: printed no line of CSV for {tests}")
@@ -246,11 +246,11 @@ class RedisBenchmark(ForeignClient):
 
     def verify(self) -> str:
         """The server counted as many commands of each kind as were to be made, and no error; ranges had their length."""
-        calls, listed = self.calls(), int(self.ask("LLEN mylist"))
+        calls, listed = self.count_calls(), int(self.ask("LLEN mylist"))
         asked: Counter[str] = Counter()
         problems = []
         for row, requests in self.asked.values():
-            name, _, length = command_name(row["test"]).partition("_")
+            name, _, length = name_command(row["test"]).partition("_")
             asked[name] += requests  # all lengths of ranges are one command
             if name == "lrange" and listed < int(length):
                 problems.append(f"{row['test']}: the list had {listed}; redis-benchmark.tests needs lpush")
@@ -262,18 +262,18 @@ class RedisBenchmark(ForeignClient):
         return "; ".join(problems) or "ok"
 
 
-def command_name(test: str) -> str:
+def name_command(test: str) -> str:
     """'LRANGE_100 (first 100 elements)' as a metric's name: lrange_100."""
     return test.partition(" (")[0].strip().lower().replace(" ", "_")
 
 
-def command_calls(info: str) -> dict[str, tuple[int, int]]:
+def count_command_calls(info: str) -> dict[str, tuple[int, int]]:
     """Calls and failed or rejected calls of each command, from INFO commandstats."""
     return {name: (int(calls), int(rejected) + int(failed)) for name, calls, rejected, failed in re.findall(
         r"cmdstat_(\w+):calls=(\d+).*?rejected_calls=(\d+),failed_calls=(\d+)", info)}
 
 
-def redis_server() -> str:
+def find_redis_server() -> str:
     path = shutil.which("redis-server")
     if not path:
         raise CannotError("redis-server is not installed: apt-get install redis-server, "
@@ -281,7 +281,7 @@ def redis_server() -> str:
     return path
 
 
-def redis_benchmark() -> str:
+def find_redis_benchmark() -> str:
     path = shutil.which("redis-benchmark")
     if not path:
         raise CannotError("redis-benchmark is not installed: apt-get install redis-tools")

@@ -13,7 +13,7 @@ from ...host.host_nodes import format_list
 from ...host.process import Program
 from ...host.tool import Numaplace
 from ...paths import HERE
-from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, metric
+from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, make_metric
 
 INTERVAL = 0.1  # s, between looks at the counters
 DRAM_COUNTS = ("remote_cache", "remote_dram", "local_dram")
@@ -40,7 +40,7 @@ class Stealing(RunningWorkload):
                  "--nodes", format_list(tuple(node.id for node in self.nodes)), "--seed", str(self.seed)]
         program = self.run(task, [*words, "--runtime", "vanilla", "--data", "first"], cpus=cpus)
         program.receive("ready", START_LIMIT)
-        self.serial = [self._timed(program, 1) for _ in range(self.options["passes"])]
+        self.serial = [self._time_pass(program, 1) for _ in range(self.options["passes"])]
         program.stop()  # its memory is the other's
         data = ["--data", self.options["data"]] if "data" in self.options else []
         program = self.run(task, [*words, "--runtime", self.options["runtime"], *data], cpus=cpus)
@@ -48,18 +48,18 @@ class Stealing(RunningWorkload):
 
     def measure(self) -> Measured:
         program = self.programs[self.tasks[0].role]
-        own = [self._timed(program, 1) for _ in range(self.options["passes"])]
+        own = [self._time_pass(program, 1) for _ in range(self.options["passes"])]
         counts: list[dict[str, float]] = []
-        parallel = [self._timed(program, len(self.cpus), counts) for _ in range(self.options["passes"])]
+        parallel = [self._time_pass(program, len(self.cpus), counts) for _ in range(self.options["passes"])]
         alone, together = mean(self.serial), mean(parallel)
-        metrics = [metric("speedup", "1", alone / together),
-                   metric("seconds", "s", together), metric("seconds_serial", "s", alone),
-                   metric("seconds_one_worker", "s", mean(own)), metric("serial_ratio", "1", mean(own) / alone)]
-        metrics += [metric(name, "misses", sum(found[name] for found in counts)) for name in DRAM_COUNTS
+        metrics = [make_metric("speedup", "1", alone / together),
+                   make_metric("seconds", "s", together), make_metric("seconds_serial", "s", alone),
+                   make_metric("seconds_one_worker", "s", mean(own)), make_metric("serial_ratio", "1", mean(own) / alone)]
+        metrics += [make_metric(name, "misses", sum(found[name] for found in counts)) for name in DRAM_COUNTS
                     if all(name in found for found in counts)]
         return Measured(metrics, [], {self.tasks[0].role: {"serial": self.serial, "one_worker": own, "parallel": parallel}})
 
-    def _timed(self, program: Program, workers: int, counts: list[dict[str, float]] | None = None) -> float:
+    def _time_pass(self, program: Program, workers: int, counts: list[dict[str, float]] | None = None) -> float:
         """Seconds of a pass whose result is then checked; what was counted meanwhile goes to counts."""
         program.send(f"prepare {workers}")
         program.receive("prepared", WORK_LIMIT)
@@ -67,7 +67,7 @@ class Stealing(RunningWorkload):
             program.send("run")
             result = program.receive("result", WORK_LIMIT)
         if counting:
-            counts.append(counting.totals())
+            counts.append(counting.sum_counts())
         program.send("verify")
         self.said = program.receive("verified", WORK_LIMIT)
         self.results.append(self.said)

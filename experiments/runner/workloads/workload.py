@@ -33,7 +33,7 @@ class Measured:
     series: dict[str, Any] | None = None  # counters over time
 
 
-def metric(name: str, unit: str, value: float) -> dict[str, Any]:
+def make_metric(name: str, unit: str, value: float) -> dict[str, Any]:
     return {"name": name, "unit": unit, "value": value}
 
 
@@ -70,7 +70,7 @@ class RunningWorkload:
         raise NotImplementedError
 
     @contextmanager
-    def working(self, turn: float) -> Iterator[float]:
+    def keep_working(self, turn: float) -> Iterator[float]:
         """The tasks do the fixed work, and go on until what is done meanwhile is done. Yields for how many seconds they can be
         watched at work."""
         over = threading.Event()
@@ -93,7 +93,7 @@ class RunningWorkload:
             self._rate = 1 / (time.monotonic() - begin)
         return finished
 
-    def rate(self) -> float:
+    def compute_rate(self) -> float:
         """Of the work, per second, as it was done last without a fixed one."""
         return self._rate
 
@@ -102,7 +102,7 @@ class RunningWorkload:
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         """The tasks in their order: pid, comm, cpus, node and pages by node."""
-        answer = numaplace.ps(self.pids)
+        answer = numaplace.read_tasks(self.pids)
         by_pid = {task["pid"]: task for task in answer["tasks"]}
         missing = [pid for pid in self.pids if pid not in by_pid]
         if missing:
@@ -123,11 +123,11 @@ class RunningWorkload:
     def pids(self) -> list[int]:
         return [self.programs[task.role].pid for task in self.tasks]
 
-    def alive(self) -> list[int]:
+    def list_alive(self) -> list[int]:
         return [program.pid for program in self.programs.values() if program.alive]
 
-    def vanished(self) -> list[str]:
-        return [f"task {role} vanished: {program.why()}"
+    def list_vanished(self) -> list[str]:
+        return [f"task {role} vanished: {program.explain_end()}"
                 for role, program in self.programs.items() if not program.alive]
 
     def stop(self) -> None:

@@ -14,12 +14,12 @@ TASKS, PAGES, ROUNDS, LIMIT_S = 10000, 20, 9, 1.0
 CASES = [(TASKS, 1, ["--sample", "0"]), (TASKS, 1, []), (TASKS // 100, 100, [])]
 
 
-def cpu_seconds() -> float:
+def read_cpu_time() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def ahead_of_others() -> bool:
+def raise_priority() -> bool:
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
@@ -27,25 +27,25 @@ def ahead_of_others() -> bool:
     return True
 
 
-def rounds(command: list[str], tasks: int) -> tuple[list[float], list[float]]:
+def time_rounds(command: list[str], tasks: int) -> tuple[list[float], list[float]]:
     elapsed, cpu = [], []
     for _ in range(ROUNDS):
-        start, before = time.monotonic(), cpu_seconds()
+        start, before = time.monotonic(), read_cpu_time()
         lines = subprocess.run(command, check=True, capture_output=True).stdout.count(b"\n")
         elapsed.append(time.monotonic() - start)
-        cpu.append(cpu_seconds() - before)
+        cpu.append(read_cpu_time() - before)
         if lines <= tasks:
             sys.exit(f"{command} listed {lines} lines of more than {tasks} processes")
     return elapsed, cpu
 
 
-def case(tool: str, crowd: str, processes: int, threads: int, words: list[str]) -> bool:
+def time_case(tool: str, crowd: str, processes: int, threads: int, words: list[str]) -> bool:
     with subprocess.Popen([crowd, str(processes), str(PAGES), str(threads)], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as people:
         if people.stdout.readline() != f"ready {processes}\n":
             sys.exit(f"there could not be {processes} processes of {threads} threads; see ulimit -u and pid_max")
-        judged = ahead_of_others()
-        elapsed, cpu = rounds([tool, "ps", *words], processes)
+        judged = raise_priority()
+        elapsed, cpu = time_rounds([tool, "ps", *words], processes)
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     print(f"{processes:9d} {threads:7d}  {' '.join(['ps', *words]):13s} {statistics.median(elapsed):8.2f} "
           f"{max(elapsed):6.2f} {statistics.median(cpu):6.2f}{'' if judged else '  not at real-time priority'}",
@@ -56,7 +56,7 @@ def case(tool: str, crowd: str, processes: int, threads: int, words: list[str]) 
 def main(tool: str, crowd: str) -> int:
     print(f"{os.cpu_count()} CPUs, {ROUNDS} runs each, {PAGES} touched pages a process\n"
           "processes threads  command       median s  worst  CPU s")
-    return 0 if all([case(tool, crowd, *each) for each in CASES]) else 1
+    return 0 if all([time_case(tool, crowd, *each) for each in CASES]) else 1
 
 
 if __name__ == "__main__":

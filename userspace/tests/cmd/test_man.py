@@ -97,7 +97,7 @@ def test_every_page_has_every_section(pages: dict[str, Path]) -> None:
 def test_options_of_the_examples_exist(pages: dict[str, Path]) -> None:
     seen = 0
     for name, page in sorted(pages.items()):
-        for words, option in documents.options_used(section(rendered(page), "EXAMPLES")):
+        for words, option in documents.list_options(section(rendered(page), "EXAMPLES")):
             text = text_of(PROGRAM, *words, "--help")
             assert re.search(rf"(?<![\w-]){option}(?![\w-])", text), f"{name}: {' '.join(words)} {option}"
             seen += 1

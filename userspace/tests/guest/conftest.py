@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from placed import Target, Tool, module_loaded  # noqa: E402
+from placed import Target, Tool, is_module_loaded  # noqa: E402
 
 NOBODY = 65534
 
@@ -37,13 +37,13 @@ def start_target() -> Iterator[Callable[..., Target]]:
 @pytest.fixture(params=["module", pytest.param("syscall", marks=pytest.mark.full("the same by system calls, which some tests of each command name"))])
 def engine(request: pytest.FixtureRequest) -> str:
     if request.param == "module":
-        assert module_loaded(), "the lab did not load the module"
+        assert is_module_loaded(), "the lab did not load the module"
     return request.param
 
 
 @pytest.fixture
 def module() -> None:
-    assert module_loaded(), "the lab did not load the module"
+    assert is_module_loaded(), "the lab did not load the module"
 
 
 @pytest.fixture

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from placed import PAGE, Target, Tool, nodes_of
+from placed import PAGE, Target, Tool, list_nodes
 
 MIB = 24
 PINNED = 4          # pages, the first of every WINDOW
 WINDOW = 512
 
 
-def interleave(tool: Tool, target: Target) -> dict:
+def interleave_pages(tool: Tool, target: Target) -> dict:
     done = tool("apply", "--policy", "interleave", "--engine", "syscall", "--sample", 0, target.pid)
     return done["decisions"][0]["result"]["migrate"]
 
 
-def part_of_each(nodes: list[int]) -> list[float]:
+def compute_parts(nodes: list[int]) -> list[float]:
     count = Counter(nodes)
     return [count[node] / len(nodes) for node in range(4)]
 
@@ -26,8 +26,8 @@ def part_of_each(nodes: list[int]) -> list[float]:
 def test_every_node_gets_its_part(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(cpus=0, memory=0)
     target.allocate(MIB)
-    interleave(tool, target)
-    assert part_of_each(nodes_of(target, MIB)) == pytest.approx([0.25] * 4, abs=0.02)
+    interleave_pages(tool, target)
+    assert compute_parts(list_nodes(target, MIB)) == pytest.approx([0.25] * 4, abs=0.02)
     assert target.is_whole()
 
 
@@ -35,9 +35,9 @@ def test_pinned_pages_hold_nobody_back(tool: Tool, start_target: Callable[..., T
     target = start_target(cpus=0, memory=0)
     target.allocate(MIB)
     assert int(target.ask(f"pin {PINNED} {WINDOW}")) == MIB * 256 // WINDOW * PINNED
-    result = interleave(tool, target)
-    nodes = nodes_of(target, MIB)
-    assert part_of_each(nodes) == pytest.approx([0.25] * 4, abs=0.03), result
+    result = interleave_pages(tool, target)
+    nodes = list_nodes(target, MIB)
+    assert compute_parts(nodes) == pytest.approx([0.25] * 4, abs=0.03), result
     assert 0 < result["busy"] <= MIB * 256 // WINDOW * PINNED, result
     assert target.is_whole()
 
@@ -48,14 +48,14 @@ def test_a_huge_page_moves_once(tool: Tool, start_target: Callable[..., Target])
     target.allocate(32, "thp")
     smaps = Path(f"/proc/{target.pid}/smaps").read_text()
     assert max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps))) >= 16 * 1024, "the kernel gave no huge pages"
-    before = migrated()
-    moved = interleave(tool, target)["moved"]
-    assert part_of_each(nodes_of(target, 32)) == pytest.approx([0.25] * 4, abs=0.1)
-    assert moved * 0.9 <= migrated() - before <= moved * 1.1
+    before = read_migrated()
+    moved = interleave_pages(tool, target)["moved"]
+    assert compute_parts(list_nodes(target, 32)) == pytest.approx([0.25] * 4, abs=0.1)
+    assert moved * 0.9 <= read_migrated() - before <= moved * 1.1
     assert target.is_whole()
 
 
-def migrated() -> int:
+def read_migrated() -> int:
     """Base pages that the kernel has moved since boot."""
     return int(re.search(r"pgmigrate_success (\d+)", Path("/proc/vmstat").read_text())[1])
 
@@ -63,8 +63,8 @@ def migrated() -> int:
 def test_pages_come_back_from_three_nodes(tool: Tool, start_target: Callable[..., Target]) -> None:
     target = start_target(cpus=0, memory=0)
     target.allocate(MIB)
-    interleave(tool, target)
+    interleave_pages(tool, target)
     done = tool.run("restore", "--pages", target.pid, "--json")
     assert done.returncode == 0, done
-    assert part_of_each(nodes_of(target, MIB))[0] > 0.98
+    assert compute_parts(list_nodes(target, MIB))[0] > 0.98
     assert PAGE == 4096 and target.is_whole()

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.target.process import TargetProcess, for_everybody
+from tests.target.process import TargetProcess, copy_for_everybody
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,11 +22,11 @@ PAGE = 4096
 PATIENCE = 240     # s, for what happens at once; a busy host lets the whole machine wait
 
 
-def module_loaded() -> bool:
+def is_module_loaded() -> bool:
     return (DEBUGFS / "version").exists()
 
 
-def module_file() -> Path | None:
+def find_module_file() -> Path | None:
     """The module that was built for this kernel."""
     for path in sorted((ROOT / "build" / "modules").glob("*/numaplace.ko")):
         magic = subprocess.run(["/sbin/modinfo", "-F", "vermagic", path], text=True,
@@ -36,9 +36,9 @@ def module_file() -> Path | None:
     return None
 
 
-def tool_of(process: dict) -> Path:
+def find_tool(process: dict) -> Path:
     """The command line for a process with these arguments of Popen."""
-    return for_everybody(TOOL) if "user" in process else TOOL
+    return copy_for_everybody(TOOL) if "user" in process else TOOL
 
 
 class Tool:
@@ -51,7 +51,7 @@ class Tool:
     def run(self, *words: object, **kwargs) -> subprocess.CompletedProcess[str]:
         if self.override and words[0] in ("plan", "apply") and not {"--plan", "--show"} & set(words):
             words = (words[0], "--override", *["--least-gain", "0"] * (words[0] == "apply"), *words[1:])
-        return subprocess.run([tool_of(kwargs), *map(str, words)], text=True, capture_output=True,
+        return subprocess.run([find_tool(kwargs), *map(str, words)], text=True, capture_output=True,
                               timeout=120, check=False, **kwargs)
 
     def __call__(self, *words: object) -> dict:
@@ -122,7 +122,7 @@ class Target(TargetProcess):
             self.process.communicate()
 
 
-def nodes_of(target: Target, mib: int) -> list[int]:
+def list_nodes(target: Target, mib: int) -> list[int]:
     """The node of every page of the target's one area of that size, in address order."""
     for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines():
         start, end = (int(x, 16) for x in line.split()[0].split("-"))
@@ -137,7 +137,7 @@ def nodes_of(target: Target, mib: int) -> list[int]:
     return list(status)
 
 
-def shares(nodes: list[int]) -> float:
+def count_on_node_1(nodes: list[int]) -> float:
     """Of pages on node 1, after checking that every page is on a node."""
     assert set(nodes) <= {0, 1}, f"{sorted(set(nodes))[:4]}"
     return sum(nodes) / len(nodes)

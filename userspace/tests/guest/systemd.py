@@ -28,24 +28,24 @@ class Systemd:
              "sh", "-c", INSIDE, "sh", TOOL, units])
         wait_until(lambda: self.children(self.unshare.pid) != [])
         (self.pid,) = self.children(self.unshare.pid)
-        wait_until(lambda: self.ctl("is-system-running").stdout.strip() in ("running", "degraded"))
+        wait_until(lambda: self.run_ctl("is-system-running").stdout.strip() in ("running", "degraded"))
 
     @staticmethod
     def children(pid: int) -> list[int]:
         return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
-    def inside(self, *words: object) -> list[str]:
+    def list_inside(self, *words: object) -> list[str]:
         return ["nsenter", "-t", str(self.pid), "-m", "-p", "-C", *map(str, words)]
 
-    def ctl(self, *words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.inside("systemctl", *words), capture_output=True, text=True, timeout=120, check=False)
+    def run_ctl(self, *words: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.list_inside("systemctl", *words), capture_output=True, text=True, timeout=120, check=False)
 
     def does(self, verb: str) -> None:
-        done = self.ctl(verb, "numaplace")
-        assert done.returncode == 0, done.stderr + self.ctl("status", "-l", "numaplace").stdout
+        done = self.run_ctl(verb, "numaplace")
+        assert done.returncode == 0, done.stderr + self.run_ctl("status", "-l", "numaplace").stdout
 
     def shows(self, name: str) -> str:
-        return self.ctl("show", "--value", "-p", name, "numaplace").stdout.strip()
+        return self.run_ctl("show", "--value", "-p", name, "numaplace").stdout.strip()
 
     def metric(self, pattern: str) -> str | None:
         """Its first group, in the metrics file as it is now."""

@@ -14,7 +14,7 @@ PAGES = MIB * 256
 WATCHED = ("--sample", "2s")
 
 
-def pages_of(target: Target) -> Counter[int]:
+def count_pages(target: Target) -> Counter[int]:
     """Anonymous pages by node; those of the threads' stacks are few."""
     found: Counter[int] = Counter()
     for line in Path(f"/proc/{target.pid}/numa_maps").read_text().splitlines():
@@ -30,7 +30,7 @@ def large(tool: Tool, start_target: Callable[..., Target]) -> Target:
     target.allocate(MIB)
     target.ask("spinners 2")
     tool("apply", "--policy", "interleave", "--engine", "syscall", *WATCHED, target.pid)
-    assert min(pages_of(target)[node] for node in range(3)) > PAGES / 4
+    assert min(count_pages(target)[node] for node in range(3)) > PAGES / 4
     assert target.cpus() == {"0-2"}
     return target
 
@@ -42,7 +42,7 @@ def test_two_nodes_and_back(tool: Tool, large: Target, engine: str) -> None:
     done = apply()
     assert done["to"] is None and done["to_nodes"] == [1, 2], done
     assert large.cpus() == {"1-2"}
-    count = pages_of(large)
+    count = count_pages(large)
     assert count[0] < PAGES / 20 and min(count[1], count[2]) > 0.45 * PAGES, count
     again = apply()
     assert again["pages_to_move"] == 0 and large.cpus() == {"1-2"}, again

@@ -28,7 +28,7 @@ def sh(command: str, folder: Path, timeout: int = 600) -> str:
     # A busy host starts an interpreter slowly.
     command = re.sub(r"^(numaplace (?:policies|predict))", r"\1 --policy-timeout 120s", command, flags=re.M)
     done = subprocess.run(["sh", "-ec", command], cwd=folder, capture_output=True, text=True,
-                          timeout=timeout, check=False, env=documents.environment())
+                          timeout=timeout, check=False, env=documents.make_environment())
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -27,7 +27,7 @@ def run(folder: Path, machine: str, kernel: str, said: dict[tuple[str, str], str
 
 
 def agreed(*folders: Path) -> list[agreement.Suite]:
-    return agreement.suites([reader.read(folder) for folder in folders])
+    return agreement.group_suites([reader.read(folder) for folder in folders])
 
 
 CROSS, SECOND = ("cross", "n-mass"), ("contention-1L1R", "n-mass")
@@ -48,7 +48,7 @@ def test_a_difference_is_named_by_machine_or_by_kernel(tmp_path: Path) -> None:
                     run(tmp_path / "b", "here", "7.0", {CROSS: "faster", SECOND: "slower"}),
                     run(tmp_path / "c", "there", "7.0", {CROSS: "slower", SECOND: "slower"}))
     assert [(place.machine, place.kernel) for place in suite.places] == [("here", "6.1"), ("here", "7.0"), ("there", "7.0")]
-    assert {one.workload: agreement.between(suite, one) for one in suite.select(agreement.DIFFERS)} == {
+    assert {one.workload: agreement.describe_difference(suite, one) for one in suite.select(agreement.DIFFERS)} == {
         "cross": "machines: faster on here, slower on there",
         "contention-1L1R": "kernels of here: faster on 6.1, slower on 7.0"}
 
@@ -62,21 +62,21 @@ def test_what_one_run_has_alone_is_no_conclusion_of_all(tmp_path: Path) -> None:
 
 
 def test_times_without_a_meaning_are_left_out(tmp_path: Path) -> None:
-    lab = synthetic.write(tmp_path / "b", synthetic.full(), synthetic.MANIFEST)
+    lab = synthetic.write(tmp_path / "b", synthetic.make_full(), synthetic.MANIFEST)
     assert not agreed(run(tmp_path / "a", "here", "6.12", {CROSS: "faster"}), lab)
 
 
 def test_the_page_of_several_runs_names_what_differs(tmp_path: Path) -> None:
     run(tmp_path / "a", "here", "6.12", {CROSS: "faster", SECOND: "faster"})
     run(tmp_path / "b", "there", "6.12", {CROSS: "faster", SECOND: "slower"})
-    text = report_all.write(tmp_path, report_all.runs(tmp_path))[0].read_text()
+    text = report_all.write_reports(tmp_path, report_all.list_runs(tmp_path))[0].read_text()
     assert "Which conclusions hold on all machines" in text and "differs: 1; holds on all: 1; " in text
     assert ("<li><strong>contention-1L1R under n-mass</strong> differs between machines: faster on here, slower on there</li>"
             in text)
     assert text.index('<th scope="row">contention-1L1R</th><td>n-mass</td><td>differs</td><td>faster (1.50×') < text.index(
         '<th scope="row">cross</th><td>n-mass</td><td>holds on all</td><td>faster (1.50×')
     (tmp_path / "b/results.jsonl").unlink()
-    alone = report_all.write(tmp_path, report_all.runs(tmp_path))[0].read_text()
+    alone = report_all.write_reports(tmp_path, report_all.list_runs(tmp_path))[0].read_text()
     assert "Which conclusions hold" not in alone
 
 
@@ -90,7 +90,7 @@ def test_unpacked_runs_of_the_same_name_are_in_one_page(tmp_path: Path, capsys: 
     text = (tmp_path / "all/report.html").read_text()
     assert "differs between machines: faster on here, slower on there" in text
     assert all(f'href="{machine}/runs/matrix/report.html"' in text for machine in ("here", "there"))
-    assert report_all.runs(tmp_path / "all/here") == [tmp_path / "all/here/runs/matrix"]
+    assert report_all.list_runs(tmp_path / "all/here") == [tmp_path / "all/here/runs/matrix"]
     capsys.readouterr()
     assert main(["pack", str(tmp_path / "all"), str(tmp_path / "both.tar.gz")]) == 1
     said = capsys.readouterr().err

@@ -16,8 +16,8 @@ from experiments.analysis.policies.decision import (
     SAME,
     SLOWER,
     Decision,
+    describe_blocks,
     smallest_found,
-    text_of_blocks,
 )
 from experiments.analysis.policies.speedup import decide, decide_solutions
 from experiments.analysis.runs.results import Results, read
@@ -50,19 +50,19 @@ def run(folder: Path, values: dict[str, list[float]], boots: bool = False) -> Re
 
 def test_what_an_interval_is_of_is_told(tmp_path: Path) -> None:
     values = {"none": [10.0, 10.1, 10.2], "n-mass": [12.0, 12.2, 12.1]}
-    assert text_of_blocks(list(decide(run(tmp_path / "one", values)).values())) == "3 repeats within one boot"
-    assert text_of_blocks(list(decide(run(tmp_path / "three", values, boots=True)).values())) == "3 boots"
+    assert describe_blocks(list(decide(run(tmp_path / "one", values)).values())) == "3 repeats within one boot"
+    assert describe_blocks(list(decide(run(tmp_path / "three", values, boots=True)).values())) == "3 boots"
 
 
 def test_the_terminal_and_the_page_have_one_answer(tmp_path: Path) -> None:
     results = run(tmp_path, {"none": [10.0, 10.1, 10.2, 10.05], "n-mass": [12.0, 12.2, 12.1, 12.15], "remote": [9.9, 10.3, 10.0, 10.1]})
     out = io.StringIO()
-    placement_table.show(results, out)
+    placement_table.show_run(results, out)
     text = " ".join(out.getvalue().split())
-    cells = {p: c for p, c in zip(results.policies, matrix.matrix(results, {"cross": "cross"})["rows"][0]["cells"], strict=True)}
+    cells = {p: c for p, c in zip(results.policies, matrix.make_matrix(results, {"cross": "cross"})["rows"][0]["cells"], strict=True)}
     for policy, found in ((p, decide(results)["cross", p]) for p in ("n-mass", "remote")):
-        assert f"{found.ratio} {found.mark}".rstrip() in text and found.limits() in text
-        assert (cells[policy]["mark"], cells[policy]["limits"]) == (found.mark, found.limits())
+        assert f"{found.ratio} {found.mark}".rstrip() in text and found.format_limits() in text
+        assert (cells[policy]["mark"], cells[policy]["limits"]) == (found.mark, found.format_limits())
         assert decide_solutions(results)["cross", policy].text() in cells[policy]["told"][0]
 
 
@@ -70,12 +70,12 @@ def test_many_placements_have_both_answers_in_80_columns(tmp_path: Path) -> None
     names = ("n-mass:pages=stay", "maximum-local:pages=follow", "measured:pages=move", "interleave", "weighted")
     values = {"none": [10.0, 10.1, 10.2, 10.05]} | {name: [11.0 + k, 11.1 + k, 11.05 + k, 11.2 + k] for k, name in enumerate(names)}
     results, out = run(tmp_path, values), io.StringIO()
-    placement_table.show(results, out)
+    placement_table.show_run(results, out)
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     for name in names:
         for one, sign in ((decide(results)["cross", name], ""), (decide_solutions(results)["cross", name], "> ")):
-            assert f"{sign}{one.ratio} {one.mark}".rstrip() in text and one.limits().strip("[]").replace(", ", "-") in text
+            assert f"{sign}{one.ratio} {one.mark}".rstrip() in text and one.format_limits().strip("[]").replace(", ", "-") in text
 
 
 def test_what_was_to_be_found_is_found_in_nine_of_ten() -> None:

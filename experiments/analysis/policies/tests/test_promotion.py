@@ -25,11 +25,11 @@ def found(**changes: Decision) -> promotion.Found:
     (cell(1.3), "helps"), (cell(0.9), "hurts"), (cell(1.005), "same"), (cell(1.015, 0.001), "same"), (cell(1.03, 0.05), "undecided"),
     (Decision("", "", 1.3, None, None), "?")])
 def test_a_cell_in_a_word(one: Decision, word: str) -> None:
-    assert promotion.word(one) == word
+    assert promotion.choose_word(one) == word
 
 
 def verdicts(cells: promotion.Found) -> dict[str, str]:
-    return {check.what: check.verdict for check in promotion.predicted(cells).checks}
+    return {check.what: check.verdict for check in promotion.check_predictions(cells).checks}
 
 
 def test_what_was_predicted_can_fail() -> None:
@@ -41,7 +41,7 @@ def test_what_was_predicted_can_fail() -> None:
 
 
 def test_the_map_has_every_cell() -> None:
-    lines = promotion.table(found(), "random")
+    lines = promotion.format_table(found(), "random")
     assert len(lines) == 5 and "helps 1.30 [1.29, 1.31]" in lines[1] and "same 1.00" in lines[4]
 
 

@@ -27,7 +27,7 @@ def read(folder: Path, values: dict[tuple[str, str], list[float]]) -> reader.Res
 
 
 def test_regret_is_to_the_best_static_level_of_each_workload(tmp_path: Path) -> None:
-    found = regret.regrets(read(tmp_path, VALUES))
+    found = regret.compute_regrets(read(tmp_path, VALUES))
     assert found.references == {"cross": {"start-interleave": 3}, "contention-1L1R": {"none": 3}}
     assert ("cross", "start-interleave") not in found.static, "it is the reference"
     assert found.static["cross", "tiering"].value == pytest.approx(1 - 0.75)
@@ -41,7 +41,7 @@ def test_regret_is_to_the_best_static_level_of_each_workload(tmp_path: Path) -> 
 def test_the_reference_of_a_block_is_chosen_by_the_others(tmp_path: Path) -> None:
     """In each block another one is the best than in the others."""
     values = {("cross", "none"): [1.0, 2.0, 2.0], ("cross", "start-interleave"): [2.0, 1.0, 1.9], ("cross", "tiering"): [1.0, 1.0, 1.0]}
-    found = regret.regrets(read(tmp_path, values))
+    found = regret.compute_regrets(read(tmp_path, values))
     assert found.references["cross"] == {"none": 2, "start-interleave": 1} and found.best["cross"] is None
     assert found.static["cross", "tiering"].value == pytest.approx(1 - 0.5 ** (1 / 3))
     assert ("cross", "none") in found.static and ("cross", "start-interleave") in found.static
@@ -58,16 +58,16 @@ def test_equal_placements_have_no_regret(tmp_path: Path) -> None:
 
 def test_the_interval_is_wider_where_blocks_do_not_tell_the_best(tmp_path: Path) -> None:
     logs = {1: 0.1, 2: 0.2, 3: 0.4}
-    plain, wide = speedup.mean_of_logs(logs), regret.mean_of_dependent(logs)
+    plain, wide = speedup.mean_of_logs(logs), regret.compute_dependent_mean(logs)
     assert wide.value == plain.value
     assert math.log(wide.high / wide.value) == pytest.approx(math.sqrt(2.5) * math.log(plain.high / plain.value))
 
 
 def test_two_blocks_have_no_regret_and_say_why(tmp_path: Path) -> None:
     results = read(tmp_path, {key: found[:2] for key, found in VALUES.items()})
-    found = regret.regrets(results)
+    found = regret.compute_regrets(results)
     assert found.static == {} and found.mean == {} and found.clairvoyant
-    told, = regret_table.table(results)["notes"]
+    told, = regret_table.make_table(results)["notes"]
     assert "no regret to a static placement: contention-1L1R, cross" in told and "3 blocks are needed" in told
 
 
@@ -83,19 +83,19 @@ def test_workloads_without_a_best_one_are_named(tmp_path: Path) -> None:
 def test_a_run_without_a_whole_block_has_no_mean(tmp_path: Path) -> None:
     lines = [synthetic.observation(workload, policy, i, platform="real", value=5.0)
              for workload, i in (("cross", 1), ("contention-1L1R", 2)) for policy in ("none", "tiering")]
-    assert regret.regrets(reader.read(synthetic.write(tmp_path, lines, TIMED))).mean == {}
+    assert regret.compute_regrets(reader.read(synthetic.write(tmp_path, lines, TIMED))).mean == {}
 
 
 def test_limits_are_by_blocks(tmp_path: Path) -> None:
     """A block in which everything is faster says nothing about the ratio."""
     values = VALUES | {("cross", "start-interleave"): [8.0, 9.0, 10.0], ("cross", "tiering"): [6.0, 6.75, 7.51]}
-    found = regret.regrets(read(tmp_path, values)).static["cross", "tiering"]
+    found = regret.compute_regrets(read(tmp_path, values)).static["cross", "tiering"]
     assert 0.24 < found.low < 0.25 < found.high < 0.26
 
 
 def test_a_run_of_static_placements_has_no_table(tmp_path: Path) -> None:
     static = {key: value for key, value in VALUES.items() if key[1] not in ("tiering", "clairvoyant")}
-    assert regret_table.table(read(tmp_path, static)) is None
+    assert regret_table.make_table(read(tmp_path, static)) is None
     assert regret.is_static("maximum-local:pages=follow") and regret.is_static("start-bind:node=1")
     assert not regret.is_static("tiering:hot_threshold_ms=5#2") and not regret.is_static("./own.py")
 
@@ -120,14 +120,14 @@ def test_no_limit_is_above_everything(tmp_path: Path) -> None:
     """Two blocks that differ much, by which the speed might be negative."""
     values = VALUES | {("cross", "start-interleave"): [8.0, 9.0, 8.5], ("cross", "tiering"): [0.1, 6.0, 3.0],
                        ("cross", "clairvoyant"): [10.0, 10.5, 12.0]}
-    found = regret.regrets(read(tmp_path, values))
+    found = regret.compute_regrets(read(tmp_path, values))
     assert found.clairvoyant["cross", "tiering"].high == 1 and found.static["cross", "tiering"].high < 1
 
 
 def test_pages_that_the_module_moved_are_counted(tmp_path: Path) -> None:
     line = synthetic.observation("cross", "none", 1, platform="real", value=5.0)
     line["kernel"] = {"counters": {"pgmigrate_success": 1, "numaplace_moved": 20}, "system_s": 0.1, "threads_s": 0}
-    row, = regret_table.activity(reader.read(synthetic.write(tmp_path, [line], TIMED)))
+    row, = regret_table.list_activity(reader.read(synthetic.write(tmp_path, [line], TIMED)))
     assert row["moved"].startswith("21")
 
 
@@ -136,10 +136,10 @@ def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path
     for line, share in zip(lines, (0.25, 0.75), strict=True):
         line["metrics"].append({"name": "remote_share", "unit": "fraction", "value": share})
         line["kernel"] = {"counters": {"pgmigrate_success": 1}, "system_s": 0.1, "threads_s": 0}
-    row, = regret_table.activity(reader.read(synthetic.write(tmp_path, lines, TIMED)))
+    row, = regret_table.list_activity(reader.read(synthetic.write(tmp_path, lines, TIMED)))
     assert row["remote"].startswith("0.5")
     lines[0]["metrics"].pop()
-    row, = regret_table.activity(reader.read(synthetic.write(tmp_path / "some", lines, TIMED)))
+    row, = regret_table.list_activity(reader.read(synthetic.write(tmp_path / "some", lines, TIMED)))
     assert row["remote"] == "–", "of one of two observations"
 
 

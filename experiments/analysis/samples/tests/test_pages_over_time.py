@@ -36,7 +36,7 @@ def run(folder: Path, records: list[dict[str, Any]]) -> Results:
 
 def test_a_series_is_that_of_the_first_clean_observation(tmp_path: Path) -> None:
     results = run(tmp_path, [sampled("none", 0), sampled("n-mass", 0, marks=["a mark"]), sampled("n-mass", 1)])
-    none, series = pages.all_series(results, "cross")
+    none, series = pages.list_series(results, "cross")
     assert (none.policy, series.policy, series.observation.repeat) == ("none", "n-mass", 1)
     assert series.apply_s == pytest.approx(0.5)
     assert [(m.t, m.pages, m.moved) for m in series.samples] == [
@@ -46,7 +46,7 @@ def test_a_series_is_that_of_the_first_clean_observation(tmp_path: Path) -> None
 
 def test_the_rate_is_the_sum_of_the_threads_stretches(tmp_path: Path) -> None:
     """16 bytes in 10 ns are 1,600 MB/s, in 20 ns 800; the first thread is twice as fast in its second half."""
-    series, = pages.all_series(run(tmp_path, [sampled("n-mass", 0)]), "cross")
+    series, = pages.list_series(run(tmp_path, [sampled("n-mass", 0)]), "cross")
     times, rates = zip(*series.rate, strict=True)
     assert (times[0], times[-1]) == (pytest.approx(1.01), pytest.approx(1.99)) and len(rates) == pages.STEPS
     assert rates[0] == pytest.approx(2400) and rates[-1] == pytest.approx(4000)
@@ -55,13 +55,13 @@ def test_the_rate_is_the_sum_of_the_threads_stretches(tmp_path: Path) -> None:
 
 def test_nothing_is_drawn_of_a_run_without_samples(tmp_path: Path) -> None:
     results = run(tmp_path, [synthetic.observation("cross", "none", 0, platform="lab-timed")])
-    assert pages.all_series(results, "cross") == [] and pages.panel(results, "cross", "c") is None
-    assert "over time</summary>" not in report.write(tmp_path).read_text()
+    assert pages.list_series(results, "cross") == [] and pages.draw_panel(results, "cross", "c") is None
+    assert "over time</summary>" not in report.write_report(tmp_path).read_text()
 
 
 def test_the_report_draws_both_policies_and_tells_every_moment(tmp_path: Path) -> None:
     run(tmp_path, [sampled(policy, k) for policy in ("none", "n-mass") for k in range(3)])
-    page = report.write(tmp_path).read_text()
+    page = report.write_report(tmp_path).read_text()
     found = re.search(r'<svg class="chart"[^>]*cross-series-title.*?</svg>', page, re.S)[0]
     assert "n-mass: at -0.250 s 10 on node 0 and 10 on node 1, 0 moved, at +0.750 s 4 on node 0 and 16 on node 1, 6 moved" in found
     assert found.count('class="tip"') == 6
@@ -74,7 +74,7 @@ def test_the_height_of_the_stack_is_the_pages(tmp_path: Path) -> None:
     """The area of each node, as it is drawn: 10 of 20 pages are on node 1 when apply begins, 16 when it has ended."""
     from matplotlib.figure import Figure
 
-    series, = pages.all_series(run(tmp_path, [sampled("n-mass", 0)]), "cross")
+    series, = pages.list_series(run(tmp_path, [sampled("n-mass", 0)]), "cross")
     axes = Figure().subplots()
     pages._draw_pages(axes, series)
     begin, end, last = ([max(y for x, y in area.get_paths()[0].vertices if x == pytest.approx(at))
@@ -86,6 +86,6 @@ def test_a_workload_without_stretches_has_its_pages_alone(tmp_path: Path) -> Non
     record = sampled("n-mass", 0)
     record["tasks"][0]["details"] = {"requests": 5}
     results = run(tmp_path, [json.loads(json.dumps(record))])
-    assert pages.all_series(results, "cross")[0].rate == ()
-    found = pages.panel(results, "cross", "c")
+    assert pages.list_series(results, "cross")[0].rate == ()
+    found = pages.draw_panel(results, "cross", "c")
     assert ">pages<" in found and ">MB/s<" not in found

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
-from experiments.analysis.runs.results import policy_rank, read
+from experiments.analysis.runs.results import rank_policy, read
 from experiments.analysis.stats.intervals import t_interval
 from experiments.bench.drawn import __main__ as program
 from experiments.bench.drawn import answers, commands, draw, intervals, reports, tally
@@ -106,6 +106,6 @@ def test_a_policy_twice_is_two_levels_and_one_policy() -> None:
     numaplace.check_policies(["none", "none#2", "n-mass:pages=follow#2"])
     with pytest.raises(UsageError, match="nonesuch"):
         numaplace.check_policies(["nonesuch#2"])
-    chosen = suites.choose(suites.load("policy-matrix"), None, ["none", "none#2"])
+    chosen = suites.choose_cells(suites.load_suite("policy-matrix"), None, ["none", "none#2"])
     assert chosen.policies == ("none", "none#2")
-    assert sorted(["n-mass", "none#2", "maximum-local", "none"], key=policy_rank) == ["none", "none#2", "maximum-local", "n-mass"]
+    assert sorted(["n-mass", "none#2", "maximum-local", "none"], key=rank_policy) == ["none", "none#2", "maximum-local", "n-mass"]

@@ -73,8 +73,8 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, words: list[str], said: str)
 
 
 def test_options_of_a_run_are_passed_on() -> None:
-    args = cli.parser().parse_args(["m.toml", "sort", "--repeats", "3", "--repeat-until-ci", "2%", "--quick", "--no-calibrate"])
-    assert cli.options(args) == ["--repeats", "3", "--repeat-until-ci", "2%", "--quick", "--no-calibrate"]
+    args = cli.make_parser().parse_args(["m.toml", "sort", "--repeats", "3", "--repeat-until-ci", "2%", "--quick", "--no-calibrate"])
+    assert cli.list_options(args) == ["--repeats", "3", "--repeat-until-ci", "2%", "--quick", "--no-calibrate"]
 
 
 def test_a_campaign_goes_on_where_a_machine_failed(tmp_path: Path, programs: dict[str, Path]) -> None:
@@ -152,6 +152,6 @@ def on_a_terminal(folder: Path, *words: object) -> str:
 
 def states(folder: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for piece in state.read(folder).pieces():
-        found.setdefault(piece.machine.name, []).append(piece.state().word)
+    for piece in state.read_campaign(folder).list_pieces():
+        found.setdefault(piece.machine.name, []).append(piece.read_state().word)
     return found

@@ -11,16 +11,16 @@ from experiments.errors import UsageError
 
 def read(folder: Path, text: str) -> list[machines.Machine]:
     (folder / "m.toml").write_text(text, encoding="utf-8")
-    return machines.read(folder / "m.toml")
+    return machines.read_machines(folder / "m.toml")
 
 
 def test_each_kind_of_machine_has_its_command(tmp_path: Path) -> None:
     here, there, given = read(tmp_path, '[here]\n["box 1"]\nhost = "box1"\nssh = ["-p", "2222"]\nlab = "demo-2s"\n'
                                         '[given]\nslurm = ["--partition=numa"]\n')
     assert (here.remote, here.host_name, there.host_name, given.host_name) == (False, "", "box1", "given")
-    words = there.command(["sh", "a b"], "job")
+    words = there.list_command(["sh", "a b"], "job")
     assert words[:4] == ["ssh", "-oBatchMode=yes", "-p", "2222"] and words[-2:] == ["box1", "sh 'a b'"]
-    assert given.command(["sh"], "job") == ["srun", "--exclusive", "--ntasks=1", "--job-name=job", "--partition=numa", "sh"]
+    assert given.list_command(["sh"], "job") == ["srun", "--exclusive", "--ntasks=1", "--job-name=job", "--partition=numa", "sh"]
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -47,4 +47,4 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="m.toml: No such file or directory"):
-        machines.read(tmp_path / "m.toml")
+        machines.read_machines(tmp_path / "m.toml")

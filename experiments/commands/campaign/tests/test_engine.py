@@ -60,14 +60,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     (["demo-2s", "opteron-6172-4s"], 52, 2), (["demo-2s", "opteron-6172-4s"], 51, 1), (["demo-2s", ""], 64, 1)])
 def test_machines_run_at_once_while_there_are_processors(labs: list[str], processors: int, beside: int, tmp_path: Path) -> None:
     """demo-2s has 4 CPUs, opteron-6172-4s 48."""
-    assert engine.at_once(pretend(tmp_path, *[("sort", Machine(lab, lab=lab)) for lab in labs]), processors) == beside
+    assert engine.count_at_once(pretend(tmp_path, *[("sort", Machine(lab, lab=lab)) for lab in labs]), processors) == beside
 
 
 @pytest.mark.parametrize("takes, started", [(600, ["a 900s", "b 1000s", "c 1200s", "d 1800s"]), (2000, ["a 900s", "b 533s"])])
 def test_a_shared_budget_has_a_part_for_each(clock: SimpleNamespace, takes: float, started: list[str], tmp_path: Path) -> None:
     clock.takes = takes
     found = pretend(tmp_path, *[(name, Machine("here")) for name in "abcd"])
-    engine.run(found, 3600, shared=True)
+    engine.run_pieces(found, 3600, shared=True)
     assert started == WORDS
     assert engine.count_states(found) == "4 pieces: " + ("4 done" if len(started) == 4 else "2 done, 2 open")
 
@@ -75,35 +75,35 @@ def test_a_shared_budget_has_a_part_for_each(clock: SimpleNamespace, takes: floa
 def test_what_runs_when_the_time_is_over_is_ended_and_open(clock: SimpleNamespace, tmp_path: Path) -> None:
     clock.takes = 500
     found = pretend(tmp_path, *[(name, Machine("here")) for name in "abc"])
-    engine.run(found, 1020)
+    engine.run_pieces(found, 1020)
     assert WORDS == ["a Nones", "b Nones"], "no boot is begun for 20 s"
     WORDS.clear()
     Pretended.status = None
     try:
-        engine.run(engine.left(found), 400)
+        engine.run_pieces(engine.list_left(found), 400)
     finally:
         Pretended.status = 0
-    assert WORDS == ["c Nones"] and found[2].state().word == piece.OPEN
+    assert WORDS == ["c Nones"] and found[2].read_state().word == piece.OPEN
 
 
 def test_a_machine_that_is_not_as_it_was_runs_nothing_more(clock: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                            capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(Pretended, "status", NotPutBackError.status)
     found = pretend(tmp_path, ("a", Machine("here")), ("b", Machine("here")))
-    engine.run(found)
-    assert engine.conclude("x", found, "y goes on") == 1
+    engine.run_pieces(found)
+    assert engine.conclude_pieces("x", found, "y goes on") == 1
     assert capsys.readouterr().err == f"x: a on here has failed: status 4: : see {found[0].out}/run.log\nx: 2 pieces: 1 failed, 1 open: y goes on\n"
-    assert engine.left(found) == found[::-1], "what has failed is the last"
+    assert engine.list_left(found) == found[::-1], "what has failed is the last"
 
 
 def test_all_suites_run_in_the_lab_and_what_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                            capsys: pytest.CaptureFixture[str]) -> None:
     """A kernel that the lab does not have: every run is refused, in its own words, or for a program that is not installed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(suites, "names", lambda: ["cross"])
+    monkeypatch.setattr(suites, "list_names", lambda: ["cross"])
     assert main(["run", "--all", "--quick", "--lab", "--kernel", "5.4", "--out", "all"]) == 1
     said = capsys.readouterr()
-    runs = len(suites.load("cross").machines)
+    runs = len(suites.load_suite("cross").machines)
     assert runs > 1
     whys = re.findall(r"^\S+ +cross +(?:failed|skipped) +0 records .* s  (.*)", said.out, re.MULTILINE)
     assert len(whys) == runs and all("5.4" in why or "is not installed: apt-get install" in why for why in whys)
@@ -120,7 +120,7 @@ def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkey
         return started[-1]
 
     monkeypatch.setattr(Piece, "start", start)
-    monkeypatch.setattr(engine, "at_once", lambda *_: 2)
+    monkeypatch.setattr(engine, "count_at_once", lambda *_: 2)
     monkeypatch.setattr(engine.time, "sleep", lambda _seconds: os.kill(os.getpid(), signal.SIGINT))
     assert main(["run", "--all", "--lab", "--out", str(tmp_path)]) == 130
     assert "stopped; " in capsys.readouterr().err
@@ -129,9 +129,9 @@ def test_an_interrupt_ends_the_runs_and_says_how_to_go_on(tmp_path: Path, monkey
 
 def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(suites, "names", lambda: ["policy-matrix"])
-    monkeypatch.setattr(engine, "run", lambda found, *_, **__: [synthetic.write(one.out, synthetic.full()) for one in found])
-    monkeypatch.setattr(Piece, "state", lambda _piece: State(piece.FAILED, why="bad"))
+    monkeypatch.setattr(suites, "list_names", lambda: ["policy-matrix"])
+    monkeypatch.setattr(engine, "run_pieces", lambda found, *_, **__: [synthetic.write(one.out, synthetic.make_full()) for one in found])
+    monkeypatch.setattr(Piece, "read_state", lambda _piece: State(piece.FAILED, why="bad"))
     assert main(["run", "--all", "--lab", "--out", str(tmp_path)]) == 1
     said = capsys.readouterr()
     assert "policy-matrix on demo-2s has failed: bad" in said.err and str(tmp_path / "report.html") in said.out

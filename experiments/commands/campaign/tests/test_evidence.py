@@ -15,7 +15,7 @@ from experiments.analysis.tests import test_papers_luo as luo
 from experiments.commands.campaign import evidence, evidence_page
 from experiments.commands.campaign.evidence import OLD, OPTIONS, EvidencePiece
 from experiments.commands.campaign.machines import Machine
-from experiments.commands.campaign.piece import DONE, FAILED, OPEN, every_suite, list_pieces
+from experiments.commands.campaign.piece import DONE, FAILED, OPEN, list_pieces, list_suites
 from experiments.paths import HERE
 from experiments.runner.records import manifest, results
 from experiments.runner.suite import schedule
@@ -34,23 +34,23 @@ def piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EvidencePiece:
 
 def observed(piece: EvidencePiece, number: int, *marks: str) -> None:
     """The first observations of its schedule; the last one with these marks."""
-    trials = schedule.make(piece.request.suite)[:number]
-    results.rewrite(piece.out, [{"workload": t.workload.name, "policy": t.policy, "repeat": t.repeat, "warmup": t.warmup,
-                                 "marks": marks if t is trials[-1] else []} for t in trials])
+    trials = schedule.make_schedule(piece.request.suite)[:number]
+    results.rewrite_records(piece.out, [{"workload": t.workload.name, "policy": t.policy, "repeat": t.repeat, "warmup": t.warmup,
+                                         "marks": marks if t is trials[-1] else []} for t in trials])
 
 
 def ends_with(piece: EvidencePiece, status: int) -> str:
     piece.conclude(status, 7)
-    return piece.state().word
+    return piece.read_state().word
 
 
 def test_a_piece_is_done_with_status_0_or_with_1_and_every_cell_there(piece: EvidencePiece) -> None:
-    assert piece.state().word == OPEN
+    assert piece.read_state().word == OPEN
     piece.prepare()
     observed(piece, 1)
-    assert piece.state().word == OPEN
+    assert piece.read_state().word == OPEN
     assert [ends_with(piece, status) for status in (1, 2)] == [FAILED, FAILED]
-    observed(piece, len(schedule.make(piece.request.suite)), "busy machine")
+    observed(piece, len(schedule.make_schedule(piece.request.suite)), "busy machine")
     assert [ends_with(piece, status) for status in (0, 1, 2)] == [DONE, DONE, FAILED]
 
 
@@ -66,19 +66,19 @@ def test_what_was_cut_goes_on_and_what_failed_or_is_older_is_made_anew(piece: Ev
     assert not kept_by_another_call()
     ends_with(piece, 0)
     monkeypatch.setattr(EvidencePiece, "digest", "later")
-    assert piece.state().word == OLD
+    assert piece.read_state().word == OLD
     assert not kept_by_another_call()
     monkeypatch.setattr(manifest, "sources", lambda: {"commit": "other"})
     assert not kept_by_another_call(), "a run goes on by the commit that began it"
 
 
 def test_every_suite_on_each_of_its_machines_is_a_piece(tmp_path: Path) -> None:
-    found = {p.name for p in list_pieces(tmp_path, every_suite(OPTIONS), OPTIONS)}
+    found = {p.name for p in list_pieces(tmp_path, list_suites(OPTIONS), OPTIONS)}
     assert {"contention on xeon-e5620-2s", "contention on ls3a-2s", "policy-matrix on demo-2s"} <= found
 
 
 def test_a_digest_is_of_what_the_piece_uses(tmp_path: Path) -> None:
-    uses = {name: make_piece(tmp_path, name, machine).uses() for name, machine in
+    uses = {name: make_piece(tmp_path, name, machine).list_uses() for name, machine in
             (("contention", "ls3a-2s"), ("kernel-mm", "2x2"), ("arena", "cxl-3n"), ("work-stealing", "xeon-e5-4620-4s"))}
     assert uses["contention"] == ["experiments/lab/machines/ls3a-2s.toml", "experiments/suites/contention.toml", "experiments/workloads/mem"]
     assert uses["kernel-mm"][2:] == ["experiments/workloads/mm"] and uses["work-stealing"][2:3] == ["experiments/workloads/stealing"]
@@ -88,7 +88,8 @@ def test_a_digest_is_of_what_the_piece_uses(tmp_path: Path) -> None:
 
 
 def test_every_path_of_a_digest_has_files(tmp_path: Path) -> None:
-    paths = {*evidence.INPUTS, *(path for piece in list_pieces(tmp_path, every_suite(OPTIONS), OPTIONS, kind=EvidencePiece) for path in piece.uses())}
+    pieces = list_pieces(tmp_path, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
+    paths = {*evidence.INPUTS, *(path for piece in pieces for path in piece.list_uses())}
     missing = {path for path in paths if not kept_pieces.git(HERE.code, "ls-files", "--", path)}
     assert missing == {f"experiments/lab/machines/{name}.toml" for name in ("1x2:640M+1:2G", "2x2")}  # their names say all
 
@@ -115,7 +116,7 @@ def test_what_failed_is_named_and_the_status_says_what_is_left(tmp_path: Path, m
     one, other = (make_piece(tmp_path, name, "demo-2s") for name in ("sort", "split"))
     monkeypatch.setattr(EvidencePiece, "digest", "now")
     monkeypatch.setattr(evidence, "list_pieces", lambda *_, kind: [one, other])
-    monkeypatch.setattr(evidence.engine, "run", lambda found, _time: [piece.prepare() for piece in found])
+    monkeypatch.setattr(evidence.engine, "run_pieces", lambda found, _time: [piece.prepare() for piece in found])
     monkeypatch.setattr("sys.argv", ["evidence", "--out", str(tmp_path)])
     assert evidence.main() == 1
     assert capsys.readouterr().err == "evidence: 2 pieces: 2 open: the same command goes on\n"
@@ -135,12 +136,12 @@ def test_what_failed_is_named_and_the_status_says_what_is_left(tmp_path: Path, m
 def test_the_page_has_the_papers_numbers_first(tmp_path: Path) -> None:
     done = []
     for name, machine in (("e5620", "xeon-e5620-2s"), ("ls3a", "ls3a-2s")):
-        records = factorial.records("contention", luo.contention(name), noise=1e-3, platform="lab-timed")
-        factorial.write(tmp_path / machine, records, ["luo-contention"], machine)
+        records = factorial.make_records("contention", luo.contention(name), noise=1e-3, platform="lab-timed")
+        factorial.write_run(tmp_path / machine, records, ["luo-contention"], machine)
         done.append(replace(make_piece(tmp_path, "contention", machine), out=tmp_path / machine))
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone/results.jsonl").write_text("of a suite that is no more\n")
-    text = evidence_page.write(tmp_path, done, "5 pieces: 2 done, 3 open")
+    text = evidence_page.write_page(tmp_path, done, "5 pieces: 2 done, 3 open")
     assert text.startswith("This page is of the pieces that are done, of 5 pieces: 2 done, 3 open\n\n")
     assert "no more" not in text + (tmp_path / "report.html").read_text()
     assert text.index("  luo-contention (E5620), parts of 4L0R: 23 cells, mean") < text.index("Errors of what the model was not fitted to")

@@ -59,7 +59,7 @@ def test_what_is_slower_by_5_percent_is_named_and_nothing_else(tmp_path: Path) -
     assert told["contention-1L1R", "bandwidth"] in (verdict.SAME, verdict.SMALL)
     assert found.regressed and re.fullmatch(
         r"cross -[45]\.\d %: kernel B is slower than kernel A; contention-2L2R \+[45]\.\d %: kernel B is faster than kernel A",
-        found.sentence())
+        found.make_sentence())
 
 
 def test_of_a_time_more_is_slower_and_of_a_throughput_less(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_of_a_time_more_is_slower_and_of_a_throughput_less(tmp_path: Path) -> No
 
 def test_of_one_kernel_nothing_is_found(tmp_path: Path) -> None:
     found = judged(tmp_path, {})
-    assert not found.regressed and found.excluded and found.sentence() == "no regression found"
+    assert not found.regressed and found.excluded and found.make_sentence() == "no regression found"
 
 
 def test_what_may_be_slower_is_not_excluded(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_may_be_slower_is_not_excluded(tmp_path: Path) -> None:
     assert rate["slower_at_most"] == 1 - rate["ratio_ci95_low"] > 0.012 and time["slower_at_most"] == time["ratio_ci95_high"] - 1
     assert rate["verdict"] == verdict.NOT_EXCLUDED and not found.regressed and not found.excluded
     assert rows["cross", "bandwidth"]["slower_at_most"] < 0 and rows["cross", "bandwidth"]["verdict"] == verdict.FASTER
-    assert re.search(r"^no regression found; .*not excluded: .*redis-lists slower by at most 2\.\d %", found.sentence())
+    assert re.search(r"^no regression found; .*not excluded: .*redis-lists slower by at most 2\.\d %", found.make_sentence())
     assert judged(tmp_path / "5", {"redis-lists": 0.99}).excluded
 
 
@@ -88,10 +88,10 @@ def test_the_smallest_change_is_what_nine_of_ten_judgements_find(tmp_path: Path)
     """Drawn differences of a change of that size, tested at the level of the first of four rows, as often as that."""
     drawn, n, tests, error = random.Random(1), 8, 4, 1 / 8 ** 0.5
     row = {"df": n - 1, "mean_a": 100.0, "difference": 0.3, "ci95_high": 0.3 + error * float(stats.t.ppf(0.975, n - 1))}
-    change = 100 * verdict.found_from(row, tests)
+    change = 100 * verdict.compute_found_from(row, tests)
     p = [stats.ttest_1samp([drawn.gauss(change, 1) for _ in range(n)], 0).pvalue for _ in range(1000)]
     assert 0.86 < sum(one < 0.05 / tests for one in p) / len(p) < 0.94
-    assert verdict.found_from(row | {"df": None}, tests) is None
+    assert verdict.compute_found_from(row | {"df": None}, tests) is None
     found = judged(tmp_path, {})
     assert all(0.005 < row["found_from"] < 0.04 for row in found.rows if row["p_holm"] is not None)
 
@@ -103,12 +103,12 @@ def test_a_change_below_smallest_is_too_small(tmp_path: Path) -> None:
 
 def test_a_workload_that_kernel_b_cannot_run_is_a_regression(tmp_path: Path) -> None:
     found = judged(tmp_path, {}, without="cross")
-    assert found.regressed and "cross / none / bandwidth: kernel B has no result" in found.sentence()
+    assert found.regressed and "cross / none / bandwidth: kernel B has no result" in found.make_sentence()
 
 
 def test_the_table_can_be_mailed(tmp_path: Path) -> None:
-    text = verdict.mail([("kernel A", "6.12.1-a-very-long-local-version-" + "x" * 60), ("kernel B", "6.1\u2013\u00e9\033[31m")],
-                        judged(tmp_path, {"cross": 0.95}))
+    text = verdict.format_mail([("kernel A", "6.12.1-a-very-long-local-version-" + "x" * 60), ("kernel B", "6.1\u2013\u00e9\033[31m")],
+                               judged(tmp_path, {"cross": 0.95}))
     assert text.isascii() and text.replace("\n", "").isprintable()
     assert max(map(len, text.split("\n"))) <= verdict.WIDTH
     row, below = next((line, after) for line, after in zip(text.split("\n"), text.split("\n")[1:]) if line.startswith("cross"))
@@ -121,11 +121,11 @@ def test_the_table_can_be_mailed(tmp_path: Path) -> None:
 def test_a_long_name_keeps_the_columns() -> None:
     row = {"workload": "w" * 90, "policy": "p" * 90, "metric": "m", "unit": "s", "mean_a": 1.5e9, "mean_b": 1e-6, "ratio": 50.0,
            "ratio_ci95_low": 1.0, "ratio_ci95_high": 99.0, "p_holm": 1e-9, "found_from": 99.0, "slower_at_most": 98.0, "verdict": verdict.SLOWER}
-    assert max(map(len, verdict.table(verdict.Verdict([row])).split("\n"))) <= verdict.WIDTH
+    assert max(map(len, verdict.format_table(verdict.Verdict([row])).split("\n"))) <= verdict.WIDTH
 
 
 def test_boots_are_in_abba_order() -> None:
-    assert blocks.order(4) == [(0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)]
+    assert blocks.order_boots(4) == [(0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)]
 
 
 def arguments(*more: str) -> list[str]:
@@ -134,20 +134,20 @@ def arguments(*more: str) -> list[str]:
 
 def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
     """The analysis pairs boots: two halves of one would move all that follow."""
-    args = cli.parser().parse_args(arguments("--boots", "3", "--workloads", "fault,fork"))
-    request, _ = cli.planned(args, tmp_path)
+    args = cli.make_parser().parse_args(arguments("--boots", "3", "--workloads", "fault,fork"))
+    request, _ = cli.plan_run(args, tmp_path)
     synthetic.write(tmp_path, [{"workload": w, "policy": "none", "repeat": repeat, "metrics": [], "marks": []}
                                for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
     one = side.Side("a", "6.12", "", tmp_path, None)
-    blocks.forget_unfinished(one, boot_shares.share_out(request.suite, 3))
+    blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
     assert [(r["repeat"], r["workload"]) for r in results.read(tmp_path)] == [(0, "fault"), (0, "fork")]
-    blocks.forget_unfinished(one, boot_shares.share_out(request.suite, 3))
+    blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
     assert results.count(tmp_path) == 2
 
 
 def test_both_guests_are_told_the_same_run(tmp_path: Path) -> None:
-    args = cli.parser().parse_args(arguments("--boots", "4", "--repeats", "8", "--seed", "7", "--placements", "none,tiering:a=1,b=2"))
-    request, told = cli.planned(args, tmp_path)
+    args = cli.make_parser().parse_args(arguments("--boots", "4", "--repeats", "8", "--seed", "7", "--placements", "none,tiering:a=1,b=2"))
+    request, told = cli.plan_run(args, tmp_path)
     assert (request.suite.name, request.suite.repeats, request.boots, request.suite.seed) == ("kernel-mm", 8, 4, 7)
     assert request.suite.policies == ("none", "tiering:a=1,b=2")
     assert told[:2] == ["run", "kernel-mm"] and "--resume" not in told and told[told.index("--repeats") + 1] == "8"
@@ -178,22 +178,22 @@ def test_the_lab_boots_the_kernel_that_was_given(spec: str, words: tuple, tmp_pa
     series = "own-0123" if "/" in spec else spec
     guest = side.Side("b", spec, "sysctl x=1; true", tmp_path, Kernel(series, "6.12.1", tmp_path)).guest
     assert tuple(guest.kernel) == words
-    done = subprocess.run(list(map(str, Guest(setup="echo set; cd /; x=y").words(["sh", "-c", "pwd; echo $x$1", "sh", "a b"]))),
+    done = subprocess.run(list(map(str, Guest(setup="echo set; cd /; x=y").list_words(["sh", "-c", "pwd; echo $x$1", "sh", "a b"]))),
                           cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == f"set\n{tmp_path}\na b\n", "the set-up leaves the machine changed, not the shell of the run"
 
 
 def test_results_of_another_kernel_or_set_up_are_not_gone_on_with(tmp_path: Path) -> None:
-    first, second = (side.find("a", "6.12", setup, tmp_path) for setup in ("", "true"))
-    first.keep(resume=False, force=False)
+    first, second = (side.find_side("a", "6.12", setup, tmp_path) for setup in ("", "true"))
+    first.keep_description(resume=False, force=False)
     write(tmp_path, 1, {})
     with pytest.raises(UsageError, match="holds results already"):
-        first.keep(resume=False, force=False)
+        first.keep_description(resume=False, force=False)
     with pytest.raises(UsageError, match="another kernel or set-up"):
-        second.keep(resume=True, force=False)
-    first.keep(resume=True, force=False)
+        second.keep_description(resume=True, force=False)
+    first.keep_description(resume=True, force=False)
     assert results.count(tmp_path)
-    second.keep(resume=False, force=True)
+    second.keep_description(resume=False, force=True)
     assert not results.count(tmp_path) and json.loads((tmp_path / side.NAME).read_text())["setup"] == "true"
 
 
@@ -202,22 +202,22 @@ def test_results_of_another_kernel_or_set_up_are_not_gone_on_with(tmp_path: Path
 def test_the_status_tells_what_is_not_excluded_from_what_is_not_there(factors: dict[str, float], more: tuple[str, ...], status: int, tmp_path: Path,
                                                                      monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     request = SimpleNamespace(suite=SimpleNamespace(responses=RESPONSES, name="x", repeats=5, seed=1), boots=5)
-    monkeypatch.setattr(cli, "measure", lambda *_: request)
-    monkeypatch.setattr(side.Side, "described", lambda _: {"release": "6.12.1", "setup": ""})
+    monkeypatch.setattr(cli, "measure_sides", lambda *_: request)
+    monkeypatch.setattr(side.Side, "describe_side", lambda _: {"release": "6.12.1", "setup": ""})
     write(tmp_path / "a", 1, {})
     write(tmp_path / "b", 2, factors)
     assert cli.carry_out(arguments("--out", str(tmp_path), *more)) == status
     assert ("not excluded:" in capsys.readouterr().out) == ("--exclude" in more)
 
 
-NAMES = [workload.name for workload in suites.load("kernel-mm").workloads]
+NAMES = [workload.name for workload in suites.load_suite("kernel-mm").workloads]
 SPREAD = {"fault": 0.008, "fork": 0.012, "huge-fault": 0.01, "map": 0.032, "move": 0.013}  # between boots, measured
 
 
 def pools(blocks: int, slower: float, spread: dict[str, float] = SPREAD) -> check.Pools:
     """Boots of kernel-mm; `slower`: with the module, as 0.05."""
     noise = random.Random(1)
-    metrics = dict(zip(NAMES, suites.load("kernel-mm").responses, strict=True))
+    metrics = dict(zip(NAMES, suites.load_suite("kernel-mm").responses, strict=True))
 
     def boot(pool: str, block: int) -> check.Records:
         return [{"workload": name, "policy": "none", "repeat": 0, "platform": "lab-timed", "boot_id": f"{pool}-{block}", "marks": [], "check": "ok",
@@ -229,28 +229,28 @@ def pools(blocks: int, slower: float, spread: dict[str, float] = SPREAD) -> chec
 
 def test_a_composed_judgement_has_the_fault_in_one_workload_alone() -> None:
     blocks = [(block, block % 3 > 0) for block in range(1, 9)]
-    found = check.judgement(pools(8, 0.3), blocks, "move")
+    found = check.judge_drawn(pools(8, 0.3), blocks, "move")
     assert {row["workload"]: row["verdict"] == verdict.SLOWER for row in found.rows} == {name: name == "move" for name in NAMES}
     assert all(row["blocks"] == 8 for row in found.rows)
-    assert not check.judgement(pools(8, 0.3), blocks, None).regressed
+    assert not check.judge_drawn(pools(8, 0.3), blocks, None).regressed
 
 
 def test_a_judgement_has_no_block_twice_and_each_another_choice() -> None:
-    drawn = check.draws(pools(24, 0), 8)
+    drawn = check.draw_blocks(pools(24, 0), 8)
     assert all(len({block for block, _ in one}) == 8 and one == sorted(one) for one in drawn)
     assert 60 < sum(straight for one in drawn for _, straight in one) < 100
-    assert len(set(map(tuple, drawn))) == len(drawn) == 20 and drawn == check.draws(pools(24, 0), 8)
+    assert len(set(map(tuple, drawn))) == len(drawn) == 20 and drawn == check.draw_blocks(pools(24, 0), 8)
 
 
 def test_check_tells_each_workload_and_ends_by_what_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With five judgements, as each takes a tenth of a second."""
     monkeypatch.setattr(check, "JUDGEMENTS", 5)
-    text, right = check.summary(pools(16, 0.05, SPREAD | {"map": 0.2}), NAMES)
+    text, right = check.summarise(pools(16, 0.05, SPREAD | {"map": 0.2}), NAMES)
     assert right, text
     assert re.search(r"^   8 boots  fault       slower found in 5 of 5 \(Wilson 57 to 100 %\); smallest change found 9 of 10 times: [12]\.\d %$", text, re.M)
     assert re.search(r"^   8 boots  map .* 0 of 5 .*\n  16 boots  map ", text, re.M), "what 16 give"
     assert re.search(r"^   8 boots  a kernel beside itself: a difference found in [01] of 5", text, re.M)
-    text, right = check.summary(pools(8, 0.0), NAMES)
+    text, right = check.summarise(pools(8, 0.0), NAMES)
     assert not right and len(re.findall("MISSED$", text, re.M)) == len(check.CLAIMED)
 
 
@@ -266,16 +266,16 @@ def test_a_boot_is_made_once_for_the_same_inputs(tmp_path: Path, monkeypatch: py
         made.append(request.out.name)
         assert not functional and "--no-snapshot" in guest.kernel and words[words.index("--seed") + 1] == str(int(made[-1][-2:]))
         assert guest.setup == check.POOLS[made[-1][:-3]]
-        results.rewrite(request.out, pools(1, 0)["a"][1])
+        results.rewrite_records(request.out, pools(1, 0)["a"][1])
         raise ExperimentError("1 observation is marked")
-    monkeypatch.setattr(check.run_in_lab, "run", run)
-    monkeypatch.setattr(check.side, "find", lambda letter, spec, setup, out: (out.mkdir(), side.Side(
+    monkeypatch.setattr(check.run_in_lab, "run_in_guest", run)
+    monkeypatch.setattr(check.side, "find_side", lambda letter, spec, setup, out: (out.mkdir(), side.Side(
         letter, spec, setup, out, Kernel("6.12", "6.12.1", tmp_path)))[1])
     monkeypatch.setattr(check.Boot, "digest", "now")
-    assert check.make(tmp_path, 2, 0)["a"] == {} and not made, "no boot begins after the time"
-    assert sorted(check.make(tmp_path, 2, 60)["slow"]) == [1, 2]
+    assert check.make_boots(tmp_path, 2, 0)["a"] == {} and not made, "no boot begins after the time"
+    assert sorted(check.make_boots(tmp_path, 2, 60)["slow"]) == [1, 2]
     assert made == ["a-01", "b-01", "slow-01", "slow-02", "b-02", "a-02"]
-    check.make(tmp_path, 2, 60)
+    check.make_boots(tmp_path, 2, 60)
     assert len(made) == 6
     monkeypatch.setattr(check.Boot, "digest", "later")
     assert check.carry_out(tmp_path, 2, 0) == check.UNFINISHED, "kept boots of other code count for nothing"

@@ -21,7 +21,7 @@ from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
 
 NAMES = ["tiering", "numa-balancing"]
-SUITE = suites.choose(suites.repeated(suites.load("policy-matrix"), 1, 7), ["cross"], None)
+SUITE = suites.choose_cells(suites.replace_repeats(suites.load_suite("policy-matrix"), 1, 7), ["cross"], None)
 TRIALS = 6  # a whole round and half of one
 
 
@@ -48,7 +48,7 @@ class Made:
 
     def all(self, trials: int = TRIALS, until: float | None = None) -> list[search.Search]:
         searches = [search.Search(name, self.seed) for name in NAMES]
-        self.rounds.all(searches, trials, until, lambda: None)
+        self.rounds.make_all(searches, trials, until, lambda: None)
         return searches
 
 
@@ -56,8 +56,9 @@ def test_what_was_found_is_not_told_as_measured(tmp_path: Path, monkeypatch: pyt
     """Its score is the largest of many single observations: it is to be ranked."""
     made = Made(tmp_path)
     monkeypatch.setattr(command, "Rounds", lambda _suite, out, _measure: rounds.Rounds(made.rounds.suite, out, made.measure))
-    args = cli.parser().parse_args(["tune", "policy-matrix", "--placements", NAMES[0], "--trials", str(TRIALS), "--out", str(tmp_path)])
-    assert command.carry_out(args, made.rounds.suite, 7, "demo-2s", lambda _: 0) == 0
+    args = cli.make_parser().parse_args(["tune", "policy-matrix", "--placements", NAMES[0], "--trials", str(TRIALS),
+                                         "--out", str(tmp_path)])
+    assert command.carry_out_search(args, made.rounds.suite, 7, "demo-2s", lambda _: 0) == 0
     said = capsys.readouterr().out.splitlines()
     assert re.fullmatch(rf"{NAMES[0]}: on the training input defaults 1\.000, found 1\.\d+: {NAMES[0]}:.*", said[-2]), said
     assert said[-1].endswith(f"; rank what was found with numaplace experiment run policy-matrix --tuned {tmp_path / tuned.NAME}")
@@ -117,7 +118,7 @@ def test_a_candidate_that_fails_its_check_is_a_trial_without_a_score(tmp_path: P
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     found = Made(tmp_path).all()
-    tuned.write(tmp_path, {"machine": "demo-2s", "suite": "policy-matrix", "seed": 7}, found)
+    tuned.write_tuned(tmp_path, {"machine": "demo-2s", "suite": "policy-matrix", "seed": 7}, found)
     return tmp_path / tuned.NAME
 
 
@@ -130,7 +131,7 @@ def test_the_levels_of_the_file_stand_beside_the_defaults(file: Path) -> None:
     args = read_options(["run", "policy-matrix", "--lab", "demo-2s", "--placements", "none,tiering", "--tuned", str(file)])
     request = cli.request_of(args)
     assert list(request.suite.policies) == ["none", "tiering", levels[0], "numa-balancing", levels[1]]
-    words = cli.in_guest(args, request).words()  # commas stand in levels and between them
+    words = cli.adapt_to_guest(args, request).list_words()  # commas stand in levels and between them
     assert cli.split_policies(words[words.index("--placements") + 1]) == list(request.suite.policies)
 
 
@@ -150,7 +151,7 @@ def test_a_run_on_the_training_input_or_elsewhere_is_refused(file: Path, words: 
 def test_another_file_is_refused(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "a.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=why) as caught:
-        tuned.beside(["none"], tmp_path / "a.toml", "demo-2s", range(1))
+        tuned.add_tuned(["none"], tmp_path / "a.toml", "demo-2s", range(1))
     assert "\n" not in str(caught.value)
 
 

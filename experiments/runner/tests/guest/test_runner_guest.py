@@ -22,7 +22,7 @@ from experiments.runner.tests import schemas
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
-SUITE = replace(suites.load("policy-matrix"), parameters={
+SUITE = replace(suites.load_suite("policy-matrix"), parameters={
     "triad": {"size": "1M", "kernel": "auto", "seconds": 0.2, "warm": 0.0},
     "redis": {"elements": 500, "max_length": 900, "load_pipeline": 500, "pipeline": 250}})
 # Of the pages of all tasks, those beside their task when nothing is done.
@@ -34,14 +34,14 @@ LIMIT = 180  # s
 
 def observe(workload: str, policy: str, scratch: Path, engine: str = "auto") -> dict:
     trial = schedule.Trial(next(w for w in SUITE.workloads if w.name == workload), policy, 0, 0, False)
-    nodes = host_nodes.usable(SUITE.nodes, SUITE.name)
+    nodes = host_nodes.select_usable(SUITE.nodes, SUITE.name)
     record = Observer(SUITE, nodes, Numaplace(engine=engine), scratch).observe(trial)
     print(json.dumps(record))
     # A busy host may keep one of the machine's CPUs waiting: that is marked, but no fault here.
     marks = [mark for mark in record["marks"] if "measured together" not in mark]
     assert (marks, record["check"]) == ([], "ok")
     assert record["platform"].startswith("lab-")
-    assert schemas.faults("results", json.loads(json.dumps(record))) == []
+    assert schemas.list_faults("results", json.loads(json.dumps(record))) == []
     return record
 
 

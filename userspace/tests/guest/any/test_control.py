@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, module_file, remove_group, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, find_module_file, remove_group, wait_until
 
 COUNTS = ["moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
           "no_memory", "no_huge"]
@@ -370,7 +370,7 @@ def test_restored_it_follows_its_cpuset_again(tool: Tool, start_target) -> None:
 
 @pytest.mark.usefixtures("module")
 def test_without_the_module_the_rest_says_what_is_missing(tool: Tool, start_target) -> None:
-    module = module_file()
+    module = find_module_file()
     assert module, "no module was built for this kernel"
     target = start_target(memory=1)
     target.allocate(4)

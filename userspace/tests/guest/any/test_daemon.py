@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, module_file, remove_group, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, find_module_file, remove_group, wait_until
 from prometheus_client.parser import text_string_to_metric_families
 
 BACK_OFF = 1000
@@ -297,7 +297,7 @@ def test_a_reused_pid_is_another_process(start_target, start_daemon, tmp_path: P
 
 def test_goes_on_without_the_module(module: None, start_target, start_daemon) -> None:
     """Unloading gives the task its CPUs back; system calls then place it anew."""
-    target, path = away(start_target), module_file()
+    target, path = away(start_target), find_module_file()
     daemon = start_daemon("--engine", "auto", target.pid)
     wait_until(runs_on(target, 0), lambda: daemon.lines)
     subprocess.run(["/sbin/rmmod", "numaplace"], check=True)

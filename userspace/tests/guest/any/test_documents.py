@@ -7,7 +7,7 @@ import pytest
 
 from tests import documents
 
-PAGES = [page for page in documents.pages() if any(b.kind == "lab" for b in documents.blocks(page))]
+PAGES = [page for page in documents.list_pages() if any(b.kind == "lab" for b in documents.read_blocks(page))]
 pytestmark = pytest.mark.full("commands of pages, whose options make check knows")
 
 
@@ -15,5 +15,5 @@ pytestmark = pytest.mark.full("commands of pages, whose options make check knows
 def test_commands(module: None, tool, tmp_path: Path, page: Path) -> None:
     documents.save_files(page, tmp_path)
     before = os.sched_getaffinity(0)
-    documents.run([b for b in documents.blocks(page) if b.kind == "lab"], tmp_path, 1000)
+    documents.run_blocks([b for b in documents.read_blocks(page) if b.kind == "lab"], tmp_path, 1000)
     assert os.sched_getaffinity(0) == before

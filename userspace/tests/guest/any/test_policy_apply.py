@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from placed import DEBUGFS, NODE_CPUS, TOOL, Target, Tool, tool_of, wait_until
+from placed import DEBUGFS, NODE_CPUS, TOOL, Target, Tool, find_tool, wait_until
 
 STATE = Path("/run/numaplace/state.json")
 MIB_PAGES = 256
@@ -234,7 +234,7 @@ class Run:
     def __init__(self, *options: object, command: list[str] | None = None, **kwargs) -> None:
         command = command or [*PYTHON, "-c", BUSY]
         self.process = subprocess.Popen(
-            [tool_of(kwargs), "run", "--policy", "maximum-local", "--override", "--interval", "300ms", *map(str, options),
+            [find_tool(kwargs), "run", "--policy", "maximum-local", "--override", "--interval", "300ms", *map(str, options),
              "--", "numactl", "--cpunodebind=1", "--membind=0", *command],
             text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, module_file, nodes_of, shares, wait_until
+from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, count_on_node_1, find_module_file, list_nodes, wait_until
 
 MIB_PAGES = 256
 PLAN = ("plan", "--policy", "maximum-local", "--sample", 0)
@@ -54,17 +54,17 @@ def test_a_plugins_saved_spread_is_applied_without_it(tool: Tool, start_target, 
     made = tool("plan", "--policy", crowded, "-o", "from=16", "--sample", 0, big.pid, small.pid)
     saved.write_text(json.dumps(made))
     assert [d["spread"] for d in made["decisions"]] == [{"0": 1, "1": 1}, None]
-    assert shares(nodes_of(big, 24)) == 0
+    assert count_on_node_1(list_nodes(big, 24)) == 0
     crowded.unlink()
     done = tool("apply", "--plan", saved, "--engine", engine)
     assert done["policy"] == "crowded" and done["decisions"][0]["result"]["engine"] == engine
-    nodes = nodes_of(big, 24)
-    assert shares(nodes) == pytest.approx(0.5, abs=0.02)
+    nodes = list_nodes(big, 24)
+    assert count_on_node_1(nodes) == pytest.approx(0.5, abs=0.02)
     assert all(24 <= sum(nodes[at:at + 64]) <= 40 for at in range(0, len(nodes), 64)), "spread, not halved"
-    assert shares(nodes_of(small, 4)) == 0
+    assert count_on_node_1(list_nodes(small, 4)) == 0
     assert big.is_whole() and small.is_whole()
     tool("restore", "--all", "--pages")
-    assert shares(nodes_of(big, 24)) < 0.02
+    assert count_on_node_1(list_nodes(big, 24)) < 0.02
     assert (big.policy(), big.cpus(), big.is_whole()) == ("bind:0", {NODE_CPUS[0]}, True)
 
 
@@ -119,7 +119,7 @@ def test_pages_come_back_after_the_module_was_unloaded(tool: Tool, start_target,
     target = away(start_target)
     tool("apply", "--policy", "interleave", "--sample", 0, "--engine", "module", target.pid)
     assert target.pages()[1] > 0.9 * target.pages()[0]
-    file = module_file()
+    file = find_module_file()
     subprocess.run(["/sbin/rmmod", "numaplace"], check=True)
     try:
         tool("restore", "--all", "--pages")

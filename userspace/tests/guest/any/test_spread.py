@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, Target, Tool, nodes_of, shares
+from placed import NODE_CPUS, Target, Tool, count_on_node_1, list_nodes
 
 COPIED = 64     # at most so many pages of mapped files are private copies, which pages() leaves out
 
@@ -23,8 +23,8 @@ def test_interleave_alternates(tool: Tool, start_target: Callable[..., Target], 
     target = start_target(cpus=0, memory=0)
     target.allocate(24)
     done = apply(tool, target, "interleave", engine)
-    nodes = nodes_of(target, 24)
-    assert shares(nodes) == pytest.approx(0.5, abs=0.02)
+    nodes = list_nodes(target, 24)
+    assert count_on_node_1(nodes) == pytest.approx(0.5, abs=0.02)
     assert 0 <= moved_of(done) - target.pages()[1] < COPIED
     # Not one half here and the other there: every 256 KiB has pages on both.
     for at in range(0, len(nodes), 64):
@@ -41,7 +41,7 @@ def test_weighted_follows_the_bandwidth(tool: Tool, start_target: Callable[..., 
     weights = apply(tool, target, "weighted")["decisions"][0]["spread"]
     assert weights["0"] > weights["1"] > 0     # its own node has more bandwidth
     wanted = weights["1"] / (weights["0"] + weights["1"])
-    assert shares(nodes_of(target, 24)) == pytest.approx(wanted, abs=0.02)
+    assert count_on_node_1(list_nodes(target, 24)) == pytest.approx(wanted, abs=0.02)
     assert target.is_whole()
 
 
@@ -54,7 +54,7 @@ def test_measured_brings_pages_where_it_says(tool: Tool, start_target: Callable[
     decision = done["decisions"][0]
     assert decision["gain"] > 1.3 and decision["gain_source"] == "model"
     assert done["model"] == "derived from distances"
-    pages = nodes_of(target, 24)
+    pages = list_nodes(target, 24)
     assert pages.count(decision["to"]) > 0.7 * len(pages)
     assert target.cpus() == {NODE_CPUS[decision["to"]]}
 
@@ -66,7 +66,7 @@ def test_huge_pages_are_spread_whole(tool: Tool, start_target: Callable[..., Tar
     huge = max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps)))
     assert huge >= 16 * 1024, "the kernel gave no huge pages"
     done = apply(tool, target, "interleave")
-    assert shares(nodes_of(target, 32)) == pytest.approx(0.5, abs=0.1)
+    assert count_on_node_1(list_nodes(target, 32)) == pytest.approx(0.5, abs=0.1)
     assert 0 <= moved_of(done) - target.pages()[1] < COPIED, "what came along with one of its huge page is counted"
     smaps = Path(f"/proc/{target.pid}/smaps").read_text()
     assert max(map(int, re.findall(r"AnonHugePages:\s+(\d+)", smaps))) >= huge - 4096
@@ -77,8 +77,8 @@ def test_restore_brings_spread_pages_back(tool: Tool, start_target: Callable[...
     target = start_target(cpus=0, memory=0)
     target.allocate(16)
     apply(tool, target, "interleave")
-    assert shares(nodes_of(target, 16)) == pytest.approx(0.5, abs=0.02)
+    assert count_on_node_1(list_nodes(target, 16)) == pytest.approx(0.5, abs=0.02)
     done = tool.run("restore", "--pages", target.pid, "--json")
     assert done.returncode == 0, done
     assert json.loads(done.stdout)
-    assert shares(nodes_of(target, 16)) < 0.02
+    assert count_on_node_1(list_nodes(target, 16)) < 0.02

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, Target, module_loaded, wait_until
+from placed import NODE_CPUS, Target, is_module_loaded, wait_until
 from systemd import SYSTEMD, Systemd
 
 CONF = Path("/etc/numaplace/daemon.conf")
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not SYSTEMD.exists(), reason="no systemd is inst
 
 class TargetInside(Target):
     def __init__(self, systemd: Systemd) -> None:
-        super().__init__(cpus=1, memory=0, wrap=systemd.inside())
+        super().__init__(cpus=1, memory=0, wrap=systemd.list_inside())
         (self.pid,) = systemd.children(self.process.pid)
         self.allocate(16)
 
@@ -25,7 +25,7 @@ class TargetInside(Target):
 
 @pytest.fixture(scope="module")
 def systemd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Systemd]:
-    assert module_loaded(), "the lab did not load the module"
+    assert is_module_loaded(), "the lab did not load the module"
     CONF.parent.mkdir(exist_ok=True)
     started = Systemd(tmp_path_factory.mktemp("units"))
     yield started
@@ -39,7 +39,7 @@ def target(systemd: Systemd) -> Iterator[Target]:
     started = TargetInside(systemd)
     yield started
     started.end()
-    systemd.ctl("stop", "numaplace")
+    systemd.run_ctl("stop", "numaplace")
 
 
 def placed(target: Target, node: int) -> bool:
@@ -64,7 +64,7 @@ def test_is_started_again_after_a_crash(systemd: Systemd, target: Target) -> Non
     systemd.does("start")
     wait_until(lambda: placed(target, 0))
     first, starts = systemd.shows("MainPID"), int(systemd.shows("NRestarts"))
-    assert systemd.ctl("kill", "-s", "KILL", "numaplace").returncode == 0
+    assert systemd.run_ctl("kill", "-s", "KILL", "numaplace").returncode == 0
     wait_until(lambda: systemd.shows("MainPID") not in ("0", first) and systemd.shows("ActiveState") == "active")
     assert int(systemd.shows("NRestarts")) == starts + 1
     assert placed(target, 0)
@@ -74,13 +74,13 @@ def test_is_started_again_after_a_crash(systemd: Systemd, target: Target) -> Non
 
 def test_wrong_options_are_not_started_again_and_again(systemd: Systemd) -> None:
     CONF.write_text(OPTIONS.format(policy="maximum-local") + "hysterisis=3\n")
-    assert systemd.ctl("start", "numaplace").returncode != 0
+    assert systemd.run_ctl("start", "numaplace").returncode != 0
     wait_until(lambda: systemd.shows("ActiveState") == "failed")
     assert (systemd.shows("ExecMainStatus"), systemd.shows("NRestarts")) == ("2", "0")
 
 
 def test_without_its_options_it_is_not_started_again_and_again(systemd: Systemd) -> None:
     CONF.unlink(missing_ok=True)
-    assert systemd.ctl("start", "numaplace").returncode != 0
+    assert systemd.run_ctl("start", "numaplace").returncode != 0
     wait_until(lambda: systemd.shows("ActiveState") == "failed")
     assert (systemd.shows("ExecMainStatus"), systemd.shows("NRestarts")) == ("2", "0")

@@ -28,7 +28,7 @@ def is_removed(folder: Path) -> bool:
 
 class Shop(Systemd):
     def tool(self, *words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.inside("/usr/local/bin/numaplace", *words, "--json"), capture_output=True, text=True,
+        return subprocess.run(self.list_inside("/usr/local/bin/numaplace", *words, "--json"), capture_output=True, text=True,
                               timeout=240, check=False)
 
     def answer(self, *words: object) -> dict:
@@ -37,7 +37,7 @@ class Shop(Systemd):
         return json.loads(done.stdout)
 
     def settings(self) -> list[str]:
-        return [self.ctl("show", "--value", "-p", name, "shop").stdout.strip()
+        return [self.run_ctl("show", "--value", "-p", name, "shop").stdout.strip()
                 for name in ("AllowedCPUs", "AllowedMemoryNodes")]
 
     def file(self, name: str) -> str:
@@ -67,10 +67,10 @@ def systemd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 
 @pytest.fixture
 def shop(systemd: Shop) -> Iterator[Shop]:
-    assert systemd.ctl("start", "shop").returncode == 0
-    wait_until(lambda: systemd.file("cpuset.cpus") == "0-2", lambda: systemd.ctl("status", "-l", "shop").stdout)
+    assert systemd.run_ctl("start", "shop").returncode == 0
+    wait_until(lambda: systemd.file("cpuset.cpus") == "0-2", lambda: systemd.run_ctl("status", "-l", "shop").stdout)
     yield systemd
-    systemd.ctl("stop", "shop")
+    systemd.run_ctl("stop", "shop")
 
 
 def test_its_settings_are_set_and_put_back(shop: Shop) -> None:
@@ -87,7 +87,7 @@ def test_its_settings_are_set_and_put_back(shop: Shop) -> None:
 @pytest.mark.full("a start of the unit more")
 def test_also_when_it_was_started_again(shop: Shop) -> None:
     shop.answer("place", "--unit", "shop", "-N", 1)
-    assert shop.ctl("restart", "shop").returncode == 0
+    assert shop.run_ctl("restart", "shop").returncode == 0
     wait_until(lambda: shop.file("cpuset.cpus") == NODE_CPUS[1])
     assert shop.answer("restore", "--unit", "shop") == {"restored": 1, "left_alone": 0}
     assert shop.settings() == ["0-2", ""]
@@ -95,11 +95,11 @@ def test_also_when_it_was_started_again(shop: Shop) -> None:
 
 def test_what_the_user_set_since_stays(shop: Shop) -> None:
     shop.answer("place", "--unit", "shop", "-N", 1)
-    assert shop.ctl("set-property", "--runtime", "shop", "AllowedCPUs=0,2").returncode == 0
+    assert shop.run_ctl("set-property", "--runtime", "shop", "AllowedCPUs=0,2").returncode == 0
     answer = shop.answer("restore", "--all")
     assert (answer["restored"], answer["left_alone"]) == (0, 1)
     assert shop.settings() == ["0 2", ""]
-    assert shop.ctl("set-property", "--runtime", "shop", "AllowedCPUs=0-2").returncode == 0
+    assert shop.run_ctl("set-property", "--runtime", "shop", "AllowedCPUs=0-2").returncode == 0
 
 
 def test_one_that_does_not_run(shop: Shop) -> None:
