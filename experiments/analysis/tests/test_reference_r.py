@@ -149,6 +149,11 @@ MODULES = boots, intervals, speedup, cost
 NO_NUMBER = {"bool", "str"}
 
 
+def name_type(annotation: Any) -> str | None:
+    """Names a type, which is its name already in a module that defers annotations."""
+    return annotation.__name__ if isinstance(annotation, type) else annotation
+
+
 def public(module: ModuleType) -> Iterator[tuple[str, CodeType]]:
     """Functions, methods and properties that the module defines and whose result is a number or has some in it."""
     def found(owner: Any, prefix: str) -> Iterator[tuple[str, CodeType]]:
@@ -158,7 +163,7 @@ def public(module: ModuleType) -> Iterator[tuple[str, CodeType]]:
                 continue
             if inspect.isclass(thing):
                 yield from found(thing, f"{prefix}{name}.")
-            elif inspect.isfunction(function) and function.__annotations__.get("return") not in NO_NUMBER:
+            elif inspect.isfunction(function) and name_type(function.__annotations__.get("return")) not in NO_NUMBER:
                 yield f"{prefix}{name}", function.__code__
     return found(module, f"{module.__name__.rpartition('.')[2]}.")
 
