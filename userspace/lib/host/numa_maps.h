@@ -15,8 +15,8 @@
 struct np_mapping {
 	uint64_t start;
 	char policy[NP_MAPPING_POLICY]; /* "default", "bind:0", "interleave:0-1" */
-	bool file;	 /* backed by a file or shared memory */
-	bool shm;	 /* the latter: shared anonymous, memfd, SysV, /dev/shm, hugetlbfs */
+	bool file;			/* backed by a file or shared memory */
+	bool shm; /* the latter: shared anonymous, memfd, SysV, /dev/shm, hugetlbfs */
 	bool hugetlb;
 	bool stack; /* of the first thread: its policy is that of the task, which no mbind(2) has */
 	uint64_t page_kib; /* size of the pages that back it */
