@@ -60,6 +60,9 @@ def pack_runs(directory: Path, path: Path, key: Path | None = None) -> None:
 
 
 def _find_records(directory: Path) -> dict[str, Path]:
+    """Finds the files of a run, or of each run of a folder; returns them by their names in a bundle, 'runs/RUN/FILE'.
+
+    Raises ResultsError where a name is not allowed or occurs twice, or the files have more than LIMIT bytes."""
     folders = report_all.list_runs(directory.resolve()) or [directory.resolve()]
     files: dict[str, Path] = {}
     for folder in folders:
@@ -89,10 +92,9 @@ def _format_sums(files: dict[str, Path]) -> str:
 
 
 def unpack_runs(path: Path, folder: Path | None, allowed: Path | None) -> tuple[Path, str]:
-    """Writes the files of `path` into a new folder; returns it, and what is to be told of sums and signature.
+    """Writes the files of `path` into a new folder; returns it, and a line on the number of files and on the signature.
 
-    Raises BundleError where a file is not as it was packed, or, with `allowed`, no signer of that file has signed it.
-    """
+    Raises BundleError where a file is not as it was packed, or, with `allowed`, no signer of that file has signed it."""
     folder = folder or _choose_folder(path)
     if folder.is_symlink() or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise BundleError(f"{folder}: there already: choose another FOLDER")
@@ -107,8 +109,8 @@ def unpack_runs(path: Path, folder: Path | None, allowed: Path | None) -> tuple[
             os.rename(whole, folder)
     except OSError as error:
         raise BundleError(f"{error.filename or folder}: {error.strerror}: check its folder and its permissions") from None
-    told = f"signed by {signer}" if signer else "its signature is not verified: --allowed SIGNERS does" if signed else "not signed"
-    return folder, f"{path}: {count} files as they were packed; {told}"
+    signature = f"signed by {signer}" if signer else "its signature is not verified: --allowed SIGNERS does" if signed else "not signed"
+    return folder, f"{path}: {count} files as they were packed; {signature}"
 
 
 def _choose_folder(path: Path) -> Path:
@@ -119,7 +121,9 @@ def _choose_folder(path: Path) -> Path:
 
 
 def _extract_files(path: Path, whole: Path) -> int:
-    """Returns how many files have the sums that SHA256SUMS names; extracts nothing but plain files below `whole`."""
+    """Extracts the plain files of a bundle below `whole` and checks their SHA-256 sums; returns the number of files of runs.
+
+    Raises BundleError where the archive is damaged, holds anything else, or a file's sum is not that of SHA256SUMS."""
     try:
         with tarfile.open(path, "r:gz") as tar:
             size, names = 0, set()
@@ -156,18 +160,18 @@ def _sign_sums(sums: Path, key: Path) -> None:
 
 
 def _find_signer(path: Path, whole: Path, allowed: Path) -> str:
-    """Returns which of the signers of `allowed` has signed."""
+    """Returns the name of the signer in the file `allowed` who has signed the sums; raises BundleError where there is none."""
     if not allowed.is_file():
         raise BundleError(f"--allowed {allowed}: no such file: give one of lines 'NAME KEY', as ssh-keygen(1) describes")
     signature = whole / SIGNATURE
     if not signature.exists():
         raise BundleError(f"{path}: {SIGNATURE}: missing, and --allowed wants a signature: ask for one that is packed with --sign")
-    found = _run_ssh_keygen("find-principals", "-f", allowed, "-s", signature)
-    for signer in found.stdout.splitlines():
-        found = _run_ssh_keygen("verify", "-n", NAMESPACE, "-f", allowed, "-I", signer, "-s", signature, text=(whole / SUMS).read_text())
-        if not found.returncode:
+    listed = _run_ssh_keygen("find-principals", "-f", allowed, "-s", signature)
+    for signer in listed.stdout.splitlines():
+        listed = _run_ssh_keygen("verify", "-n", NAMESPACE, "-f", allowed, "-I", signer, "-s", signature, text=(whole / SUMS).read_text())
+        if not listed.returncode:
             return signer
-    raise BundleError(f"{path}: {SIGNATURE}: {SUMS} is not signed by a key in {allowed} ({_read_last_line(found)}): not unpacked")
+    raise BundleError(f"{path}: {SIGNATURE}: {SUMS} is not signed by a key in {allowed} ({_read_last_line(listed)}): not unpacked")
 
 
 def _run_ssh_keygen(what: str, *options: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:

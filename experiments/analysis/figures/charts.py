@@ -17,6 +17,7 @@ from . import theme
 
 Raw = tuple[tuple[int, float], ...]  # observations: line of results.jsonl, value
 
+LOG_BARS = 50  # the largest bar over the smallest: above that the smallest would not be seen on a linear axis
 MOST_TOLD = 6  # values of observations in a tip
 MARKERS = "osD^vPX*"
 STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
@@ -46,7 +47,7 @@ class Curve:
 
 
 def dress_axes(axes: Axes, x: str, y: str) -> None:
-    """Gives axes the look of all axes of the report."""
+    """Gives axes the labels `x` and `y`, and the colours, grid and number format of all axes of the report."""
     axes.set_xlabel(text_format.make_printable(x), size=8.5, color=theme.get_colour("muted"))
     axes.set_ylabel(text_format.make_printable(y), size=8.5, color=theme.get_colour("muted"))
     axes.tick_params(colors=theme.get_colour("muted"), labelsize=8.5, length=3,
@@ -64,7 +65,9 @@ def draw_lines(
     curves: Sequence[Curve], prefix: str, title: str, x: str, y: str, *,
     from_zero: bool = True, log_x: bool = False, ticks: Sequence[float] | None = None,
 ) -> str:
-    """Draws one panel; every curve has a name, a colour, a marker and, cycling, a line of its own."""
+    """Draws curves in one panel, each with a name, colour, marker and line of its own; returns an <svg> element.
+
+    `prefix` begins the element's ids, `x` and `y` label the axes; from_zero: the y axis begins at 0 where no value is below it."""
     with matplotlib.rc_context(theme.SETTINGS):
         rows = -(-len(curves) // 2)
         figure = Figure((PANEL_IN[0], PANEL_IN[1] + 0.17 * rows), layout="constrained")
@@ -92,13 +95,13 @@ def list_raw(observations: Iterable[Observation], metric: str) -> Raw:
     return tuple((o.line, value) for o in observations if (value := o.value(metric)) is not None)
 
 
-def make_tip(curve: Curve, p: Point, x: str = "", place: float | None = None) -> theme.Tip:
-    """Makes the tip at a point, or at another place where that is drawn: a bar's."""
-    limits = "" if p.low is None else f" ({text_format.format_number(p.low)} to {text_format.format_number(p.high)})"
-    at = f"{x} {text_format.format_tick(p.x)}" if place is None else x
-    return theme.Tip(p.x if place is None else place, p.y,
-                     format_told((curve.name, f"{at.strip()}: {text_format.format_number(p.y)}{limits}",
-                                  "not measured here" if curve.paper else ""), p.raw), list_rows(p.raw))
+def make_tip(curve: Curve, point: Point, x: str = "", place: float | None = None) -> theme.Tip:
+    """Makes the tip at a point of a curve, with its values; `x` labels the axis. A bar is drawn at `place`, not at the point's x."""
+    limits = "" if point.low is None else f" ({text_format.format_number(point.low)} to {text_format.format_number(point.high)})"
+    label = f"{x} {text_format.format_tick(point.x)}" if place is None else x
+    return theme.Tip(point.x if place is None else place, point.y,
+                     format_told((curve.name, f"{label.strip()}: {text_format.format_number(point.y)}{limits}",
+                                  "not measured here" if curve.paper else ""), point.raw), list_rows(point.raw))
 
 
 def format_told(lines: Iterable[str], raw: Raw) -> str:
@@ -113,7 +116,7 @@ def list_rows(raw: Raw) -> str:
 
 
 def needs_log(values: Sequence[float]) -> bool:
-    """Checks whether all are above 0 and a decade apart: below that a logarithmic axis shows nothing new."""
+    """Checks whether all values are above 0 and the largest is ten times the smallest: only then a logarithmic axis shows more."""
     return bool(values) and 0 < 10 * min(values) <= max(values)
 
 
@@ -133,6 +136,7 @@ def _put_legend_above(axes: Axes, **spacing: float) -> None:
 
 
 def _draw_curve(axes: Axes, curve: Curve, colour: int) -> None:
+    """Draws a curve with its intervals as vertical lines; `colour` numbers its colour and marker; a paper's curve is hollow and dotted."""
     hue = theme.get_node_colour(colour)
     xs, ys = [p.x for p in curve.points], [p.y for p in curve.points]
     axes.plot(
@@ -147,27 +151,26 @@ def _draw_curve(axes: Axes, curve: Curve, colour: int) -> None:
 
 
 def draw_bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str, y: str) -> str:
-    """Bars side by side, on a logarithmic scale where the small ones would vanish.
+    """Draws a group of bars for each name, one bar a curve, with intervals; returns an <svg> element.
 
-    The x of a point is the place of its group.
-    """
-    width = 0.8 / max(1, len(curves))
+    The x of a point is the index of its group. The y axis is logarithmic where the largest value is over 50 times the smallest."""
+    width = 0.8 / max(1, len(curves))  # of a bar; a group has 1, of which 0.2 stays empty
     with matplotlib.rc_context(theme.SETTINGS):
         figure, tips = Figure((PANEL_IN[0], PANEL_IN[1] + 0.2), layout="constrained"), []
         axes = figure.subplots()
         for i, curve in enumerate(curves):
             hue = theme.get_node_colour(i if curve.colour is None else curve.colour)
-            at = [p.x + (i - (len(curves) - 1) / 2) * width for p in curve.points]
-            axes.bar(at, [p.y for p in curve.points], width * 0.92, label=curve.name,
+            centres = [p.x + (i - (len(curves) - 1) / 2) * width for p in curve.points]
+            axes.bar(centres, [p.y for p in curve.points], width * 0.92, label=curve.name,
                      color="none" if curve.paper else hue, edgecolor=hue, linewidth=1)
-            for x, p in zip(at, curve.points, strict=True):
+            for x, p in zip(centres, curve.points, strict=True):
                 tips.append(make_tip(curve, p, groups[int(p.x)], x))
                 if p.low is not None and p.high is not None:
                     axes.plot([x, x], [p.low, p.high], "-", color=theme.get_colour("ink"),
                               linewidth=1.1)
         dress_axes(axes, "", y)
         values = [p.y for c in curves for p in c.points]
-        if min(values) > 0 and max(values) > 50 * min(values):
+        if min(values) > 0 and max(values) > LOG_BARS * min(values):
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(lambda value, _: text_format.format_tick(value))
             axes.minorticks_off()

@@ -24,6 +24,8 @@ MAX_METRICS = 3
 LABEL, CHIP, BAR = 0.30, 0.045, 0.54  # where the squares start, their and the bars' widths
 LABEL_WIDTH = 17  # characters of a policy beside its row
 DOTS = 0.17  # how far below its row's middle an observation is drawn
+AXIS_MARGIN = 0.06      # of the width of what is shown, beyond it
+FROM_ZERO_BELOW = 0.75  # of the largest value: an axis with something below that begins at 0
 SMALL = {"ink": "muted", "size": 8.5}
 
 
@@ -52,6 +54,7 @@ def list_task_states(observations: list[Observation]) -> list[TaskState]:
 
 
 def _compute_state(role: str, when: str, tasks: list[dict]) -> TaskState:
+    """Computes the state of a role's tasks, one an observation: the most frequent node, all nodes, and mean pages by node."""
     pages: Counter[int] = Counter()
     for task in tasks:
         for node, count in (task.get(f"pages_{when}") or {}).items():
@@ -62,7 +65,7 @@ def _compute_state(role: str, when: str, tasks: list[dict]) -> TaskState:
 
 
 def draw_placement(results: Results, workload: str, prefix: str) -> str:
-    """Draws stacked bars: the share of every task's pages on each node, before and after."""
+    """Draws stacked bars of each task's pages by node, before and after, under each policy; returns an <svg> element."""
     groups, tips = [(p, list_task_states(results.select(workload, p))) for p in results.policies], []
     rows = sum(len(states) + 1.6 for _, states in groups) + 2
     with matplotlib.rc_context(theme.SETTINGS):
@@ -85,15 +88,15 @@ def draw_placement(results: Results, workload: str, prefix: str) -> str:
 
 
 def _make_bar_tips(policy: str, state: TaskState, y: float, observations: list[Observation]) -> list[theme.Tip]:
-    """Makes the tips in the middle of each node's part of the bar."""
-    found, left, more = [], LABEL + CHIP + 0.012, " ".join(f"o{o.line}" for o in observations)
+    """Makes a tip in the middle of each node's part of a bar at the height `y`, in rows from the top."""
+    tips, left, rows = [], LABEL + CHIP + 0.012, " ".join(f"o{o.line}" for o in observations)
     for node, pages in state.pages.items():
         width = BAR * pages / state.total if pages else 0
         if width:
-            found.append(theme.Tip(left + width / 2, y, f"{policy}: {state.role}, {state.when}\nnode {node}: "
-                                   f"{pages:.10g} of {state.total:.10g} pages\nmean of n = {len(observations)}", more))
+            tips.append(theme.Tip(left + width / 2, y, f"{policy}: {state.role}, {state.when}\nnode {node}: "
+                                   f"{pages:.10g} of {state.total:.10g} pages\nmean of n = {len(observations)}", rows))
         left += width
-    return found
+    return tips
 
 
 def _write_text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **style: object) -> None:
@@ -103,6 +106,7 @@ def _write_text(axes: Axes, x: float, y: float, text: str, ink: str = "ink", **s
 
 
 def _draw_legend(axes: Axes, states: list[TaskState]) -> None:
+    """Draws the colours of the nodes above the bars, and what the columns of task and pages are."""
     x, y = 0.0, 0.55
     if not states:
         return
@@ -117,7 +121,7 @@ def _draw_legend(axes: Axes, states: list[TaskState]) -> None:
 
 
 def _draw_bar(axes: Axes, state: TaskState, y: float) -> None:
-    """Draws one line of the panel; a task's two lines stand closer together than two tasks."""
+    """Draws the bar of one task's state in the row `y`; a task's two bars stand closer together than two tasks."""
     before = state.when == "before"
     middle = y + 0.5 + (0.06 if before else -0.06)
     if before:
@@ -155,6 +159,7 @@ def _draw_block(axes: Axes, middle: float, left: float, width: float, node: int 
 
 
 def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
+    """Returns in words where tasks run and how many pages each node has, under each policy: the figure's description."""
     parts = []
     for policy, states in groups:
         for s in states:
@@ -165,7 +170,9 @@ def _describe_placement(groups: list[tuple[str, list[TaskState]]]) -> str:
 
 
 def draw_timing(results: Results, workload: str, prefix: str) -> str | None:
-    """Draws every observation as a dot, the mean and its 95 % interval, one row per policy."""
+    """Draws every observation as a dot, the mean and its 95 % interval, one row per policy, for up to MAX_METRICS metrics.
+
+    Returns an <svg> element; None where the workload has no metric."""
     metrics = list_distinct_metrics(results, workload)[:MAX_METRICS]
     if not metrics:
         return None
@@ -187,21 +194,21 @@ def draw_timing(results: Results, workload: str, prefix: str) -> str | None:
 
 
 def _make_tips(results: Results, workload: str, metric: str, unit: str) -> list[theme.Tip]:
-    """Makes a tip for each observation."""
-    found = []
+    """Makes a tip for each clean observation, at its value and in its policy's row."""
+    tips = []
     for y, policy in enumerate(results.policies):
         clean = [o for o in results.select(workload, policy) if o.value(metric) is not None]
         marked = sum((o.workload, o.policy) == (workload, policy) and bool(o.marks) for o in results.measured)
         for o in clean:
-            found.append(theme.Tip(
+            tips.append(theme.Tip(
                 o.value(metric), y + DOTS,
                 f"{policy}: {o.value(metric):.10g} {unit}\none of n = {len(clean)}, {marked} more are marked\n"
                 f"repeat {o.repeat}, order {o.order}, line {o.line} of results.jsonl", f"o{o.line}"))
-    return found
+    return tips
 
 
 def list_distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
-    """Metrics that have values, and not the same ones as a metric before them."""
+    """Lists name and unit of each metric that has values, but not of one with the same values as a metric before it."""
     found: dict[tuple[float | None, ...], tuple[str, str]] = {}
     for metric, unit in results.performance_metrics(workload):
         seen = tuple(o.value(metric) for o in results.select(workload))
@@ -211,24 +218,25 @@ def list_distinct_metrics(results: Results, workload: str) -> list[tuple[str, st
 
 
 def list_values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
-    """Returns what means and intervals are made from."""
-    found = (o.value(metric) for o in results.select_independent(workload, policy))
-    return [v for v in found if v is not None]
+    """Lists the values of a metric from which means and intervals are made, in the metric's unit."""
+    values = (o.value(metric) for o in results.select_independent(workload, policy))
+    return [v for v in values if v is not None]
 
 
 def _draw_metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
+    """Draws one metric on its axes: a row for each policy with its dots, mean and interval, and these as text at the right."""
     groups = [list_values(results, workload, policy, metric) for policy in results.policies]
-    intervals = [t_interval(found) for found in groups if found]
+    intervals = [t_interval(values) for values in groups if values]
     dots = [[o.value(metric) for o in results.select(workload, policy) if o.value(metric) is not None]
             for policy in results.policies]
-    _draw_axis(axes, [v for found in dots for v in found], intervals, len(groups))
+    _draw_axis(axes, [v for values in dots for v in values], intervals, len(groups))
     beside = {"transform": axes.get_yaxis_transform()}
-    for y, (policy, found, seen) in enumerate(zip(results.policies, groups, dots, strict=True)):
+    for y, (policy, values, seen) in enumerate(zip(results.policies, groups, dots, strict=True)):
         axes.text(-0.04, y, format_row_label(policy), ha="right", va="center", size=8.5, linespacing=1.05,
                   color=theme.get_colour("ink"), **beside)
-        if found:
-            _draw_row(axes, y, seen, t_interval(found))
-            _write_text(axes, 1.05, y, text_format.format_spread(t_interval(found)), **beside)
+        if values:
+            _draw_row(axes, y, seen, t_interval(values))
+            _write_text(axes, 1.05, y, text_format.format_spread(t_interval(values)), **beside)
         else:
             _write_text(axes, 0.02, y, "no clean observation", "muted", **beside)
     better = text_format.name_direction(unit)
@@ -244,10 +252,10 @@ def format_row_label(policy: str) -> str:
                       *(o if len(o) <= LABEL_WIDTH else f"…{o[1 - LABEL_WIDTH:]}" for o in options)])
 
 
-def _draw_row(axes: Axes, y: float, found: list[float], interval: Interval) -> None:
-    """Circles, diamond and line; a line that leaves the axis ends in an arrow head."""
+def _draw_row(axes: Axes, y: float, values: list[float], interval: Interval) -> None:
+    """Draws a row: a circle for each value, a diamond for the mean, a line for the interval; a cut line ends in an arrow head."""
     dark, line = theme.get_colour("ink"), y - 0.12
-    axes.plot(found, [y + DOTS] * len(found), "o", markersize=4.5, markerfacecolor="none",
+    axes.plot(values, [y + DOTS] * len(values), "o", markersize=4.5, markerfacecolor="none",
               markeredgewidth=1.1, markeredgecolor=theme.get_colour("node0"), clip_on=False, zorder=3)
     if interval.low is not None:
         first, last = axes.get_xlim()
@@ -260,24 +268,24 @@ def _draw_row(axes: Axes, y: float, found: list[float], interval: Interval) -> N
     axes.plot([interval.mean], [line], "D", markersize=5, color=dark, zorder=4)
 
 
-def compute_limits(found: list[float], intervals: list[Interval]) -> tuple[float, float]:
-    """Returns limits wide enough for all observations; intervals may not make an axis of impossible values.
+def compute_limits(values: list[float], intervals: list[Interval]) -> tuple[float, float]:
+    """Computes the ends of an axis that shows all values, in their unit; an interval's upper end counts up to twice the largest value.
 
-    From 0 where that does not hide the differences.
-    """
-    low, high = min(found), max(found)
+    The axis begins at 0 where no value is negative, and the values are equal or something shown is below 3/4 of the largest."""
+    low, high = min(values), max(values)
     ends = [end for i in intervals for end in (i.low, i.high) if end is not None]
     wide_low, wide_high = min([low, *ends]), min(max([high, *ends]), high + abs(high))
     if low < 0:
         return wide_low, wide_high
-    if low == high or wide_low < 0.75 * high:
-        return 0.0, wide_high * 1.06 or 1.0
-    pad = 0.06 * (wide_high - wide_low)
+    if low == high or wide_low < FROM_ZERO_BELOW * high:
+        return 0.0, wide_high * (1 + AXIS_MARGIN) or 1.0
+    pad = AXIS_MARGIN * (wide_high - wide_low)
     return wide_low - pad, wide_high + pad
 
 
-def _draw_axis(axes: Axes, found: list[float], intervals: list[Interval], rows: int) -> None:
-    axes.set(xlim=compute_limits(found, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
+def _draw_axis(axes: Axes, values: list[float], intervals: list[Interval], rows: int) -> None:
+    """Sets the limits, ticks and grid of a metric's axis for `rows` rows, and says below it where it does not start at 0."""
+    axes.set(xlim=compute_limits(values, intervals), ylim=(rows - 0.45, -0.55), yticks=[])
     axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
     axes.xaxis.set_major_formatter(lambda x, _: text_format.format_tick(x))
     axes.tick_params(axis="x", colors=theme.get_colour("muted"), labelsize=8.5, length=3,
@@ -291,10 +299,11 @@ def _draw_axis(axes: Axes, found: list[float], intervals: list[Interval], rows: 
 
 
 def _describe_metric(results: Results, workload: str, metric: str, unit: str) -> str:
+    """Returns in words the mean and the interval of a metric under each policy: the figure's description."""
     parts = []
     for policy in results.policies:
-        found = list_values(results, workload, policy, metric)
-        text = text_format.format_spread(t_interval(found)) if found else "no clean observation"
+        values = list_values(results, workload, policy, metric)
+        text = text_format.format_spread(t_interval(values)) if values else "no clean observation"
         what = "boots" if any(o.is_mean for o in results.select_independent(workload, policy)) else "observations"
-        parts.append(f"{policy} {text}" + (f" ({len(found)} {what})" if found else ""))
+        parts.append(f"{policy} {text}" + (f" ({len(values)} {what})" if values else ""))
     return f"{text_format.make_label(metric)} in {unit}: " + ", ".join(parts)

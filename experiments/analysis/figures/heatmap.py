@@ -21,7 +21,10 @@ def draw_grid(
     prefix: str, title: str, x: str, y: str, value: str, *, log: bool = False,
     raw: Sequence[Sequence[Raw]] = (),
 ) -> str:
-    """Draws a grid: darker is more; a square without a number was not measured. raw: the observations of each square."""
+    """Draws numbers in coloured squares, darker where they are larger, None as an empty one; returns an <svg> element.
+
+    `rows` and `columns` are the levels along `y` and `x`; `value` titles the numbers; log: shades by the logarithm; raw: the
+    observations of each square, for its tip."""
     known = [v for row in grid for v in row if v is not None]
     low, high = min(known), max(known)
     with matplotlib.rc_context(theme.SETTINGS):
@@ -59,6 +62,7 @@ def draw_grid(
 
 
 def _compute_shade(value: float, low: float, high: float, log: bool) -> float:
+    """Computes where a value lies between `low` and `high`, from 0 to 1; log: by logarithms, where `low` is above 0."""
     if high <= low:
         return 0.5
     if log and low > 0:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Colours for light and dark, and the way from a matplotlib figure to a small SVG in them.
 
-matplotlib writes the light colours; `inline` replaces them by CSS variables, so that one SVG serves both themes, screen
+matplotlib writes the light colours; `make_inline` replaces them by CSS variables, so that one SVG serves both themes, screen
 and paper.
 """
 
@@ -102,6 +102,7 @@ def make_inline(figure, prefix: str, title: str, description: str,
 
 
 def _make_svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
+    """Writes a figure as an <svg> element with ids that begin with `prefix`, colours by CSS variables, and the targets of its tips."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
@@ -120,21 +121,22 @@ def _make_svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -
 
 
 def _make_targets(figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
-    """Circles that nobody sees: a browser shows their title without any script."""
-    found, scale, height = [], 72 / figure.dpi, figure.get_size_inches()[1] * 72
+    """Makes transparent circles at the tips' places, whose titles a browser shows without a script; returns them as SVG text."""
+    # 72: points of SVG in an inch
+    circles, scale, height = [], 72 / figure.dpi, figure.get_size_inches()[1] * 72
     for axes, points in tips:
         for tip in points:
             x, y = axes.transData.transform((tip.x, tip.y)) * scale
             if not (math.isfinite(x) and math.isfinite(y)):
                 continue
             more = f' data-more="{escape(tip.more)}"' if tip.more else ""
-            found.append(f'<circle class="tip" cx="{x:.1f}" cy="{height - y:.1f}" r="6"{more} fill="transparent">'
+            circles.append(f'<circle class="tip" cx="{x:.1f}" cy="{height - y:.1f}" r="6"{more} fill="transparent">'
                          f"<title>{escape(make_printable(tip.text, keep=LINES))}</title></circle>")
-    return "\n".join(found)
+    return "\n".join(circles)
 
 
 def make_standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) -> str:
-    """Makes one SVG file from panels side by side; it brings its own colours, light and dark."""
+    """Makes one SVG file from panels side by side, `gap` points apart, with a title and its own colours, light and dark."""
     sizes = [
         tuple(map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', p).groups())) for p in panels
     ]
