@@ -20,6 +20,7 @@ MAX_ROWS = 80
 
 
 def write_page(found: dict[str, Any], path: Path) -> Path:
+    """Writes the HTML page of what compare_runs() found to `path`, and returns the path."""
     parts = [_make_part(pair, f"pair{i}") for i, pair in enumerate(found["pairs"], 1)]
     platforms = sorted({pair[side]["platform"] for pair in found["pairs"] for side in "ab"})
     page = report.build_page(
@@ -32,14 +33,15 @@ def write_page(found: dict[str, Any], path: Path) -> Path:
 
 
 def _make_part(pair: dict[str, Any], name: str) -> dict[str, Any]:
+    """Makes what the page shows of one pair of runs: the rows with a test or a difference, and a plot of up to MAX_ROWS of them."""
     rows = [row for row in pair["rows"] if row["p"] is not None or row["difference"]]
     drawn = _choose_drawn(rows)
-    return {"name": name, "pair": pair, "rows": list(map(_list_told, rows)), "drawn": len(drawn),
+    return {"name": name, "pair": pair, "rows": list(map(_format_row, rows)), "drawn": len(drawn),
             "plot": Markup(_draw_forest(drawn, name)) if drawn else "", "equal": len(pair["rows"]) - len(rows)}
 
 
 def _choose_drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those with an interval, the largest differences first where there are too many."""
+    """Chooses the rows with an interval and a ratio above 0; of more than MAX_ROWS, those of the smallest p."""
     known = [row for row in rows if row["ratio_ci95_low"] is not None and row["ratio"] > 0]
     if len(known) > MAX_ROWS:
         known = sorted(known, key=lambda row: row["p_holm"] if row["p_holm"] is not None else 1)
@@ -52,7 +54,7 @@ def _format_label(row: dict[str, Any]) -> str:
 
 
 def _draw_forest(rows: list[dict[str, Any]], name: str) -> str:
-    """One line a row: b / a with Fieller's interval; filled where significant after Holm."""
+    """Draws a line a row: b / a with Fieller's interval, filled where significant after Holm; returns an <svg> element."""
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, 0.7 + ROW_IN * len(rows)), layout="constrained")
         axes = figure.subplots()
@@ -72,11 +74,12 @@ def _draw_forest(rows: list[dict[str, Any]], name: str) -> str:
         axes.set_axisbelow(True)
         for spine in axes.spines.values():
             spine.set(visible=False)
-        told = "; ".join(f"{_format_label(row)} {text_format.format_number(row['ratio'])}" for row in rows)
-        return theme.make_inline(figure, f"forest-{name}", "Ratios of means, b / a", told)
+        description = "; ".join(f"{_format_label(row)} {text_format.format_number(row['ratio'])}" for row in rows)
+        return theme.make_inline(figure, f"forest-{name}", "Ratios of means, b / a", description)
 
 
-def _list_told(row: dict[str, Any]) -> dict[str, Any]:
+def _format_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Formats the numbers of a row for the page's table, by column; "raw" is the row itself."""
     def format_limits(name: str) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         if name == "ratio_ci95" and low is not None and low <= 0:

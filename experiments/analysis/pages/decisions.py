@@ -15,26 +15,25 @@ LEFT_BEHIND = ("pinned", "shared", "hugetlb", "thp_split", "busy", "no_memory", 
 
 
 def list_decisions(results: Results, workload: str) -> list[dict[str, Any]]:
-    """Per policy: its decisions, equal ones of several repeats and tasks told once.
+    """Lists, for each policy, its decisions for a workload, equal ones of several repeats and tasks once, and the policy's options.
 
-    Those of marked observations only where there is no clean one.
-    """
-    found = []
+    The decisions of marked observations are in it only where there is no clean one."""
+    rows = []
     for policy in results.policies:
         clean = results.select(workload, policy)
-        asked = [o for o in results.measured if (o.workload, o.policy) == (workload, policy)]
-        observations = [o for o in clean or asked if o.apply]
+        measured = [o for o in results.measured if (o.workload, o.policy) == (workload, policy)]
+        observations = [o for o in clean or measured if o.apply]
         groups: dict[tuple, dict[str, Any]] = {}
         for o in observations:
             for decision in o.apply.get("decisions") or []:
                 role = _find_role(o, decision)
                 _add_decision(groups, decision | {"told": (o.raw.get("inputs") or {}).get(role)}, role, o.repeat)
-        told = [_tell_group(group, len(observations)) for group in groups.values()]
+        described = [_tell_group(group, len(observations)) for group in groups.values()]
         options = next((_format_options(o.apply) for o in observations), "")
-        found.append(
-            {"policy": policy, "options": options, "clean": bool(clean), "told": _merge_tasks(told)}
+        rows.append(
+            {"policy": policy, "options": options, "clean": bool(clean), "told": _merge_tasks(described)}
         )
-    return found
+    return rows
 
 
 def _format_options(apply: dict[str, Any]) -> str:
@@ -52,10 +51,10 @@ def _find_role(o: Observation, decision: dict[str, Any]) -> str:
 
 
 def _add_decision(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None:
-    """Repeats count as equal when only the numbers inside the reason differ."""
+    """Adds a decision to the group of equal ones, which differ at most in the numbers inside the reason."""
     reason = str(decision.get("reason") or "")
-    place = (decision.get("from"), decision.get("to"), decision.get("pages_to"))
-    same = (role, *place, re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
+    nodes = (decision.get("from"), decision.get("to"), decision.get("pages_to"))
+    key = (role, *nodes, re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
     new = {
         "role": role,
         "repeats": set(),
@@ -64,25 +63,26 @@ def _add_decision(groups: dict, decision: dict[str, Any], role: str, repeat: int
         "pages": [],
         "left": Counter(),
     }
-    group = groups.setdefault(same, new)
+    group = groups.setdefault(key, new)
     group["repeats"].add(repeat)
     group["pages"].append(_count_moved(decision))
     group["left"].update(_count_left(decision))
 
 
 def _count_left(decision: dict[str, Any]) -> dict[str, int]:
-    """Pages that should have moved and did not, by reason."""
+    """Returns the number of pages that should have moved and did not, by reason."""
     migrate = (decision.get("result") or {}).get("migrate") or {}
     return {name: migrate[name] for name in LEFT_BEHIND if migrate.get(name)}
 
 
 def _count_moved(decision: dict[str, Any]) -> int:
-    """Pages that really moved; the plan's number where nothing was migrated."""
+    """Returns the number of pages that moved; the plan's number where nothing was migrated."""
     migrate = (decision.get("result") or {}).get("migrate") or {}
     return migrate.get("moved", decision.get("pages_to_move") or 0)
 
 
 def _tell_group(group: dict[str, Any], observations: int) -> dict[str, Any]:
+    """Formats a group of equal decisions as the cells of its line on the page."""
     decision, pages, repeats = group["decision"], group["pages"], len(group["repeats"])
     return {
         "roles": [group["role"]],
@@ -100,25 +100,25 @@ def _tell_group(group: dict[str, Any], observations: int) -> dict[str, Any]:
 
 
 def _format_inputs(decision: dict[str, Any]) -> str:
-    """The inputs of the policy for the task, with their sources: what the plan calls declared is what the runner told it."""
-    found, told = [], decision.get("told") or {}
+    """Formats the inputs of the policy for the task, with their sources: for one that the plan calls declared, the runner's source."""
+    inputs, declared = [], decision.get("told") or {}
     for key, name in (("penalty", "penalty"), ("mpki", "MPKI")):
         estimate = decision.get(key)
         if isinstance(estimate, dict) and isinstance(estimate.get("value"), (int, float)):
             source = estimate.get("source") or ""
-            found.append(f"{name} {estimate['value']:.3g} {told.get('source', source) if source == 'declared' else source}".strip())
-    return ", ".join([*found, *([told["source"]] if str(told.get("source")).startswith("not measured") else [])])
+            inputs.append(f"{name} {estimate['value']:.3g} {declared.get('source', source) if source == 'declared' else source}".strip())
+    return ", ".join([*inputs, *([declared["source"]] if str(declared.get("source")).startswith("not measured") else [])])
 
 
-def _merge_tasks(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tasks of which the same is told stand in one line."""
+def _merge_tasks(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Merges the lines that differ in nothing but their tasks."""
     merged: list[dict[str, Any]] = []
-    for one in told:
-        same = next((m for m in merged if m | {"roles": []} == one | {"roles": []}), None)
+    for line in lines:
+        same = next((m for m in merged if m | {"roles": []} == line | {"roles": []}), None)
         if same:
-            same["roles"] += one["roles"]
+            same["roles"] += line["roles"]
         else:
-            merged.append(one)
+            merged.append(line)
     return merged
 
 

@@ -32,13 +32,14 @@ class Section:
 
 
 def make_sections(results: Results, prefix: str = "memory") -> list[Section]:
-    """In the suite's order, one for each policy; those alone whose observations are there."""
+    """Makes a section for each presentation of the suite and each policy, in the suite's order; without those that have no data."""
     found = [_make_section(results, name, policy, prefix)
              for name in results.presents if name in SECTIONS for policy in results.policies]
     return [section for section in found if section.tables or section.missing]
 
 
 def _make_section(results: Results, name: str, policy: str, prefix: str) -> Section:
+    """Makes the section of one presentation under one policy, with what the run lacks for it in `missing`."""
     make, factors = SECTIONS[name]
     cells, place = Cells(results.select_policy(policy), factors), results.policies.index(policy)
     section = make(cells, f"{prefix}-{name}-{place}")
@@ -50,6 +51,7 @@ def _make_section(results: Results, name: str, policy: str, prefix: str) -> Sect
 
 
 def make_matrix(cells: Cells, slug: str) -> Section:
+    """Makes the section of latencies from node to node: for each number of chains a table in ns and a grid."""
     section = Section("latency-matrix", "Latencies from node to node",
                       "A row is a node whose core loads, a column a node whose memory it loads from; a node without CPUs "
                       "has a column only. ns from one load to the next of the same chain: with several chains in flight "
@@ -57,19 +59,20 @@ def make_matrix(cells: Cells, slug: str) -> Section:
     for chains in cells.list_levels("chains", "latency"):
         rows, columns = (cells.list_levels(name, "latency", chains=chains) for name in ("from", "to"))
         grid = [[cells.interval("latency", chains=chains, **{"from": a, "to": b}) for b in columns] for a in rows]
-        what = "idle: one load at a time" if chains == 1 else f"{chains} loads in flight"
+        load = "idle: one load at a time" if chains == 1 else f"{chains} loads in flight"
         section.tables.append(Table(
-            f"Latency in ns, {what}", "Mean with a 95 % interval.", ("node", *(str(b) for b in columns)),
+            f"Latency in ns, {load}", "Mean with a 95 % interval.", ("node", *(str(b) for b in columns)),
             tuple((Cell(str(a)), *(format_number(cell, decimals=1) for cell in row)) for a, row in zip(rows, grid, strict=True))))
         means = [[cell.mean if cell else None for cell in row] for row in grid]
         raw = [[charts.list_raw(cells.select(chains=chains, **{"from": a, "to": b}), "latency") for b in columns] for a in rows]
-        svg = heatmap.draw_grid(means, rows, columns, f"{slug}-{chains}", f"Latency, {what}", "memory of node",
+        svg = heatmap.draw_grid(means, rows, columns, f"{slug}-{chains}", f"Latency, {load}", "memory of node",
                                 "core of node", "latency, ns", raw=raw)
-        section.drawings.append(Drawing(f"Latency, {what}", Markup(svg), "Darker is longer; the table has the digits."))
+        section.drawings.append(Drawing(f"Latency, {load}", Markup(svg), "Darker is longer; the table has the digits."))
     return section
 
 
 def draw_loaded(cells: Cells, slug: str) -> Section:
+    """Makes the section of latency in ns over bandwidth in MB/s: for each memory a drawing of all loads, and a table."""
     section = Section("loaded-latency", "Latency under load",
                       "One core chases pointers while others of its node read and write the same memory at a pace. "
                       "Bandwidth: lines that memory gives and takes back, the chase's own included. R:W: lines read to "
@@ -89,19 +92,20 @@ def draw_loaded(cells: Cells, slug: str) -> Section:
 
 
 def _make_load_curves(cells: Cells, memory: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The curves of one memory, by name; how many threads and in which order of CPUs is told where it differs."""
+    """Yields name and factors of each curve of one memory; number of threads and order of CPUs are named where they vary."""
     for mix in cells.list_levels("mix", "latency", memory=memory):
         loads = cells.list_levels("load", "latency", memory=memory, mix=mix)
         for load in loads:
-            fixed = {"memory": memory, "mix": mix, "load": load}
+            factors = {"memory": memory, "mix": mix, "load": load}
             name = mix + (f", {load} threads" if len(loads) > 1 else "")
-            spreads = cells.list_levels("spread", "latency", **fixed)
+            spreads = cells.list_levels("spread", "latency", **factors)
             for spread in spreads or [None]:
-                more = {} if spread is None else {"spread": spread}
-                yield name + (f", {spread}" if spread else ""), fixed | more
+                order = {} if spread is None else {"spread": spread}
+                yield name + (f", {spread}" if spread else ""), factors | order
 
 
 def _make_points(cells: Cells, fixed: dict[str, Any]) -> Iterator[Point]:
+    """Yields a point for each pace of the load: bandwidth in MB/s and latency in ns with its interval."""
     for delay in cells.list_levels("delay", "latency", **fixed):
         x, y = (cells.interval(name, delay=delay, **fixed) for name in ("bandwidth", "latency"))
         if x and y:
@@ -109,6 +113,7 @@ def _make_points(cells: Cells, fixed: dict[str, Any]) -> Iterator[Point]:
 
 
 def draw_handover(cells: Cells, slug: str) -> Section:
+    """Makes the section of latencies in ns from core to core: a table of all pairs of nodes, and bars by distance."""
     section = Section("core-to-core", "From core to core",
                       "A core loads lines that are in the caches of another core, which has read them (clean: MLC's HIT) or "
                       "written them (dirty: MLC's HITM). Their memory is on the node of the reader or of the owner.")
@@ -146,14 +151,16 @@ SECTIONS: dict[str, tuple[Callable[[Cells, str], Section], tuple[str, ...]]] = {
 
 
 def describe_topology(results: Results) -> Section | None:
-    """Nodes with their distances, and what firmware says of their memory; None where there is one, or none is known."""
+    """Makes the section of the machine's nodes, their distances and what firmware says of their memory.
+
+    Returns None for one node, or where the manifest lacks nodes or distances."""
     nodes = [node for node in results.manifest.get("topology") or [] if isinstance(node, dict)]
     if len(nodes) < 2 or any(len(node.get("distances") or []) != len(nodes) for node in nodes):
         return None
     section = Section("topology", "The machine's nodes", "Distances are those of the firmware's table (SLIT): 10 is the node "
                       "itself. Latency and bandwidth are the firmware's too (HMAT), from the nearest CPUs; most machines give none.")
     firmware = (("read latency, ns", "latency_ns", 1.0), ("read bandwidth, GB/s", "bandwidth", 1e9))
-    firmware = [what for what in firmware if any(node.get(what[1]) for node in nodes)]
+    firmware = [column for column in firmware if any(node.get(column[1]) for node in nodes)]
     section.tables.append(Table("Nodes", "At the beginning of the run.",
                                 ("node", "CPUs", "memory, MiB", *(name for name, *_ in firmware)),
                                 tuple(_describe_node(node, firmware) for node in nodes)))
@@ -166,8 +173,9 @@ def describe_topology(results: Results) -> Section | None:
 
 
 def _describe_node(node: dict[str, Any], firmware: list[tuple[str, str, float]]) -> tuple[Cell, ...]:
-    told = [node.get(key) for _, key, _ in firmware]
-    scaled = [value / scale if value else None for value, (*_, scale) in zip(told, firmware, strict=True)]
+    """Makes a node's row: id, CPUs, memory in MiB, and each of the firmware's values divided by its scale."""
+    values = [node.get(key) for _, key, _ in firmware]
+    scaled = [value / scale if value else None for value, (*_, scale) in zip(values, firmware, strict=True)]
     memory = (node.get("mem_total") or 0) / (1 << 20)
     return (Cell(str(node.get("id"))), Cell(str(node.get("cpus") or "none")),
             Cell(text_format.format_count(memory) if memory else "none", memory),
@@ -175,12 +183,12 @@ def _describe_node(node: dict[str, Any], firmware: list[tuple[str, str, float]])
 
 
 def format_section(section: Section) -> str:
-    """Its tables, for a terminal."""
-    out = [f"{section.title}: not in this run: {', '.join(section.missing)}"] if section.missing else []
+    """Formats the tables of a section as text for a terminal."""
+    parts = [f"{section.title}: not in this run: {', '.join(section.missing)}"] if section.missing else []
     for table in section.tables:
         lines = [table.head, *([cell.text for cell in row] for row in table.rows)]
         widths = [max(len(line[k]) for line in lines) for k in range(len(table.head))]
-        out.append("\n".join([f"{section.title}: {table.number}", *(
-            "  ".join([line[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(line[1:], widths[1:], strict=True))])
+        parts.append("\n".join([f"{section.title}: {table.number}", *(
+            "  ".join([line[0].ljust(widths[0]), *(text.rjust(w) for text, w in zip(line[1:], widths[1:], strict=True))])
             for line in lines)]))
-    return "\n\n".join(out)
+    return "\n\n".join(parts)

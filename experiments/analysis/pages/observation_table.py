@@ -20,6 +20,7 @@ LOGS = ("lab.log", "console*.log", "run.log")
 
 
 def make_table(results: Results) -> dict[str, Any]:
+    """Makes the table of all observations for the page: names of its factors, log files, and a row for each observation."""
     factors = list(dict.fromkeys(f for o in results.measured for f in o.factors))
     return {
         "factors": [text_format.make_label(f) for f in factors],
@@ -30,6 +31,7 @@ def make_table(results: Results) -> dict[str, Any]:
 
 
 def _make_row(o: Observation, factors: list[str]) -> dict[str, Any]:
+    """Makes the row of an observation: its place in the files, levels, first MOST_METRICS metrics, seconds, and marks."""
     return {
         "line": o.line, "order": o.order, "repeat": o.repeat, "workload": o.workload, "policy": o.policy,
         "levels": [o.factors.get(f, "") for f in factors],
@@ -41,7 +43,7 @@ def _make_row(o: Observation, factors: list[str]) -> dict[str, Any]:
 
 
 def tell_marks(drawings: list[Drawing], results: Results) -> None:
-    """Adds to every tip with observations how many more of their workloads are marked."""
+    """Adds to every tip with observations how many more of their workloads are marked; replaces the drawings in the list."""
     by_line = {o.line: (o.workload, o.policy) for o in results.observations}
     marked = [(o.workload, o.policy) for o in results.measured if o.marks]
 

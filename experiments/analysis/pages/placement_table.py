@@ -32,7 +32,7 @@ class Run:
 
 
 def show_run(results: Results, stream: TextIO | None = None) -> None:
-    """What a run measured: of contention its matrix first, then each cell beside the baseline."""
+    """Prints a run: its notes, the matrix of a contention run, each cell beside the baseline, and what the marks mean."""
     out = make_console(stream)
     for note in summary.list_notes(results):
         out.print(Text(f"note: {text_format.make_printable(note)}"))
@@ -53,14 +53,14 @@ def show_run(results: Results, stream: TextIO | None = None) -> None:
 
 
 def list_marked(results: Results) -> list[str]:
-    """Why observations do not count that were not made again without a mark: of each workload and policy the last reason."""
+    """Lists, by workload and policy, the last reason why observations do not count that were not repeated without a mark."""
     clean = {(o.workload, o.policy, o.repeat) for o in results.clean}
     reasons = {(o.workload, o.policy): o.marks[-1] for o in results.measured if o.marks and (o.workload, o.policy, o.repeat) not in clean}
     return [f"marked: {workload} / {policy}: {why}" for (workload, policy), why in reasons.items()]
 
 
 def describe_given_up(results: Results) -> list[str]:
-    """What each placement leaves of locality, and what it moves for that: means over the workloads."""
+    """Describes, for up to FEW policies, the locality that each leaves and what it moves for it: means over the workloads."""
     lines = []
     for policy in [p for p in results.policies if p != BASELINE] if len(results.policies) <= FEW else []:
         group = [o for o in results.independent if o.policy == policy]
@@ -74,7 +74,7 @@ def describe_given_up(results: Results) -> list[str]:
 
 
 def show_contention(run: Run, out: Console) -> None:
-    """Luo's Table 1: bandwidth of xL yR under each placement, and in parts of the same node's local threads alone under none."""
+    """Prints Luo's Table 1: MB/s of xL yR under each placement, and its part of the same node's most local threads alone under none."""
     results, printed = run.results, _find_printed(run.results)
     levels = {o.workload: (o.factors.get("local"), o.factors.get("remote")) for o in results.clean}
     whole = next((w for w, (local, remote) in levels.items() if (local, remote) == (max(x for x, _ in levels.values()), 0)), None)
@@ -92,12 +92,13 @@ def show_contention(run: Run, out: Console) -> None:
 
 
 def _find_printed(results: Results) -> dict[tuple[int, int], float]:
-    """The paper's parts, where the machine is one of its two."""
+    """Returns the paper's parts by local and remote threads, where the machine is one of its two; else {}."""
     table = next((table for table in luo.FILES.values() if table in results.machine), None)
     return reference.read_luo(table) if table else {}
 
 
 def _format_bandwidth(run: Run, workload: str, policy: str, whole: float | None) -> str:
+    """Formats the mean in MB/s, and below it its part of `whole`, in MB/s too, and the mark; of no clean observation, why."""
     mean = _compute_mean(run.results, workload, policy, "bandwidth")
     if mean is None:
         return _explain_uncounted(run.results, workload, policy)
@@ -107,6 +108,7 @@ def _format_bandwidth(run: Run, workload: str, policy: str, whole: float | None)
 
 
 def _show_cells(run: Run, out: Console) -> None:
+    """Prints a table with a column for each placement: its speed-up with interval in each workload."""
     results = run.results
     for policies in _divide_policies(results.policies):
         table = make_table(("workload, measured", "left"), *((_format_head(policy), "right") for policy in policies))
@@ -118,15 +120,15 @@ def _show_cells(run: Run, out: Console) -> None:
 
 
 def _format_cell(run: Run, workload: str, policy: str) -> str:
-    """'1.57 *', its interval, and the same with the placement in it, which begins with '>'."""
+    """Formats a cell as '1.57 *' and its interval, then the same with the placement in it, which begins with '>'."""
     results, metric = run.results, response(run.results, workload)
-    found, solved = run.while_it_runs.get((workload, policy)), run.with_the_move.get((workload, policy))
+    running, solved = run.while_it_runs.get((workload, policy)), run.with_the_move.get((workload, policy))
     if not results.select(workload, policy):
         return _explain_uncounted(results, workload, policy)
-    if not found:
+    if not running:
         mean = _compute_mean(results, workload, policy, metric[0]) if metric else None
         return text_format.remove_grouping(text_format.format_number(mean, 4))
-    lines = [line for one, sign in ((found, ""), (solved, "> ")) if one
+    lines = [line for one, sign in ((running, ""), (solved, "> ")) if one
              for line in (f"{sign}{one.ratio} {one.mark}".rstrip(), one.format_limits().strip("[]").replace(", ", "-"))]
     return "\n".join(filter(None, lines))
 
@@ -137,7 +139,7 @@ def _explain_uncounted(results: Results, workload: str, policy: str) -> str:
 
 
 def _show_tasks(run: Run, out: Console) -> None:
-    """With where the pages were before and after, which few placements leave room for."""
+    """Prints a line for each placement, with where pages were before and after; for few placements."""
     results = run.results
     columns = [("workload", "left"), ("placement", "left"), ("locality", "left"), ("while it runs", "right")]
     table = make_table(*columns, *([("with the move", "right")] if run.with_the_move else [("pages moved", "right")]))
@@ -154,27 +156,28 @@ def _show_tasks(run: Run, out: Console) -> None:
 
 
 def _format_task_cells(run: Run, workload: str, policy: str, metric: tuple[str, str] | None) -> list[str]:
+    """Formats three cells: locality before and after, speed-up (or mean) while it runs, and the same with the move (or pages moved)."""
     results = run.results
     group = results.select_independent(workload, policy)
     if not group:
         return [_explain_uncounted(results, workload, policy), "", ""]
     locality = "->".join(text_format.format_fraction(_compute_mean_of_group(group, f"locality_{when}")) for when in ("before", "after"))
     moved = text_format.remove_grouping(text_format.format_count(_compute_mean_of_group(group, "pages_moved")))
-    found = [(run.while_it_runs, metric[0] if metric else None), (run.with_the_move, "time_to_solution")]
+    decided = [(run.while_it_runs, metric[0] if metric else None), (run.with_the_move, "time_to_solution")]
     cells = [_format_ratio_or_mean(decisions.get((workload, policy)), _compute_mean_of_group(group, name) if name else None)
-             for decisions, name in found]
+             for decisions, name in decided]
     return [f"{locality}\n{moved} moved", *cells] if run.with_the_move else [locality, cells[0], moved]
 
 
 def _format_ratio_or_mean(decision: Decision | None, mean: float | None) -> str:
-    """The baseline shows what the others are compared with."""
+    """Formats a decision's ratio with its interval; the mean of the baseline, which has no decision."""
     if decision is None:
         return text_format.remove_grouping(text_format.format_number(mean, 4))
     return f"{decision.ratio} {decision.mark}".rstrip() + f"\n{decision.format_limits()}"
 
 
 def _format_head(policy: str) -> str:
-    """In a column of ten: a long name is broken at its hyphen, an option after its equals sign."""
+    """Formats a policy's name as a head of ten columns: broken at a hyphen, options after the equals sign."""
     name, _, options = policy.partition(":")
     name = name.replace("-", "-\n") if len(name) > 10 else name
     lines = [*name.split("\n"), *options.replace("=", "=\n").replace(",", "\n").split("\n")]
@@ -182,7 +185,7 @@ def _format_head(policy: str) -> str:
 
 
 def _divide_policies(policies: list[str]) -> list[list[str]]:
-    """The baseline leads each table."""
+    """Divides the policies into groups of up to COLUMNS for tables side by side, each led by the baseline."""
     others = [policy for policy in policies if policy != BASELINE]
     first = [BASELINE] if BASELINE in policies else []
     return [[*first, *others[k:k + COLUMNS - 1]] for k in range(0, len(others), COLUMNS - 1)] or [first]

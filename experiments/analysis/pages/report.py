@@ -32,7 +32,9 @@ def write_report(directory: str | Path) -> Path:
 
 
 def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
-    """As write_report(); also returns the papers' chapters, for the page of several runs."""
+    """Writes report.html and figures/*.svg; returns the report's path, and the papers' chapters for the page of several runs.
+
+    Raises ResultsError where the run is unreadable or of more than one platform."""
     results = read(directory)
     if len(results.platforms) > 1:
         raise ResultsError(
@@ -76,7 +78,7 @@ def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
 
 
 def make_chapters(results: Results, *prefix: str) -> tuple[list[papers.Chapter], list[str]]:
-    """The papers' chapters with whole tips, and the names that a suite presents and no chapter has."""
+    """Returns the papers' chapters, with counts of marked observations in their tips, and the presented names that no chapter has."""
     chapters, unknown = papers.make_chapters(results, *prefix)
     for chapter in chapters:
         observation_table.tell_marks(chapter.drawings, results)
@@ -84,13 +86,14 @@ def make_chapters(results: Results, *prefix: str) -> tuple[list[papers.Chapter],
 
 
 def is_placed_by_policies(results: Results) -> bool:
-    """Whether policies moved tasks and pages: then each workload has a section of its own."""
+    """Checks whether policies moved tasks and pages: then each workload has a section of its own."""
     return results.policies != ["none"] or not any(o.factors for o in results.measured)
 
 
 def _write_drawings(
     results: Results, sections: list[dict[str, Any]], chapters: list[papers.Chapter]
 ) -> None:
+    """Writes each workload's and each chapter's drawing as an SVG file of its own into the run's folder figures/."""
     folder = results.directory / "figures"
     folder.mkdir(exist_ok=True)
     for section in sections:
@@ -103,7 +106,7 @@ def _write_drawings(
 
 
 def _list_everything(results: Results) -> dict[str, Any]:
-    """All means of a run by factors: one row a workload, one column a metric."""
+    """Makes a table of all means of a run: a row for each workload with its levels, a column for each metric."""
     metrics = list(dict.fromkeys(
         (m.name, m.unit) for o in results.clean for m in o.metrics
         if m.name not in PLACEMENT_METRICS
@@ -111,23 +114,23 @@ def _list_everything(results: Results) -> dict[str, Any]:
     factors = list(dict.fromkeys(f for o in results.measured for f in o.factors))
     rows = []
     for workload in results.workloads:
-        asked = [o for o in results.measured if o.workload == workload]
+        measured = [o for o in results.measured if o.workload == workload]
         clean = results.select_independent(workload)
         cells = []
         for name, _ in metrics:
-            found = [v for v in (o.value(name) for o in clean) if v is not None]
-            interval = t_interval(found) if found else None
+            values = [v for v in (o.value(name) for o in clean) if v is not None]
+            interval = t_interval(values) if values else None
             text = text_format.format_spread(interval) if interval else text_format.DASH
             cells.append({"text": text, "value": interval.mean if interval else None})
-        rows.append({"workload": workload, "n": len(clean), "marked": sum(bool(o.marks) for o in asked),
-                     "levels": [asked[0].factors.get(f, "") for f in factors], "cells": cells})
+        rows.append({"workload": workload, "n": len(clean), "marked": sum(bool(o.marks) for o in measured),
+                     "levels": [measured[0].factors.get(f, "") for f in factors], "cells": cells})
     marks = [(o.workload, o.repeat, mark) for o in results.measured for mark in o.marks]
     return {"factors": [text_format.make_label(f) for f in factors], "rows": rows, "marks": marks,
             "metrics": [(text_format.make_label(name), unit) for name, unit in metrics]}
 
 
 def build_page(template: str, **values: Any) -> str:
-    """A page with the report's style, script and head."""
+    """Builds a page from a template and its values, with the report's style, script and head; returns HTML."""
     return _make_environment().get_template(template).render(
         values | {
             "level": round(100 * LEVEL),
@@ -140,6 +143,7 @@ def build_page(template: str, **values: Any) -> str:
 
 
 def _make_environment() -> jinja2.Environment:
+    """Makes the environment of the templates: HTML is escaped, an unknown value is an error, and our filters are added."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -158,12 +162,12 @@ def _make_environment() -> jinja2.Environment:
 
 
 def make_slug(name: str) -> str:
-    """A name as it may stand in a file name and an id."""
+    """Makes a name fit for a file name and an id, of 60 characters at most."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "workload"
 
 
 def _make_slugs(names: list[str]) -> dict[str, str]:
-    """Different names stay different."""
+    """Makes a slug for each name, with a number appended where two would be equal."""
     slugs: dict[str, str] = {}
     for name in names:
         slug = base = make_slug(name)
@@ -187,10 +191,11 @@ def _find_question(results: Results) -> str:
 
 
 def _list_facts(results: Results) -> list[tuple[str, str]]:
+    """Lists names and values of what is known of a run, for the head of its report; without empty ones."""
     manifest = results.manifest
     repeats = {o.repeat for o in results.measured}
     kernel = manifest.get("kernel")
-    found = [
+    facts = [
         ("machine", results.machine),
         ("kernel", kernel.get("release", "") if isinstance(kernel, dict) else get_text(kernel)),
         ("module", _describe_module(manifest)),
@@ -206,11 +211,11 @@ def _list_facts(results: Results) -> list[tuple[str, str]]:
             min(str(o.raw.get("started", ""))[:16].replace("T", " ") for o in results.observations),
         ),
     ]
-    return [(name, value) for name, value in found if value]
+    return [(name, value) for name, value in facts if value]
 
 
 def _describe_module(manifest: dict[str, Any]) -> str:
-    """The text of /sys/kernel/debug/numaplace/version."""
+    """Returns the module's version and ABI, 'not loaded', or '' where the manifest does not say."""
     module = manifest.get("module")
     if not isinstance(module, dict):
         return get_text(module) or ("not loaded" if "module" in manifest else "")
@@ -219,15 +224,15 @@ def _describe_module(manifest: dict[str, Any]) -> str:
 
 
 def _describe_contention_model(model: Any) -> str:
-    """That the plans used; "" where no policy needed one, or an older run does not say."""
+    """Returns origin, file and digest of the model that the plans used; '' where no policy needed one, or an older run does not say."""
     if not isinstance(model, dict):
         return ""
     if model.get("why"):
         return f"{model['origin']}: {model['why']}"
     if not model.get("file"):
         return get_text(model.get("origin"))
-    taken = "calibrated in that boot" if model.get("calibrated") else model["origin"]
-    return f"{taken}: {model['file']} (SHA-256 {model['sha256'][:12]})"
+    origin = "calibrated in that boot" if model.get("calibrated") else model["origin"]
+    return f"{origin}: {model['file']} (SHA-256 {model['sha256'][:12]})"
 
 
 def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
@@ -236,6 +241,7 @@ def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> 
 
 
 def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
+    """Makes what the page shows of one workload: drawings, tables of numbers, decisions and marks."""
     placement = figures.draw_placement(results, workload, slug)
     timing = figures.draw_timing(results, workload, slug)
     series = pages.draw_panel(results, workload, slug)
@@ -267,19 +273,20 @@ def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
 def _list_numbers(
     results: Results, workload: str, policy: str, metrics: list[tuple[str, str]]
 ) -> dict[str, Any]:
+    """Makes a policy's row of a workload: locality before and after, pages moved, and for each metric mean, change and p."""
     before, after, moved = (_compute_mean(results, workload, policy, m) for m in PLACEMENT_METRICS)
     cells = []
     for metric, _ in metrics:
-        found = figures.list_values(results, workload, policy, metric)
+        values = figures.list_values(results, workload, policy, metric)
         base = figures.list_values(results, workload, "none", metric)
-        interval = t_interval(found) if found else None
-        against = welch(base, found) if found and base and policy != "none" else None
+        interval = t_interval(values) if values else None
+        test = welch(base, values) if values and base and policy != "none" else None
         cells.append(
             {
                 "text": text_format.format_spread(interval) if interval else text_format.DASH,
                 "value": interval.mean if interval else None,
-                "change": _format_change(against, base),
-                "p": against.p if against else None,
+                "change": _format_change(test, base),
+                "p": test.p if test else None,
             }
         )
     return {
@@ -303,7 +310,7 @@ def _format_change(against: Any, base: list[float]) -> str:
 
 
 def _flatten_value(value: Any, path: str = "") -> Any:
-    """The manifest as lines of a two-column table."""
+    """Yields (path, text) of each value inside a value of JSON, for a two-column table."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from _flatten_value(inner, f"{path}.{key}" if path else str(key))

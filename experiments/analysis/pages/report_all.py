@@ -18,7 +18,7 @@ Part = tuple[Results, list[papers.Chapter]]
 
 
 def list_runs(directory: str | Path) -> list[Path]:
-    """The folders of runs in this one, those that 'unpack' wrote too; none where it is a run itself."""
+    """Lists the folders of runs in a directory, also those that 'unpack' wrote; none where it is a run itself."""
     directory = Path(directory)
     if (directory / "results.jsonl").exists():
         return []
@@ -26,7 +26,9 @@ def list_runs(directory: str | Path) -> list[Path]:
 
 
 def write_reports(directory: str | Path, folders: list[Path]) -> tuple[Path, list[Part]]:
-    """DIR/report.html, and every run's own report that it links to."""
+    """Writes DIR/report.html and every run's own report; returns the path, and results and chapters of each readable run.
+
+    Raises ResultsError where no run can be read."""
     parts: list[Part] = []
     broken: list[tuple[str, str]] = []
     for folder in folders:
@@ -56,7 +58,7 @@ def _make_title(parts: list[Part]) -> str:
 
 
 def _rank_part(part: Part) -> tuple[int, str]:
-    """Papers together, in the order of Documentation/explanation/papers.md; runs without one first."""
+    """Returns a sort key of a run: papers in the order of Documentation/explanation/papers.md, runs without one first."""
     results, chapters = part
     known = [name for name in results.presents if name in papers.PRESENTATIONS] if chapters else []
     return (list(papers.PRESENTATIONS).index(known[0]) if known else -1, results.directory.name)
@@ -67,15 +69,15 @@ def _name_run(folder: Path, directory: str | Path) -> str:
 
 
 def _list_agreement(suite: agreement.Suite) -> dict[str, Any]:
-    """Those that differ come first."""
+    """Makes what the page shows of a suite on several machines; conclusions that differ come first."""
     order = (agreement.DIFFERS, agreement.HOLDS, agreement.NOT_ALL, agreement.NONE)
     return {
         "name": suite.name,
         "places": [(place.machine, place.kernel, place.results.platform_short) for place in suite.places],
-        "counts": [(said, len(suite.select(said))) for said in order],
+        "counts": [(verdict, len(suite.select(verdict))) for verdict in order],
         "differ": [(one.workload, one.policy, agreement.describe_difference(suite, one)) for one in suite.select(agreement.DIFFERS)],
         "rows": [(one.workload, one.policy, one.agreement, [_format_speedup(found) for found in one.found])
-                 for said in order for one in suite.select(said)],
+                 for verdict in order for one in suite.select(verdict)],
     }
 
 
@@ -86,6 +88,7 @@ def _format_speedup(found: Decision | None) -> tuple[str, str]:
 
 
 def _make_part(results: Results, chapters: list[papers.Chapter], name: str) -> dict[str, Any]:
+    """Makes what the page shows of one run: its names, platform, chapters and notes."""
     return {
         "folder": name,
         "suite": results.suite,

@@ -24,15 +24,15 @@ NARROW = ("repeats ended when the intervals were narrow: where one run in ten to
 
 
 def make_rows(results: Results) -> list[dict[str, Any]]:
-    """Means over what is independent, with Student-t limits; null limits where n is 1."""
+    """Makes a row for each workload, policy, metric and platform: the mean, Student's 95 % limits, and n; None as limits where n is 1."""
     groups: dict[tuple[str, str, str, str, str], list[float]] = {}
     for o in results.independent:
-        for m in o.metrics:
-            groups.setdefault((o.workload, o.policy, m.name, m.unit, o.platform), []).append(m.value)
-    found = []
+        for metric_value in o.metrics:
+            groups.setdefault((o.workload, o.policy, metric_value.name, metric_value.unit, o.platform), []).append(metric_value.value)
+    rows = []
     for (workload, policy, metric, unit, platform), values in groups.items():
         interval = t_interval(values)
-        found.append(
+        rows.append(
             {
                 "workload": workload,
                 "policy": policy,
@@ -46,7 +46,7 @@ def make_rows(results: Results) -> list[dict[str, Any]]:
             }
         )
     return sorted(
-        found,
+        rows,
         key=lambda r: (
             results.workloads.index(r["workload"]),
             results.policies.index(r["policy"]),
@@ -57,47 +57,47 @@ def make_rows(results: Results) -> list[dict[str, Any]]:
 
 
 def list_notes(results: Results) -> list[str]:
-    """Notes for a reader of the means: observations left out, means without an interval."""
-    found = [*results.notices, *(f"this machine: {doubt}" for doubt in results.manifest.get("doubts") or [])]
+    """Lists notes for a reader of the means: observations left out, means without an interval, and what intervals rest on."""
+    notes = [*results.notices, *(f"this machine: {doubt}" for doubt in results.manifest.get("doubts") or [])]
     warm = sum(o.warmup for o in results.observations)
     marked = sum(bool(o.marks) for o in results.measured)
     if warm:
-        found.append(f"{_format_count(warm, 'warm-up')} not averaged")
+        notes.append(f"{_format_count(warm, 'warm-up')} not averaged")
     if marked:
-        found.append(f"{_format_count(marked, 'marked observation')} not averaged")
+        notes.append(f"{_format_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in make_rows(results)):
-        found.append("a mean of one observation has no confidence interval")
-    return [*found, *_note_host(results), *_note_boots(results), *_note_precision(results)]
+        notes.append("a mean of one observation has no confidence interval")
+    return [*notes, *_note_host(results), *_note_boots(results), *_note_precision(results)]
 
 
 def _note_host(results: Results) -> list[str]:
-    """Devices of the lab take the host's time."""
+    """Returns a line on the host's load during a run of the lab, whose devices take the host's time; none without records of it."""
     loads = [load for o in results.clean if isinstance(load := o.raw.get("host_load"), (int, float))]
     return [f"the lab's host had a load of {min(loads):.1f} to {max(loads):.1f}"] if loads else []
 
 
 def _note_boots(results: Results) -> list[str]:
-    """What intervals are made from where a run has several boots."""
+    """Returns a line on what intervals are made from where a run has several boots; none for one boot."""
     if len(results.boots) < 2:
         return []
     counts = Counter((o.workload, o.policy, o.boot) for o in results.clean)
     cells: dict[tuple[str, str], set[int]] = {}
     for (workload, policy, _), n in counts.items():
         cells.setdefault((workload, policy), set()).add(n)
-    uneven = sum(len(found) > 1 for found in cells.values())
-    told = (f"observations of {len(results.boots)} boots: of a cell that several boots made, means, tests and intervals are "
+    uneven = sum(len(numbers) > 1 for numbers in cells.values())
+    note = (f"observations of {len(results.boots)} boots: of a cell that several boots made, means, tests and intervals are "
             "of the boots' means, and n is their number")
-    return [told + (f"; {_format_count(uneven, 'cell')} not as often in each boot: there they are not exact" if uneven else "")]
+    return [note + (f"; {_format_count(uneven, 'cell')} not as often in each boot: there they are not exact" if uneven else "")]
 
 
 def _note_precision(results: Results) -> list[str]:
-    """What its intervals are worth where a run was to go on until its means are precise, and whether it ended before."""
-    asked = results.manifest.get("repeat_until_ci")
-    if not isinstance(asked, (int, float)):
+    """Returns what the intervals are worth where a run was to go on until its means are precise; none for another run."""
+    percent = results.manifest.get("repeat_until_ci")
+    if not isinstance(percent, (int, float)):
         return []
     names = [str(name) for name in results.manifest.get("responses") or []]
-    told = precision.not_reached(names, [o.raw for o in results.observations], asked)
-    return [*([told] if told else []), NARROW]
+    unreached = precision.not_reached(names, [o.raw for o in results.observations], percent)
+    return [*([unreached] if unreached else []), NARROW]
 
 
 def _format_count(n: int, what: str) -> str:
@@ -105,6 +105,7 @@ def _format_count(n: int, what: str) -> str:
 
 
 def build_summary(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
+    """Builds the object of summary.json: the run, its notes, the rows of means, and the papers' numbers."""
     return {
         "suite": results.suite,
         "platform": ", ".join(results.platforms),
@@ -125,7 +126,7 @@ def write_summary(directory: str | Path, chapters: Iterable[Chapter] = ()) -> Pa
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Whole or not at all: a reader never sees half a file."""
+    """Writes a file whole or not at all, over a partial file beside it; returns its path."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(text, encoding="utf-8")
     os.replace(partial, path)

@@ -32,6 +32,6 @@ def format_name(text: str) -> Text:
 
 
 def format_options_below(policy: str) -> Text:
-    """A placement's options, a line each: a line has 80 columns."""
+    """Formats a placement's name with a line for each option, as a terminal's line has 80 columns."""
     name, _, options = policy.partition(":")
     return Text("\n  ").join(map(format_name, [name, *options.split(",")] if options else [policy]))

@@ -18,31 +18,31 @@ from .terminal import format_name, format_options_below, make_console, make_tabl
 
 
 def show_regret(results: Results, stream: TextIO | None = None) -> None:
-    """And before it the ranks. Nothing where nothing acts while programs work."""
+    """Prints the ranks and the regrets of a run; nothing where no mechanism acts while programs work."""
     out, found = make_console(stream), regret_table.make_table(results)
     if not found:
         return
     out.print(_show_ranking(results, found["means"]))
     table = make_table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
-    against = speedup.decide(results)
+    decisions = speedup.decide(results)
     for row in found["rows"]:
         titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
-            decided = against.get((row["workload"], policy))
-            table.add_row(format_name(title), format_options_below(policy) + (f" {decided.mark}" if decided else ""), *map(Text, cells),
+            decision = decisions.get((row["workload"], policy))
+            table.add_row(format_name(title), format_options_below(policy) + (f" {decision.mark}" if decision else ""), *map(Text, cells),
                           end_section=policy == found["policies"][-1])
     out.print(table)
     for note in found["notes"]:
         out.print(format_name(note))
     out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of the "
                    "clairvoyant: programs that place their own hot memory as they know their next accesses; not a bound; "
-                   f"95 % intervals by blocks, of each cell alone, of {describe_blocks(list(against.values()))}; "
+                   f"95 % intervals by blocks, of each cell alone, of {describe_blocks(list(decisions.values()))}; "
                    f"of each placement beside none: {LEGEND}; ?: a regret that is not decided; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
 
 def _show_ranking(results: Results, regrets: list[str]) -> Table:
-    """Of the geometric mean over all workloads."""
+    """Makes a table of geometric mean over all workloads, rank and mean regret of each policy."""
     names = ("speed-up", "95 % interval", "rank", "regret, static")
     table = make_table(("all workloads", "left"), *((name, "right") for name in names))
     for policy, total, regret in zip(results.policies, matrix.make_total_cells(results), regrets, strict=True):
@@ -55,50 +55,52 @@ TESTS = {False: "Welch's t test", True: "Student's t test of the differences in 
 
 
 def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None:
-    """Rows that are equal in both runs are counted, not shown."""
+    """Prints each pair of what compare_runs() found; rows that are equal in both runs are counted, not shown."""
     out = make_console(stream)
     for pair in found["pairs"]:
         _show_pair(out, pair, found)
 
 
-def _show_pair(out: Console, found: dict[str, Any], whole: dict[str, Any]) -> None:
+def _show_pair(out: Console, pair: dict[str, Any], whole: dict[str, Any]) -> None:
+    """Prints one pair of runs: its table, what the numbers are, notes, and rows of one run alone. `whole` has all pairs."""
     for side in "ab":
-        run = found[side]
+        run = pair[side]
         machine = run["machine"] or "an unnamed machine"
         where = f"{run['suite']} on {machine}, {run['platform']}"
         out.print(format_name(f"{side}: {run['directory']} ({where})"))
-    shown = [row for row in found["rows"] if row["p"] is not None or row["difference"]]
+    shown = [row for row in pair["rows"] if row["p"] is not None or row["difference"]]
     out.print(_make_comparison(shown))
-    told = (
+    legend = (
         f"b / a: with Fieller's 95 % interval, of each row alone; * significant at "
         f"{whole['alpha']}: {TESTS[whole['in_blocks']]}, p adjusted by Holm over all "
         f"{whole['tests']} tests; – no test: fewer than two observations, no spread, or a multiple of another metric"
     )
-    told += f"; {_describe_values(found)}"
+    legend += f"; {_describe_values(pair)}"
     if whole["smallest"]:
-        told += f"; nothing is marked whose interval is within {100 * whole['smallest']:g} %"
-    out.print(Text(told, style="dim"))
-    for note in found["notes"]:
+        legend += f"; nothing is marked whose interval is within {100 * whole['smallest']:g} %"
+    out.print(Text(legend, style="dim"))
+    for note in pair["notes"]:
         out.print(format_name(f"note: {note}"))
-    if len(shown) < len(found["rows"]):
-        out.print(Text(f"{len(found['rows']) - len(shown)} more rows are equal in both"))
+    if len(shown) < len(pair["rows"]):
+        out.print(Text(f"{len(pair['rows']) - len(shown)} more rows are equal in both"))
     for side in "ab":
-        for name in found[f"only_in_{side}"]:
+        for name in pair[f"only_in_{side}"]:
             out.print(format_name(f"only in {side}: {name}"))
-    platforms = sorted({found[side]["platform"] for side in "ab"})
+    platforms = sorted({pair[side]["platform"] for side in "ab"})
     out.print(Text(text_format.format_platforms(platforms), style="bold"))
 
 
-def _describe_values(found: dict[str, Any]) -> str:
-    """What a and b have of each row: 'a: 3 boots, b: 3 to 5 boots'."""
-    told = []
+def _describe_values(pair: dict[str, Any]) -> str:
+    """Returns how many values a and b have of each row, as 'a: 3 boots, b: 3 to 5 boots'."""
+    parts = []
     for side in "ab":
-        counts = sorted({row[f"n_{side}"] for row in found["rows"]})
-        told.append(f"{side}: {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "") + f" {found[side]['values']}")
-    return ", ".join(told)
+        counts = sorted({row[f"n_{side}"] for row in pair["rows"]})
+        parts.append(f"{side}: {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "") + f" {pair[side]['values']}")
+    return ", ".join(parts)
 
 
 def _make_comparison(rows: list[dict[str, Any]]) -> Table:
+    """Makes the table of one pair of runs, a line a row; workload and policy stand where they change."""
     names = [(name, "left") for name in ("workload", "policy", "metric")]
     table = make_table(*names, *((name, "right") for name in ("a", "b", "b / a", "p (Holm)")))
     previous = ()
@@ -112,6 +114,7 @@ def _make_comparison(rows: list[dict[str, Any]]) -> Table:
 
 
 def _format_change(row: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Formats both means, b / a with its interval (the difference where there is no ratio), and p, with '*' where significant."""
     change = text_format.format_number(row["difference"]) if row["ratio"] is None else text_format.format_number(row["ratio"])
     if row["ratio_ci95_low"] is not None:
         low, high = (text_format.format_number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
