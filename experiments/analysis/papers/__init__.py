@@ -10,7 +10,7 @@ from ..runs.results import Results
 from . import bergstrom, deters, heard, luo, prabhanjan
 from .chapter import NO_POLICY, Chapter
 
-__all__ = ["PRESENTATIONS", "Chapter", "chapters"]
+__all__ = ["PRESENTATIONS", "Chapter", "make_chapters"]
 
 PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
     "luo-contention": luo.make_contention,
@@ -26,17 +26,16 @@ PRESENTATIONS: dict[str, Callable[[Results, str], Chapter]] = {
 
 
 def make_chapters(results: Results, prefix: str = "paper") -> tuple[list[Chapter], list[str]]:
-    """In the suite's order, one for each policy; names that are not known come back as the second.
+    """Makes a chapter for each presentation of the suite and each policy, in the suite's order; returns them and the unknown names.
 
-    The prefix keeps the ids of two runs on one page apart.
-    """
+    `prefix` begins the chapters' ids, so that those of two runs on one page differ."""
     known = [name for name in results.presents if name in PRESENTATIONS]
     unknown = [name for name in results.presents if name not in PRESENTATIONS]
     return [_make_chapter(results, name, policy, prefix) for name in known for policy in results.policies], unknown
 
 
 def _make_chapter(results: Results, name: str, policy: str, prefix: str) -> Chapter:
-    """Labelled, but where the run is the paper's own: without a policy."""
+    """Makes the chapter of one presentation under one policy, with the policy in name and title unless the run has NO_POLICY alone."""
     if results.policies == [NO_POLICY]:
         return PRESENTATIONS[name](results, f"{prefix}-{name}")
     suffix = f"{results.policies.index(policy)}-{re.sub('[^A-Za-z0-9]+', '-', policy)}"

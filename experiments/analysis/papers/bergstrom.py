@@ -41,6 +41,7 @@ def select_cells(results: Results) -> Cells:
 
 
 def make_stream(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Bergstrom's Figs 3 to 5, in MB/s and ns by threads; `slug` begins the ids of its drawings."""
     cells = select_cells(results)
     chapter = Chapter(
         "bergstrom-stream", "STREAM over threads, strides and memory's node", PAPER, MACHINES,
@@ -78,6 +79,7 @@ def _list_printed(cells: Cells, machine: str) -> list[Printed]:
 
 
 def _draw_figures(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:
+    """Draws Fig. 3 (MB/s by threads), Fig. 4 (for each active node) and Fig. 5 (ns) into the chapter; `shown` is the operation."""
     curves = [cells.make_curve(f"{access}, {memory}", "bandwidth", "threads", operation=shown,
                                access=access, memory=memory) for access, memory in VARIANTS]
     curves = [c for c in curves if c.points]
@@ -122,12 +124,14 @@ def _read_theoretical(machine: str) -> dict[str, float]:
 
 
 def _make_theoretical_curves(machine: str, threads: list[int]) -> list[Curve]:
+    """Makes a horizontal line at the theoretical MB/s of each path, over the range of `threads`, in colours after those of VARIANTS."""
     ends = (threads[0], threads[-1])
-    return [Curve(f"{path}, theory", tuple(Point(x, value) for x in ends), True, 4 + i)
+    return [Curve(f"{path}, theory", tuple(Point(x, value) for x in ends), paper=True, colour=len(VARIANTS) + i)
             for i, (path, value) in enumerate(_read_theoretical(machine).items())]
 
 
 def _make_table(cells: Cells) -> Table:
+    """Makes the table of MB/s: a row for each operation and number of threads, a column for each variant that was run."""
     variants = [v for v in VARIANTS
                 if cells.values("bandwidth", access=v[0], memory=v[1])]
     rows = []

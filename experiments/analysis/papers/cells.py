@@ -22,7 +22,7 @@ class Cells:
 
     def __init__(self, results: Results, known: tuple[str, ...], **fixed: Level) -> None:
         if len({o.policy for o in results.clean if o.factors}) > 1:
-            raise ValueError("observations under several policies: papers.chapters() makes a chapter of each")
+            raise ValueError("observations under several policies: papers.make_chapters() makes a chapter of each")
         self._by: dict[tuple[str, ...], dict[tuple[Level | None, ...], list[Observation]]] = {}
         self.observations = [o for o in results.independent if o.factors]
         self.observations = self.select(**fixed)
@@ -40,6 +40,7 @@ class Cells:
                 for name, found in levels.items() if len(found) > 1]
 
     def select(self, **factors: Level) -> list[Observation]:
+        """Returns the observations whose factors have these levels; an index of them is kept for the next call."""
         names = tuple(factors)
         if names not in self._by:
             index = self._by.setdefault(names, {})
@@ -74,7 +75,7 @@ class Cells:
 
     def make_curve(self, name: str, metric: str, x: str, scale: float = 1.0, colour: int | None = None,
                    **fixed: Level) -> Curve:
-        """Returns means with their intervals along a factor."""
+        """Makes a curve of the means of a metric, times `scale`, with their intervals, along the factor `x` at the levels `fixed`."""
         points = [
             make_point(level, self.interval(metric, **{x: level}, **fixed), scale, list_raw(self.select(**{x: level}, **fixed), metric))
             for level in self.list_levels(x, metric, **fixed)
@@ -83,6 +84,7 @@ class Cells:
 
     def make_frame(self, metric: str, factors: tuple[str, ...],
                    keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> pd.DataFrame:
+        """Makes a data frame with a row for each observation that has the metric and these factors, and whose levels `keep` accepts."""
         rows = [
             {f: o.factors[f] for f in factors} | {"repeat": o.repeat, metric: o.value(metric)}
             for o in self.observations

@@ -68,15 +68,16 @@ class Chapter:
             return
         self.compared += comparison.compare_printed(results, make)
         machine = machine_of(results) if "lab-timed" in results.platforms else None
-        self.caution = _is_calibrated(machine) if machine else ""
+        self.caution = _describe_calibration(machine) if machine else ""
 
     @property
     def summary(self) -> list[str]:
-        """How far ours are off, one line a unit."""
+        """Returns how far our numbers are from the paper's, a line for each unit."""
         return comparison.summarise(self.compared) or ["no number of the paper is in this run"]
 
     @property
     def comparison(self) -> Table:
+        """Returns the table of the paper's numbers beside ours."""
         rows = [c.cells for c in self.compared]
         values = [(None, c.ours.value, None, c.printed.low, c.difference, c.uniform) for c in self.compared]
         return Table("The paper's numbers beside ours",
@@ -85,7 +86,8 @@ class Chapter:
                      comparison.HEAD, tuple(tuple(map(Cell, *both)) for both in zip(rows, values)))
 
 
-def _is_calibrated(machine: Machine) -> str:
+def _describe_calibration(machine: Machine) -> str:
+    """Returns sentences on which numbers of the machine's file are calibrated, and against what."""
     if not machine.calibrated:
         return "No number of this machine's file is calibrated."
     what = "; ".join(f"{number} ({against})" for number, against in machine.calibrated.items())
@@ -94,7 +96,7 @@ def _is_calibrated(machine: Machine) -> str:
 
 
 def find_like(results: Results, names: dict[str, str]) -> str:
-    """The paper's machine, by a part of our machine's name or of its processor's. One of the lab with other numbers is none."""
+    """Finds the paper's machine that our machine's or processor's name contains; '' for none, and for a machine with changed numbers."""
     if "+" in results.machine:
         return ""
     cpu = results.manifest.get("cpu")
@@ -103,10 +105,10 @@ def find_like(results: Results, names: dict[str, str]) -> str:
 
 
 def format_number(found: Interval | None, scale: float = 1.0, decimals: int | None = None) -> Cell:
-    """A mean with its interval; `decimals` where all of a table's cells are to have as many."""
+    """Formats a mean with its interval, both times `scale`; with `decimals`, where all of a table's cells are to have as many."""
     if found is None:
         return Cell(text_format.DASH)
-    ends = (None if e is None else e * scale for e in (found.low, found.high))
+    ends = (None if end is None else end * scale for end in (found.low, found.high))
     scaled = Interval(found.mean * scale, *ends, found.n)
     text = text_format.format_spread(scaled)
     if decimals is not None:

@@ -32,6 +32,7 @@ class Printed:
 
     @property
     def text(self) -> str:
+        """Returns what the paper prints: a number, a range, or a bound."""
         if self.low == self.high:
             return text_format.format_number(self.low)
         if self.high == INFINITE:
@@ -56,7 +57,7 @@ class Compared:
 
     @property
     def cells(self) -> tuple[str, str, str, str, str, str]:
-        """Cell, ours, interval, paper, difference and uniform machine, as text."""
+        """Returns six texts: cell, ours, interval, paper, difference and uniform machine."""
         limits = text_format.DASH
         if self.ours.low is not None and self.ours.high is not None:
             limits = f"{text_format.format_number(self.ours.low)} to {text_format.format_number(self.ours.high)}"
@@ -76,20 +77,20 @@ Make = Callable[[Results], list[Printed]]
 
 
 def compare_printed(results: Results, make: Make) -> list[Compared]:
-    """Compares every number that `make` finds in the run, in its order; the uniform machine's are those that it finds there."""
+    """Compares each number that `make` finds in the run with the paper's, in its order, and with the same of a uniform machine."""
     other = uniform(results)
     near = {p.cell: p.ours.value for p in make(other) if p.ours} if other else {}
     return [Compared(p, p.ours, near.get(p.cell)) for p in make(results) if p.ours]
 
 
 def summarise(compared: Sequence[Compared]) -> list[str]:
-    """Returns a line for each unit: the number of cells, the mean of the differences without their signs, and the worst."""
+    """Returns a line for each unit: the number of cells, the mean of the differences without their signs, and the worst one."""
     lines = []
     for unit in dict.fromkeys(c.printed.unit for c in compared):
-        own = [c for c in compared if c.printed.unit == unit]
-        worst = max(own, key=lambda c: abs(c.difference))
-        mean = fmean(abs(c.difference) for c in own)
-        cells = f"{len(own)} cell" + ("s" if len(own) > 1 else "")
+        same_unit = [c for c in compared if c.printed.unit == unit]
+        worst = max(same_unit, key=lambda c: abs(c.difference))
+        mean = fmean(abs(c.difference) for c in same_unit)
+        cells = f"{len(same_unit)} cell" + ("s" if len(same_unit) > 1 else "")
         lines.append(f"{unit or 'ratios'}: {cells}, mean difference {text_format.format_number(mean)}, "
                      f"worst {text_format.format_number(worst.difference)} at {worst.printed.cell}")
     return lines

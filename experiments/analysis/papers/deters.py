@@ -44,6 +44,7 @@ DIFFERS = (
 
 
 def make_stealing(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Deters' work stealing, with means, drawings and analyses of variance; `slug` begins the drawings' ids."""
     cells = Cells(results, FACTORS)
     chapter = Chapter(
         "deters-stealing", "Work stealing: vanilla and locality runtimes", PAPER, MACHINES,
@@ -68,16 +69,16 @@ def make_stealing(results: Results, slug: str) -> Chapter:
 
 
 def _list_printed(cells: Cells) -> list[Printed]:
-    """Returns what runtime and error explain of the variation, where the text of section 3.2 has it; no interval is derived."""
-    found = []
+    """Lists the percentages of the variation that section 3.2 prints for runtime and error, beside ours; without an interval."""
+    printed = []
     for row in reference.read_rows("deters-variation.csv"):
         data = frame_printed_runtimes(cells, row["metric"])
         model = fit_model(data, row["metric"], ["runtime", "benchmark"], ["repeat"], MODELS[row["model"]]) if len(data) else "not measured"
         for column, name in (("runtime", "runtime"), ("error", "Residual")):
             if row[column] and (term := _find_term(model, name)):
                 cell = f"{text_format.begin_sentence(row['metric'])}, {row['model']}: {column}"
-                found.append(Printed.number(cell, "% of the variation", float(row[column]), Ratio(100 * term.share)))
-    return found
+                printed.append(Printed.number(cell, "% of the variation", float(row[column]), Ratio(100 * term.share)))
+    return printed
 
 
 def frame_printed_runtimes(cells: Cells, metric: str) -> pd.DataFrame:
@@ -95,7 +96,7 @@ def _list_variants(cells: Cells, metric: str) -> dict[str, dict[str, Level]]:
 
 
 def _make_share_table(frames: dict[str, pd.DataFrame]) -> Table:
-    """Returns what runtime and error explain by both models, beside the paper's numbers where its text has them."""
+    """Makes the table of what runtime and error explain in both models, in percent, with the paper's rows where its text has them."""
     rows = []
     for metric, data in frames.items():
         for name, log in MODELS.items():
@@ -111,11 +112,11 @@ def _make_share_table(frames: dict[str, pd.DataFrame]) -> Table:
 
 
 def _make_variance_table(frames: dict[str, pd.DataFrame], every_cell: dict[str, pd.DataFrame]) -> Table:
-    """Returns all terms of both models of each response; of a run that varies the data, plain with that factor too."""
+    """Makes the table of all terms of both models of each response; with `every_cell`, of plain models with the data as a factor too."""
     rows = []
-    asked = [(metric, name, data, ["runtime", "benchmark"], log) for metric, data in frames.items() for name, log in MODELS.items()]
-    asked += [(metric, "plain, with the data", data, [*FACTORS], False) for metric, data in every_cell.items()]
-    for metric, name, data, factors, log in asked:
+    fits = [(metric, name, data, ["runtime", "benchmark"], log) for metric, data in frames.items() for name, log in MODELS.items()]
+    fits += [(metric, "plain, with the data", data, [*FACTORS], False) for metric, data in every_cell.items()]
+    for metric, name, data, factors, log in fits:
         model, label = fit_model(data, metric, factors, ["repeat"], log), f"{text_format.begin_sentence(metric)}, {name}"
         rows += [(Cell(label), Cell(model))] if isinstance(model, str) else [
             _make_row(label, term, model.pooled) for term in compute_anova(model)]
@@ -135,6 +136,7 @@ def _format_share(term: Any) -> Cell:
 
 
 def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table:
+    """Makes the table of a metric's means: a row for each benchmark, a column for each runtime and place of the data."""
     variants = _list_variants(cells, metric)
     rows = [(Cell(name), *(format_number(cells.interval(metric, benchmark=name, **fixed)) for fixed in variants.values()))
             for name in cells.list_levels("benchmark", metric)]
@@ -144,6 +146,7 @@ def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table
 
 
 def _draw_bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
+    """Draws bars of a metric's means by benchmark, one of each runtime and place of the data; returns an <svg> element."""
     names = cells.list_levels("benchmark", metric)
     curves = []
     for variant, fixed in _list_variants(cells, metric).items():

@@ -46,6 +46,7 @@ def select_cells(results: Results) -> Cells:
 
 
 def make_cachetest(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Figs 8 to 14: iterations a second and slowdown in percent by size; `slug` begins the drawings' ids."""
     cells = select_cells(results)
     chapter = Chapter(
         "heard-cachetest", "Cachetest: patterns, sizes, local and remote memory", PAPER, MACHINES,
@@ -80,18 +81,19 @@ def _find_largest_slowdown(cells: Cells, pattern: str) -> Ratio | None:
 
 
 def compute_deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
-    """Root mean square over the cells of each one's deviation in parts of its mean, with its interval by chi-squared;
-    None where no cell has two observations. Each of the six has its share of the 5 %."""
+    """Computes the root mean square of the cells' standard deviations, in parts of their means, with its interval by chi-squared.
+
+    Returns None where no cell has two observations. Each of the six intervals has its share of the 5 %."""
     groups: dict[tuple[object, object], list[float]] = {}
     for o in cells.select(pattern=pattern, memory=memory):
         if (value := o.value("iterations")) is not None:
             groups.setdefault((o.factors.get("alpha"), o.factors["size_kb"]), []).append(value)
-    several = [(len(g) - 1, variance(g) / fmean(g) ** 2) for g in groups.values() if len(g) > 1]
-    df = sum(n for n, _ in several)
-    if not df:
+    freedoms_and_squares = [(len(g) - 1, variance(g) / fmean(g) ** 2) for g in groups.values() if len(g) > 1]
+    freedom = sum(n for n, _ in freedoms_and_squares)
+    if not freedom:
         return None
-    square, miss = sum(n * one for n, one in several) / df, (1 - LEVEL) / (len(PATTERNS) * len(MEMORIES))
-    return Ratio(sqrt(square), *(sqrt(square * df / chi2.ppf(p, df)) for p in (1 - miss / 2, miss / 2)))
+    square, miss = sum(n * one for n, one in freedoms_and_squares) / freedom, (1 - LEVEL) / (len(PATTERNS) * len(MEMORIES))
+    return Ratio(sqrt(square), *(sqrt(square * freedom / chi2.ppf(p, freedom)) for p in (1 - miss / 2, miss / 2)))
 
 
 def compute_slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None, float | None] | None:
@@ -106,6 +108,7 @@ def compute_slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None,
 
 
 def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
+    """Makes the curve of the slowdown in percent, with Fieller's limits, by size in KB."""
     points = []
     for size in cells.list_levels("size_kb", "iterations", **fixed):
         found = compute_slowdown(cells, size_kb=size, **fixed)
@@ -116,6 +119,7 @@ def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
 
 def _add_pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, relative: str,
              slug: str) -> None:
+    """Draws a pattern's two figures into the chapter: `absolute` of iterations a second, `relative` of the slowdown in percent."""
     curves = [cells.make_curve(memory, "iterations", "size_kb", pattern=pattern, memory=memory)
               for memory in ("local", "remote")]
     chapter.draw(absolute, charts.draw_lines(curves, f"{slug}-{pattern}", f"{pattern}: performance",
@@ -128,6 +132,7 @@ def _add_pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, re
 
 
 def _add_zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
+    """Draws Figs 12 to 14 into the chapter: maps of iterations a second and of the slowdown, by α and size in KB."""
     alphas = cells.list_levels("alpha", "iterations", pattern="zipf")
     sizes = cells.list_levels("size_kb", "iterations", pattern="zipf")
     for memory, figure in (("local", "Fig. 12"), ("remote", "Fig. 13")):
@@ -150,6 +155,7 @@ def _compute_mean(cells: Cells, alpha: float, size: int, memory: str) -> float |
 
 
 def _make_table(cells: Cells) -> Table:
+    """Makes the table of slowdowns in percent: a row for each pattern and α, a column for each size in KB."""
     sizes = cells.list_levels("size_kb", "iterations")
     kinds: list[tuple[str, dict[str, Level]]] = [
         (p, {"pattern": p}) for p in FIGURES if cells.values("iterations", pattern=p)]
@@ -173,12 +179,13 @@ def _format_slowdown(found: tuple[float, float | None, float | None] | None) -> 
 
 
 def _describe_worst(cells: Cells) -> str:
-    told = []
+    """Returns a sentence with the largest slowdown of each pattern in percent, and its size in KB; '' without any."""
+    parts = []
     for pattern in (*FIGURES, "zipf"):
         found = [(p.y, p.x) for a in (cells.list_levels("alpha", pattern=pattern) or [None])
                  for p in _make_slowdown_curve(cells, "", pattern=pattern, **({} if a is None else {"alpha": a})
                                      ).points]
         if found:
             most, size = max(found)
-            told.append(f"{pattern} {most:.0f} % at {text_format.format_tick(size)} KB")
-    return f"The largest slowdowns: {', '.join(told)}." if told else ""
+            parts.append(f"{pattern} {most:.0f} % at {text_format.format_tick(size)} KB")
+    return f"The largest slowdowns: {', '.join(parts)}." if parts else ""

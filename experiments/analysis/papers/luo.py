@@ -42,7 +42,7 @@ def select_cells(results: Results, *factors: str) -> Cells:
 
 
 def _add_other_runs(chapter: Chapter, results: Results, metric: str, rows: str, columns: str) -> None:
-    """Adds a table for each combination of factors that was run besides the paper's."""
+    """Adds a table of a metric in MB/s for each combination of factors that was run besides the paper's."""
     for name, cells in list_other_cells(results, (rows, columns), CHOICE):
         head = cells.list_levels(columns, metric)
         chapter.tables.append(Table(
@@ -54,6 +54,7 @@ def _add_other_runs(chapter: Chapter, results: Results, metric: str, rows: str, 
 
 
 def make_contention(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Table 1 and Figs 5 to 7: MB/s by local and remote threads; `slug` begins the ids of its drawings."""
     cells = select_cells(results, "local", "remote")
     chapter = _make_chapter(
         results, "luo-contention", "Local and remote threads on one memory controller",
@@ -86,13 +87,14 @@ def make_contention(results: Results, slug: str) -> Chapter:
 
 
 def _make_table(cells: Cells, alone: float, unit: str) -> Table:
+    """Makes Table 1: total bandwidth over `alone`, in MB/s, by local and remote threads, with the paper's two machines below ours."""
     tables = {name: reference.read_luo(file) for name, file in FILES.items()}
     columns = cells.list_levels("remote")
     rows = []
     for x in cells.list_levels("local"):
         row = [Cell(f"{x}L")]
         for y in columns:
-            ours = format_number(cells.interval("bandwidth", local=x, remote=y), 1 / alone, 3)
+            ours = format_number(cells.interval("bandwidth", local=x, remote=y), scale=1 / alone, decimals=3)
             papers = tuple(f"{name} {values[x, y]:.2f}" for name, values in tables.items()
                            if (x, y) in values)
             row.append(Cell(ours.text, ours.value, papers))
@@ -103,21 +105,23 @@ def _make_table(cells: Cells, alone: float, unit: str) -> Table:
 
 
 def _list_printed_totals(cells: Cells, machine: str) -> list[Printed]:
-    """Table 1 in parts of the most local threads alone that both have; of a machine that is none of the paper's, both tables.
-    Section 4 says of the E5620 which part the local threads keep."""
+    """Lists the cells of Table 1 beside ours, in parts of the most local threads alone that both have.
+
+    A machine that is none of the paper's has both its tables. Section 4 prints the local threads' part of the E5620."""
     most = max((n for n in THREADS if cells.values("bandwidth", local=n, remote=0)), default=0)
-    found = []
+    printed = []
     for name in [machine] if machine else FILES:
-        of = "" if machine else f"{name}, "
+        prefix = "" if machine else f"{name}, "
         table, alone = reference.read_luo(FILES[name]), cells.values("bandwidth", local=most, remote=0)
         for (x, y), value in table.items():
-            own = cells.values("bandwidth", local=x, remote=y)
-            if own and (x, y) != (most, 0) and alone:
-                found.append(Printed.number(f"{of}{x}L{y}R", f"parts of {most}L0R", value / table[most, 0], ratio(own, alone)))
+            both_sides = cells.values("bandwidth", local=x, remote=y)
+            if both_sides and (x, y) != (most, 0) and alone:
+                printed.append(Printed.number(f"{prefix}{x}L{y}R", f"parts of {most}L0R", value / table[most, 0],
+                                              ratio(both_sides, alone)))
         if name == E5620:
-            found += [Printed(f"{of}local part of {x}L{y}R", "parts", 0.5, 0.6, _compute_local_part(cells, x, y))
+            printed += [Printed(f"{prefix}local part of {x}L{y}R", "parts", 0.5, 0.6, _compute_local_part(cells, x, y))
                       for x in THREADS[1:] for y in THREADS[1:]]
-    return found
+    return printed
 
 
 def _compute_local_part(cells: Cells, x: int, y: int) -> Ratio | None:
@@ -128,17 +132,18 @@ def _compute_local_part(cells: Cells, x: int, y: int) -> Ratio | None:
 
 
 def _draw_single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
+    """Draws Fig. 5: one side alone over `alone`, in MB/s, beside the paper's Table 1; returns an <svg> element."""
     table = reference.read_luo(FILES[machine or E5620])
     curves = [
-        cells.make_curve("local (xL, 0R)", "bandwidth", "local", 1 / alone, 0, remote=0),
-        cells.make_curve("remote (0L, yR)", "bandwidth", "remote", 1 / alone, 1, local=0),
-        Curve("local, paper", tuple(Point(x, table[x, 0]) for x in range(1, 5)), True, 0),
-        Curve("remote, paper", tuple(Point(y, table[0, y]) for y in range(1, 5)), True, 1),
+        cells.make_curve("local (xL, 0R)", "bandwidth", "local", scale=1 / alone, colour=0, remote=0),
+        cells.make_curve("remote (0L, yR)", "bandwidth", "remote", scale=1 / alone, colour=1, local=0),
+        Curve("local, paper", tuple(Point(x, table[x, 0]) for x in THREADS), paper=True, colour=0),
+        Curve("remote, paper", tuple(Point(y, table[0, y]) for y in THREADS), paper=True, colour=1),
     ]
     curves = [Curve(c.name, tuple(p for p in c.points if p.x > 0), c.paper, c.colour)
               for c in curves]
     return charts.draw_lines(curves, f"{slug}-fig5", "Bandwidth of one side alone", "threads",
-                             f"parts of {unit}", ticks=range(1, 5))
+                             f"parts of {unit}", ticks=THREADS)
 
 
 def _draw_impact(cells: Cells, side: str, other: str, slug: str) -> str:
@@ -151,6 +156,7 @@ def _draw_impact(cells: Cells, side: str, other: str, slug: str) -> str:
 
 
 def _describe_best(cells: Cells, alone: float, unit: str) -> str:
+    """Returns a sentence with the cell of the largest total, in parts of `unit`, whose bandwidth `alone` is in MB/s."""
     totals = {(x, y): cells.interval("bandwidth", local=x, remote=y)
               for x in cells.list_levels("local") for y in cells.list_levels("remote")}
     (x, y), best = max(((k, v) for k, v in totals.items() if v), key=lambda item: item[1].mean)
@@ -159,6 +165,7 @@ def _describe_best(cells: Cells, alone: float, unit: str) -> str:
 
 
 def make_cross(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Fig. 8: MB/s of the referenced threads by opposite ones; `slug` begins the ids of its drawings."""
     cells = select_cells(results, "reference", "opposite")
     chapter = _make_chapter(
         results, "luo-cross", "Cross: threads on each node, memory on the other",
@@ -179,22 +186,25 @@ def make_cross(results: Results, slug: str) -> Chapter:
 
 
 def _list_printed_cross(cells: Cells, machine: str) -> list[Printed]:
-    """Section 3.4: on the E5620 the first opposite thread costs two and more about 30 % and further ones nothing, and one
-    thread loses less than 5 %; on the LS 3A none loses more than 10 %."""
-    found = []
+    """Lists the bounds of section 3.4 beside ours, in parts of none opposite.
+
+    On the E5620 the first opposite thread costs two and more about 30 % and further ones nothing, and one thread loses less
+    than 5 %; on the LS 3A none loses more than 10 %."""
+    printed = []
     for name in [machine] if machine else FILES:
-        of = "" if machine else f"{name}, "
+        prefix = "" if machine else f"{name}, "
         for n in THREADS:
             alone = cells.values("bandwidth_reference", reference=n, opposite=0)
             low, high = (0.9, INFINITE) if name == LS3A else (0.95, INFINITE) if n == 1 else (0.7, 0.7)
             for k in THREADS:
-                own = cells.values("bandwidth_reference", reference=n, opposite=k)
-                ours = ratio(own, alone) if own and alone else None
-                found.append(Printed(f"{of}{n} referenced, {k} opposite", "parts of none opposite", low, high, ours))
-    return found
+                disturbed = cells.values("bandwidth_reference", reference=n, opposite=k)
+                ours = ratio(disturbed, alone) if disturbed and alone else None
+                printed.append(Printed(f"{prefix}{n} referenced, {k} opposite", "parts of none opposite", low, high, ours))
+    return printed
 
 
 def make_split(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Fig. 9: MB/s of threads with local and with remote memory; `slug` begins the ids of its drawings."""
     cells = select_cells(results, "local", "remote")
     chapter = _make_chapter(
         results, "luo-split", "Split: all threads on one node, memory on both",

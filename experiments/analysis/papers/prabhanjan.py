@@ -53,6 +53,7 @@ def _make_chapter(results: Results, name: str, title: str, says: str, differs: t
 
 
 def make_times(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Tables 7.1 to 7.5: seconds with local and remote memory; `slug` begins the ids of its drawings."""
     cells = Cells(results, FACTORS)
     chapter = _make_chapter(
         results, "prabhanjan-times", "Times with local and remote memory",
@@ -99,14 +100,15 @@ def format_ratio(found: Ratio | None) -> Cell:
 
 
 def _make_table(cells: Cells, experiment: str) -> Table:
+    """Makes a paper's table by size: seconds with local and remote memory and TR/TL, our row above the paper's."""
     title, key = TABLES[experiment]
     papers = [row for row in reference.read_rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
     rows = []  # by size, ours above the paper's
     for case in _list_cases(cells, experiment):
-        own = {"experiment": experiment, **case}
+        levels = {"experiment": experiment, **case}
         rows.append((_make_sort_key(case), Cell(_format_case(case)), Cell("ours"),
-                     *(format_number(cells.interval("seconds", memory=m, **own))
-                       for m in ("local", "remote")), format_ratio(_compute_ratio(cells, **own))))
+                     *(format_number(cells.interval("seconds", memory=m, **levels))
+                       for m in ("local", "remote")), format_ratio(_compute_ratio(cells, **levels))))
     for row in papers:
         local, remote = float(row["local_s"]), float(row["remote_s"])
         case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
@@ -120,25 +122,29 @@ def _make_table(cells: Cells, experiment: str) -> Table:
 
 
 def _list_printed_times(cells: Cells) -> list[Printed]:
-    """TR/TL of the rows that were run, and their seconds but of random updates: the paper's have the fill in them, which
-    weighs less in a ratio. Where no size of a table was run, its smallest and largest stand beside ours."""
-    found = []
+    """Lists TR/TL of the rows that were run, and their seconds, but of random updates: the paper's have the fill of the array in them.
+
+    Where no size of a table was run, its smallest and largest stand beside ours."""
+    printed = []
     for experiment, (_, key) in TABLES.items():
         rows = [row for row in reference.read_rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
-        pairs, own = _pair_rows(rows, _list_cases(cells, experiment))
+        pairs, same_size = _pair_rows(rows, _list_cases(cells, experiment))
         for row, case in pairs:
             name = _format_case({"experiment": experiment} | find_measured_case(row))
-            name = f"{experiment}, {name}" if own else f"{experiment}, ours {_format_case(case)}, paper {name}"
+            name = f"{experiment}, {name}" if same_size else f"{experiment}, ours {_format_case(case)}, paper {name}"
             case = {"experiment": experiment, **case}
-            found.append(Printed.number(name, "TR/TL", float(row["remote_s"]) / float(row["local_s"]), _compute_ratio(cells, **case)))
-            if own and experiment != "random-update":
-                found += [Printed.number(f"{name}, {memory}", "s", float(row[f"{memory}_s"]), cells.interval("seconds", memory=memory, **case))
+            printed.append(Printed.number(name, "TR/TL", float(row["remote_s"]) / float(row["local_s"]), _compute_ratio(cells, **case)))
+            if same_size and experiment != "random-update":
+                printed += [Printed.number(f"{name}, {memory}", "s", float(row[f"{memory}_s"]),
+                                           cells.interval("seconds", memory=memory, **case))
                           for memory in ("local", "remote")]
-    return found
+    return printed
 
 
 def _pair_rows(rows: list[dict[str, str]], cases: list[dict[str, Level]]) -> tuple[list[tuple[dict[str, str], dict[str, Level]]], bool]:
-    """Returns a table's rows, each with our case, not pipelined where both were run, and whether the two are of the same size."""
+    """Pairs a table's rows with our cases, not pipelined where both were run; returns the pairs and whether their sizes are equal.
+
+    Where no size is equal, the pairs are those of the smallest and of the largest size."""
     ours = {tuple(_make_sort_key(case)[:2]): case for case in reversed(cases)}
     same = [(row, ours[place]) for row in rows if (place := tuple(_make_sort_key(find_measured_case(row))[:2])) in ours]
     if same or not ours:
@@ -153,6 +159,7 @@ def _make_sort_key(case: dict[str, Level]) -> list[float]:
 
 
 def _format_case(case: dict[str, Level]) -> str:
+    """Formats a case as its size, its accesses and its pipeline, as far as it has them."""
     parts = [text_format.format_count(float(case["size"]))] if case.get("size") else ["one text"]
     if "accesses" in case:
         parts.append(f"{text_format.format_count(float(case['accesses']))} accesses")
@@ -162,7 +169,7 @@ def _format_case(case: dict[str, Level]) -> str:
 
 
 def _draw_ratios(cells: Cells, tables: list[Table], slug: str) -> str:
-    """Draws TR/TL over the size of the data, as a part of the largest of its table, on a logarithmic axis."""
+    """Draws TR/TL of each table by the size of the data, on a logarithmic axis, ours and the paper's; returns an <svg> element."""
     curves = []
     for i, (experiment, (_, key)) in enumerate(TABLES.items()):
         ours = []
@@ -177,45 +184,47 @@ def _draw_ratios(cells: Cells, tables: list[Table], slug: str) -> str:
             curves.append(Curve(experiment, tuple(ours), colour=i))
             if printed:
                 printed.sort(key=lambda p: p.x)
-                curves.append(Curve(f"{experiment}, paper", tuple(printed), True, i))
+                curves.append(Curve(f"{experiment}, paper", tuple(printed), paper=True, colour=i))
     return charts.draw_lines(curves, f"{slug}-ratios", "TR/TL", "elements, keys or ints", "TR/TL",
                              from_zero=False, log_x=True)
 
 
 def _describe_ratios(cells: Cells) -> str:
-    told = []
+    """Returns a sentence with the smallest and the largest TR/TL of each experiment."""
+    parts = []
     for experiment in [e for e in TABLES if cells.values("seconds", experiment=e)]:
         found = [r.value for case in _list_cases(cells, experiment)
                  if (r := _compute_ratio(cells, experiment=experiment, **case))]
         if found:
             span = f"{min(found):.2f}" if len(found) == 1 else f"{min(found):.2f} to {max(found):.2f}"
-            told.append(f"{experiment} {span}")
-    return f"TR/TL: {', '.join(told)}."
+            parts.append(f"{experiment} {span}")
+    return f"TR/TL: {', '.join(parts)}."
 
 
 def make_counters(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of Figs 8.1 to 8.8: counters over time in s; `slug` begins the ids of its drawings."""
     cells = Cells(results, COUNTED)
     chapter = _make_chapter(
         results, "prabhanjan-counters", "Counters over time with local and remote memory",
         "With local memory the server's cycles per instruction are lower, its instructions per "
         "cycle higher, and there is hardly a remote DRAM access, even where times do not differ.")
-    kept = _select_counted(results)
-    names = {name for o in kept for name in ("ipc", "local_dram", "remote_dram")
+    counted = _select_counted(results)
+    names = {name for o in counted for name in ("ipc", "local_dram", "remote_dram")
              if _drop_missing(o.raw["series"].get(name))}
     if not names:
         chapter.missing = cells.refused or ["series of counters: this machine, or this run, counts none"]
         return chapter
     chapter.missing = [f"series {n}" for n in ("ipc", "local_dram", "remote_dram") if n not in names]
-    for experiment in sorted({str(o.factors.get("experiment")) for o in kept}):
-        cases = _select_cases(kept, experiment)
-        for i, own in enumerate(cases):
-            _draw_series(chapter, own, experiment, names, f"{slug}-{i}")
+    for experiment in sorted({str(o.factors.get("experiment")) for o in counted}):
+        cases = _select_cases(counted, experiment)
+        for i, case in enumerate(cases):
+            _draw_series(chapter, case, experiment, names, f"{slug}-{i}")
     chapter.compare(results, lambda run: _list_printed_accesses(_select_counted(run)))
     return chapter
 
 
 def _list_printed_accesses(kept: list[Observation]) -> list[Printed]:
-    """Returns remote DRAM accesses with local memory, of the largest size of each experiment."""
+    """Lists remote DRAM accesses in percent of local ones, with local memory, of the largest size of each experiment."""
     return [Printed(f"{experiment}, remote / local DRAM accesses with local memory", "%", *FAR_ACCESSES,
                     _compute_far_accesses(_select_cases(kept, experiment)[0]))
             for experiment in sorted({str(o.factors.get("experiment")) for o in kept})]
@@ -237,34 +246,36 @@ def _select_cases(kept: list[Observation], experiment: str) -> list[list[Observa
     return _select_with_both_memories([o for o in kept if str(o.factors.get("experiment")) == experiment])
 
 
-def _select_with_both_memories(kept: list[Observation]) -> list[list[Observation]]:
-    """Each size of the data with both memories, not pipelined where that was run, the largest first: nothing but the
-    memory's node differs in one."""
+def _select_with_both_memories(observations: list[Observation]) -> list[list[Observation]]:
+    """Groups observations by size of the data, largest first, of sizes run with both memories, not pipelined where that was run.
+
+    In a group nothing differs but the memory's node."""
     def get_case(o: Observation) -> tuple[float, float]:
         return float(o.factors.get("size") or 0), float(o.factors.get("pipeline") or 0)
 
-    both = {get_case(o) for o in kept if o.factors.get("memory") == "local"} & {
-        get_case(o) for o in kept if o.factors.get("memory") == "remote"} or {max(get_case(o) for o in kept)}
-    least = {size: min(p for s, p in both if s == size) for size, _ in both}
-    return [[o for o in kept if get_case(o) == wanted] for wanted in sorted(least.items(), reverse=True)]
+    both = {get_case(o) for o in observations if o.factors.get("memory") == "local"} & {
+        get_case(o) for o in observations if o.factors.get("memory") == "remote"} or {max(get_case(o) for o in observations)}
+    pipelines = {size: min(p for s, p in both if s == size) for size, _ in both}
+    return [[o for o in observations if get_case(o) == wanted] for wanted in sorted(pipelines.items(), reverse=True)]
 
 
 def _drop_missing(series: object) -> list[float]:
     return [v for v in series if isinstance(v, (int, float))] if isinstance(series, list) else []
 
 
-def _draw_series(chapter: Chapter, kept: list[Observation], experiment: str, names: set[str],
+def _draw_series(chapter: Chapter, observations: list[Observation], experiment: str, names: set[str],
                  slug: str) -> None:
-    wanted = [("Figs 8.7 and 8.8", "ipc", "IPC", False), ("Figs 8.5 and 8.6", "ipc", "CPI", True),
-              ("Figs 8.1 and 8.2", "local_dram", "local DRAM accesses", False),
-              ("Figs 8.3 and 8.4", "remote_dram", "remote DRAM accesses", False)]
-    for figure, name, label, inverse in wanted:
+    """Draws the figures of one case's counters over time in s into the chapter; `names` are the series that the run has."""
+    figures = [("Figs 8.7 and 8.8", "ipc", "IPC", False), ("Figs 8.5 and 8.6", "ipc", "CPI", True),
+               ("Figs 8.1 and 8.2", "local_dram", "local DRAM accesses", False),
+               ("Figs 8.3 and 8.4", "remote_dram", "remote DRAM accesses", False)]
+    for figure, name, label, inverse in figures:
         if name not in names:
             continue
-        curves = [c for memory in ("local", "remote") if (c := _make_curve(kept, memory, name, inverse))]
+        curves = [c for memory in ("local", "remote") if (c := _make_curve(observations, memory, name, inverse))]
         key = label.lower().replace(" ", "-")
-        case = _format_case(kept[0].factors) if "size" in kept[0].factors else experiment
-        counted = kept[0].raw["series"].get("source")
+        case = _format_case(observations[0].factors) if "size" in observations[0].factors else experiment
+        counted = observations[0].raw["series"].get("source")
         chapter.draw(figure, charts.draw_lines(curves, f"{slug}-{experiment}-{key}",
                                                f"{experiment}: {label} over time", "time, s", label),
                      f"{experiment}, {case}: {label} of the first clean observation of each; the "
@@ -272,8 +283,11 @@ def _draw_series(chapter: Chapter, kept: list[Observation], experiment: str, nam
                      + (f" Counted by: {counted}." if counted else ""))
 
 
-def _make_curve(kept: list[Observation], memory: str, name: str, inverse: bool) -> Curve | None:
-    first = next((o for o in kept if o.factors.get("memory") == memory
+def _make_curve(observations: list[Observation], memory: str, name: str, inverse: bool) -> Curve | None:
+    """Makes the curve of a series over time in s, of the first observation with this memory; None where none has it.
+
+    inverse: of 1 / value, without values that are 0."""
+    first = next((o for o in observations if o.factors.get("memory") == memory
                   and _drop_missing(o.raw["series"].get(name))), None)
     if first is None:
         return None
@@ -285,6 +299,7 @@ def _make_curve(kept: list[Observation], memory: str, name: str, inverse: bool) 
 
 
 def make_benchmark(results: Results, slug: str) -> Chapter:
+    """Makes the chapter of experiment 7: redis-benchmark's requests a second and latencies in us; `slug` is not used."""
     cells = Cells(results, BENCHMARKED)
     chapter = _make_chapter(
         results, "prabhanjan-benchmark", "redis-benchmark with local and remote memory",
@@ -324,6 +339,7 @@ def _format_load(name: str, load: dict[str, Level]) -> str:
 
 
 def _make_rate_table(cells: Cells, names: list[str]) -> Table:
+    """Makes the table of requests a second with local and remote memory and their ratio, our row above the paper's."""
     rows, printed = [], _read_rates()
     for load in _list_loads(cells):
         for name in names:

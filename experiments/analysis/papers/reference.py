@@ -15,7 +15,7 @@ def read_rows(name: str) -> list[dict[str, str]]:
 
 
 def read_luo(machine: str) -> dict[tuple[int, int], float]:
-    """Returns the total bandwidth by (local, remote) threads, 4L0R = 1."""
+    """Reads the paper's total bandwidths of a machine, by numbers of (local, remote) threads, in parts of 4L0R."""
     return {
         (int(row["local_threads"]), int(column[:-1])): float(value)
         for row in read_rows(f"luo-table1-{machine}.csv")

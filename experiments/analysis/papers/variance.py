@@ -38,11 +38,10 @@ class Term:
 
 def fit_model(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = (),
               log: bool | None = None) -> Model | str:
-    """Fits ordinary least squares on logarithms where `log` says so, or, where it is None, the residuals ask for it.
+    """Fits ordinary least squares of a response by factors and their interactions; returns the model, or why the data allows none.
 
-    They ask where Shapiro and Wilk's test or Breusch and Pagan's, in Koenker's form, rejects the plain ones at 0.05 and
-    the smaller p value of the logarithm's is the larger. Returns the reason where the data does not allow a model.
-    """
+    log: whether of the logarithm of the response; None: where the residuals ask for it. They ask where Shapiro and Wilk's test
+    or Breusch and Pagan's, in Koenker's form, rejects the plain ones at REJECT and the smaller p of the logarithm's is larger."""
     factors = [f for f in factors if frame[f].nunique() > 1]
     blocks = [b for b in blocks if frame[b].nunique() > 1]
     if not factors:
@@ -62,6 +61,7 @@ def fit_model(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks
 
 
 def _fit_order(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], order: int, log: bool) -> Any:
+    """Fits interactions of up to `order` factors by statsmodels; returns its fit, or why the data allows none."""
     from statsmodels.formula.api import ols
 
     if log and not (frame[response] > 0).all():
@@ -85,7 +85,7 @@ def _code_factor(factor: str) -> str:
 
 
 def _test_residuals(found: Any) -> float:
-    """Returns the smaller p value of the two tests of the residuals."""
+    """Tests a fit's residuals for normality and constant variance; returns the smaller p value of the two."""
     from statsmodels.stats.diagnostic import het_breuschpagan
 
     normal, fitted = float(stats.shapiro(found.resid).pvalue), numpy.asarray(found.fittedvalues)
@@ -96,7 +96,7 @@ def _test_residuals(found: Any) -> float:
 
 
 def compute_anova(model: Model) -> list[Term]:
-    """Returns the terms of a Type II table, the error last."""
+    """Computes the terms of a Type II table, the error last."""
     from statsmodels.stats.anova import anova_lm
 
     def name_term(text: str) -> str:
