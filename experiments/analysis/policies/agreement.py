@@ -34,7 +34,7 @@ class Conclusion:
 
     @property
     def agreement(self) -> str:
-        """Each run's verdict has its own share of errors; what holds on all is not tested once more."""
+        """Returns whether the verdicts hold on all, differ, or are not shown: each has its own share of errors and is not tested again."""
         verdicts = {*self.verdicts}
         if {FASTER, SLOWER} <= verdicts:
             return DIFFERS
@@ -63,15 +63,17 @@ def give_verdict(found: Decision) -> str:
 
 
 def group_suites(runs: Sequence[Results]) -> list[Suite]:
-    """Those whose runs have a workload and a policy in common; runs whose times mean nothing are left out."""
+    """Groups runs by suite; returns the suites of two or more machines or kernels whose runs share a workload and a policy.
+
+    Runs whose times mean nothing are left out."""
     by_name: dict[str, list[Place]] = {}
     for results in runs:
         if len(results.platforms) == 1 and told(results):
             place = Place(results.machine or "an unnamed machine", name_kernel(results), results)
             by_name.setdefault(results.suite, []).append(place)
-    found = [_make_suite(name, sorted(places, key=lambda p: (make_natural_key(p.machine), make_natural_key(p.kernel))))
+    suites = [_make_suite(name, sorted(places, key=lambda p: (make_natural_key(p.machine), make_natural_key(p.kernel))))
              for name, places in sorted(by_name.items()) if len({(p.machine, p.kernel) for p in places}) > 1]
-    return [suite for suite in found if suite.conclusions]
+    return [suite for suite in suites if suite.conclusions]
 
 
 def name_kernel(results: Results) -> str:
@@ -89,13 +91,13 @@ def _make_suite(name: str, places: Sequence[Place]) -> Suite:
 
 def describe_difference(suite: Suite, conclusion: Conclusion) -> str:
     """Names what a difference goes with: kernels of one machine, or machines."""
-    told_at = [(place, give_verdict(one)) for place, one in zip(suite.places, conclusion.found, strict=True) if one]
+    verdicts = [(place, give_verdict(decision)) for place, decision in zip(suite.places, conclusion.found, strict=True) if decision]
     kernels = []
-    for machine in dict.fromkeys(place.machine for place, _ in told_at):
-        here = [(place.kernel, said) for place, said in told_at if place.machine == machine]
-        if {FASTER, SLOWER} <= {said for _, said in here}:
+    for machine in dict.fromkeys(place.machine for place, _ in verdicts):
+        here = [(place.kernel, verdict) for place, verdict in verdicts if place.machine == machine]
+        if {FASTER, SLOWER} <= {verdict for _, verdict in here}:
             kernels.append(f"kernels of {machine}: {_format_names(here)}")
-    return "; ".join(kernels) or f"machines: {_format_names([(place.machine, said) for place, said in told_at])}"
+    return "; ".join(kernels) or f"machines: {_format_names([(place.machine, verdict) for place, verdict in verdicts])}"
 
 
 def _format_names(told_at: Sequence[tuple[str, str]]) -> str:

@@ -23,16 +23,16 @@ class Cost:
 
     @property
     def break_even(self) -> tuple[float, float | None, float | None]:
-        """Seconds of the baseline's work after which both have done as much; the limits are those of the
-        seconds and of the speed-up taken together at their ends."""
-        c, s = self.seconds, self.speedup
-        if None in (c.low, c.high, s.low, s.high):
-            return compute_break_even(c.mean, s.value), None, None
-        return compute_break_even(c.mean, s.value), compute_break_even(max(0.0, c.low), s.high), compute_break_even(c.high, s.low)
+        """Returns the seconds of the baseline's work after which both have done as much, with limits from both intervals' ends."""
+        price, gain = self.seconds, self.speedup
+        if None in (price.low, price.high, gain.low, gain.high):
+            return compute_break_even(price.mean, gain.value), None, None
+        return (compute_break_even(price.mean, gain.value), compute_break_even(max(0.0, price.low), gain.high),
+                compute_break_even(price.high, gain.low))
 
 
 def compute_break_even(seconds: float, speedup: float) -> float:
-    """Returns t with t = seconds + t / speedup."""
+    """Computes the seconds t with t = seconds + t / speedup; NEVER where nothing is faster."""
     if seconds <= 0:
         return 0.0
     return seconds / (1 - 1 / speedup) if speedup > 1 else NEVER
@@ -44,9 +44,10 @@ def list_costs(results: Results) -> dict[tuple[str, str], Cost | None]:
 
 
 def _compute_cost(results: Results, speedup: Decision) -> Cost | None:
-    found = [o.raw["cost"] for o in results.select_independent(speedup.workload, speedup.policy)
+    """Computes the mean seconds and bytes of moving, of a workload under a policy; None where the run did not record them."""
+    costs = [o.raw["cost"] for o in results.select_independent(speedup.workload, speedup.policy)
              if isinstance(o.raw.get("cost"), dict)]
-    if not found:
+    if not costs:
         return None
-    seconds = t_interval([float(c["move_s"]) for c in found])
-    return Cost(speedup, seconds, sum(float(c["moved_bytes"]) for c in found) / len(found))
+    seconds = t_interval([float(c["move_s"]) for c in costs])
+    return Cost(speedup, seconds, sum(float(c["moved_bytes"]) for c in costs) / len(costs))

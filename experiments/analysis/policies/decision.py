@@ -50,6 +50,7 @@ class Decision:
 
     @property
     def word(self) -> str:
+        """Returns the word for the decision, one of MARKS."""
         if self.by_chance:
             return CHANCE
         if self.significant:
@@ -72,12 +73,12 @@ class Decision:
 
     @property
     def rejected(self) -> bool:
-        """That nothing differs: by p, or by the interval where that is of the whole run."""
+        """Checks whether it is rejected that nothing differs: by p, or by the interval where that is of the whole run."""
         return self.enough if self.looked_at else self.p_holm is not None and self.p_holm < ALPHA
 
     @property
     def enough(self) -> bool:
-        """Else nothing is said of a run that was looked at: of runs that are slow now and then few have seen no slow one."""
+        """Checks whether a run that was looked at has enough observations and boots: with few, none may have been a slow one."""
         return self.observations >= LEAST and (not self.boots or self.boots >= looks.BOOTS)
 
     @property
@@ -110,11 +111,10 @@ def excludes_one(found: Ratio) -> bool:
 
 
 def smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float | None:
-    """The change of mean(b), a share of it, that a paired t test of so many blocks finds with POWER in the first of Holm's steps:
-    (t(1-alpha/2m, n-1) + t(power, n-1)) s / sqrt(n), s the deviation of the differences.
+    """Returns the smallest change of mean(b), as a share of it, that a paired t test of these blocks finds with POWER.
 
-    Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.3.5; t in place of the noncentral t.
-    """
+    It is that of the first of Holm's steps: (t(1-alpha/2m, n-1) + t(power, n-1)) s / sqrt(n), s the deviation of the differences.
+    Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.3.5; t in place of the noncentral t."""
     n = len(a)
     if n < 2 or not statistics.fmean(b):
         return None
@@ -131,7 +131,7 @@ def describe_blocks(decisions: Sequence[Decision]) -> str:
 
 
 def describe_least(decisions: Sequence[Decision]) -> str:
-    """Names the smallest change that such runs find, from the best of the cells to the worst."""
+    """Returns in words the smallest change that such runs find, in percent, in the best and in the worst of the cells."""
     known = sorted(100 * found.least for found in decisions if found.least is not None and math.isfinite(found.least))
     if not known:
         return "one block finds no change"

@@ -20,7 +20,7 @@ UNBOUNDED = "unbounded"
 
 
 def make_matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
-    """Without speed-ups where times mean nothing: then locality stands first."""
+    """Makes the report's first table: a cell for each workload and policy, and their totals; without speed-ups where times mean nothing."""
     timed = told(results)
     found, solved = (decide(results), decide_solutions(results)) if timed else ({}, {})
     rows = [{"workload": w, "slug": slugs[w], "response": _name_response(results, w) if timed else "",
@@ -39,6 +39,7 @@ def _name_response(results: Results, workload: str) -> str:
 
 def _make_cell(results: Results, workload: str, policy: str, speedup: Decision | None, timed: bool,
                solution: Decision | None) -> dict[str, Any]:
+    """Makes the cell of a workload under a policy: a speed-up where times mean something (`timed`), else the locality, with its look."""
     before, after, moved = (_compute_mean(results, workload, policy, m)
                             for m in ("locality_before", "locality_after", "pages_moved"))
     if not results.select(workload, policy):
@@ -58,7 +59,7 @@ def _make_cell(results: Results, workload: str, policy: str, speedup: Decision |
 
 
 def _format_head(results: Results, workload: str, policy: str, speedup: Decision | None) -> str:
-    """The baseline shows what the others are compared with."""
+    """Formats the cell's first line: the speed-up; of the baseline, the mean that the others are compared with."""
     metric = response(results, workload)
     if speedup:
         return f"{speedup.ratio}×"
@@ -67,11 +68,11 @@ def _format_head(results: Results, workload: str, policy: str, speedup: Decision
 
 
 def _choose_look(speedup: Decision | None) -> dict[str, Any]:
-    """What is not decided has no colour."""
+    """Chooses the cell's colour, shade and mark by the speed-up; without colour where it is not decided."""
     if not speedup or not speedup.significant:
         return {"hue": "node0", "shade": 0, "mark": speedup.mark if speedup else ""}
-    far = min(1.0, abs(math.log(speedup.value)) / FULL_SHADE)
-    return {"hue": "node2" if speedup.value >= 1 else "node4", "shade": round(0.45 * far, 3), "mark": speedup.mark}
+    part = min(1.0, abs(math.log(speedup.value)) / FULL_SHADE)
+    return {"hue": "node2" if speedup.value >= 1 else "node4", "shade": round(0.45 * part, 3), "mark": speedup.mark}
 
 
 def format_times(value: float) -> str:
@@ -79,7 +80,7 @@ def format_times(value: float) -> str:
 
 
 def _format_bounds(found: Decision) -> tuple[str, str]:
-    """Returns the interval of a speed-up, and why nothing bounds it: a negative limit is that of no speed-up."""
+    """Formats the interval of a speed-up; returns it with the reason where nothing bounds it, as a negative limit is of no speed-up."""
     if found.blocks < 2:
         return "no interval", ""
     if found.low is None or found.high is None:
@@ -97,7 +98,7 @@ def format_limits(found: Ratio) -> str:
 
 
 def make_total_cells(results: Results) -> list[dict[str, Any]]:
-    """Returns a cell for each policy; the baseline's is 1 by definition and has no rank."""
+    """Makes a cell for each policy with its geometric mean, limits and rank; the baseline's is 1 by definition and has no rank."""
     by_policy = {total.policy: total for total in totals(results)}
     cells = []
     for policy in results.policies:
@@ -129,6 +130,7 @@ def make_price_table(results: Results) -> dict[str, Any] | None:
 
 
 def _make_price_row(results: Results, workload: str, policy: str, found: cost.Cost | None, solution: Decision | None) -> dict[str, Any]:
+    """Makes a row of the price of moving: speed-up, seconds, MiB moved, time to break even, and time to solution; short without a cost."""
     row: dict[str, Any] = {"workload": workload, "policy": policy, "recorded": found is not None}
     if found is None:
         return row

@@ -19,22 +19,25 @@ Found = dict[tuple[str, int, int], Decision]  # by distribution, percent of the 
 
 
 def read_cells(results: Results) -> Found:
-    found = {}
-    for (workload, policy), one in decide(results).items():
+    """Reads the decisions of a run by distribution, percent of the fast tier, and rate limit in MB/s."""
+    cells = {}
+    for (workload, policy), decision in decide(results).items():
         distribution, _, percent = workload.partition("-")
-        found[distribution, int(percent), int(policy.partition(RATE)[2])] = one
-    return dict(sorted(found.items()))
+        cells[distribution, int(percent), int(policy.partition(RATE)[2])] = decision
+    return dict(sorted(cells.items()))
 
 
-def choose_word(one: Decision) -> str:
-    if one.low is None or one.high is None:
+def choose_word(decision: Decision) -> str:
+    """Chooses a decision's word: helps, hurts, same, undecided, or '?' without an interval."""
+    if decision.low is None or decision.high is None:
         return "?"
-    if abs(one.value - 1) >= LEAST and not one.low <= 1 <= one.high:
-        return "helps" if one.value > 1 else "hurts"
-    return "same" if 1 - LEAST < one.low and one.high < 1 + LEAST else "undecided"
+    if abs(decision.value - 1) >= LEAST and not decision.low <= 1 <= decision.high:
+        return "helps" if decision.value > 1 else "hurts"
+    return "same" if 1 - LEAST < decision.low and decision.high < 1 + LEAST else "undecided"
 
 
 def format_table(found: Found, distribution: str) -> list[str]:
+    """Formats the lines of one distribution's table: a row for each percentage of the fast tier, a column for each rate limit."""
     rates = sorted({rate for _, _, rate in found})
     head = f"{'of the fast tier':>16}" + "".join(f"{f'{rate} MB/s':>26}" for rate in rates)
     rows = []
@@ -52,20 +55,22 @@ def format_decision(one: Decision | None) -> str:
 
 
 def check_predictions(found: Found) -> Outcome:
-    """With room a clear gain, under pressure none or harm: so it was reported of hardware to linux-mm in February 2026
-    (message 5146e3b4-751f-ca6a-0bdd-7b1f4d425ff0; reconstructed from quotations). The others follow from what the kernel does:
-    a page that is promoted into a full tier has another one demoted for it."""
-    outcome, most = Outcome(), max(rate for _, _, rate in found)
+    """Checks what was predicted before the first run: with room a clear gain, under pressure none or harm.
+
+    So it was reported of hardware to linux-mm in February 2026 (message 5146e3b4-751f-ca6a-0bdd-7b1f4d425ff0; reconstructed
+    from quotations). The others follow from what the kernel does: for a page promoted into a full tier another one is demoted."""
+    outcome, unlimited = Outcome(), max(rate for _, _, rate in found)
     for distribution in ("random", "zipf"):
         for percent in (50, 75):
             check_all(outcome, f"room, {distribution}, {percent} %: helps without a limit",
-                      [found.get((distribution, percent, most))], "helps")
+                      [found.get((distribution, percent, unlimited))], "helps")
     for percent in (150, 200):
-        under = [one for (distribution, size, _), one in found.items() if (distribution, size) == ("random", percent)]
-        check_none(outcome, f"pressure, random, {percent} %: no rate helps", under, "helps")
+        pressed = [one for (distribution, size, _), one in found.items() if (distribution, size) == ("random", percent)]
+        check_none(outcome, f"pressure, random, {percent} %: no rate helps", pressed, "helps")
     check_none(outcome, "pressure, random, 200 %: the lowest rate does not hurt",
                [found.get(("random", 200, min(rate for _, _, rate in found)))], "hurts")
-    check_all(outcome, "pressure, zipf, 150 %: helps without a limit, as the hottest pages fit", [found.get(("zipf", 150, most))], "helps")
+    check_all(outcome, "pressure, zipf, 150 %: helps without a limit, as the hottest pages fit",
+              [found.get(("zipf", 150, unlimited))], "helps")
     return outcome
 
 
@@ -82,6 +87,7 @@ def check_none(outcome: Outcome, what: str, cells_of: list[Decision | None], unw
 
 
 def main() -> int:
+    """Prints the tables and the predictions of the run in sys.argv; returns the exit status."""
     if len(sys.argv) != 2:
         print("promotion: needs one folder, of a run of the suite promotion", file=sys.stderr)
         return 2

@@ -54,12 +54,13 @@ def is_comparable(results: Results) -> bool:
 
 
 def is_static(level: str) -> bool:
-    """Decided once: no mechanism, or one of those that act as a program starts."""
+    """Checks whether a level is decided once: it has no mechanism, or one of those that act as a program starts."""
     name = level.partition("#")[0].partition(":")[0]
     return not name.endswith(".py") and (name not in KNOWN or KNOWN[name].starts)
 
 
 def compute_regrets(results: Results) -> Regrets:
+    """Computes the regrets of a run's policies to the best static placement and to the clairvoyant one."""
     speeds, *others = runs_of(results)
     chosen = {w: find_best_static(compute_logs(speeds, w)) for w in speeds.workloads}
     chosen = {w: blocks for w, blocks in chosen.items() if len(blocks) >= LEAST}
@@ -76,20 +77,21 @@ def compute_logs(speeds: Speeds, workload: str) -> Logs:
 
 
 def find_best_static(levels: Logs) -> dict[int, str]:
-    """By block, the static level of the best mean in the other blocks, of those that the block has; without the blocks that have no
-    others."""
+    """Finds, for each block, the static level of the best mean in the other blocks; without blocks that have no others."""
     static = {level: logs for level, logs in levels.items() if is_static(level)}
-    found = {}
+    best = {}
     for block in sorted(set().union(*static.values())):
         others = {level: [log for b, log in logs.items() if b != block] for level, logs in static.items() if block in logs}
         means = {level: statistics.fmean(logs) for level, logs in others.items() if logs}
         if means:
-            found[block] = max(means, key=means.__getitem__)
-    return found
+            best[block] = max(means, key=means.__getitem__)
+    return best
 
 
 def find_surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str | None:
-    """None where blocks do not tell it, on every machine that the lab's may be; a level without another one is the best."""
+    """Finds the static level that is faster than each other one by blocks, on every machine that the lab's may be; None where none is.
+
+    The only static level is the best one."""
     first, *rest = ({level: logs for level, logs in compute_logs(one, workload).items() if is_static(level)} for one in (speeds, *others))
     pairs = math.comb(len(first), 2)
     return next((p for p in first if all(surely_faster(first, rest, p, q, pairs) for q in first if q != p)), None)
@@ -99,42 +101,42 @@ Chosen = dict[str, dict[int, str]]  # by workload and block, the static level th
 
 
 def compute_dependent_mean(logs: dict[int, float]) -> Ratio:
-    """As mean_of_logs(), of blocks each with a reference that the others chose: the variance of the mean is s^2 (1/n + 1/(n-1)).
+    """Computes the geometric mean of blocks whose references the other blocks chose, with limits of variance s^2 (1/n + 1/(n-1)).
 
-    Nadeau, Bengio, Inference for the Generalization Error, Machine Learning 52, 2003, for leave-one-out.
-    """
+    Nadeau, Bengio, Inference for the Generalization Error, Machine Learning 52, 2003, for leave-one-out."""
     found, n = t_interval(list(logs.values())), len(logs)
     half = (found.half or 0.0) * math.sqrt(1 + n / (n - 1))
     return Ratio(math.exp(found.mean), math.exp(found.mean - half), math.exp(found.mean + half))
 
 
 def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[tuple[str, str], Regret]:
-    """Not of a level that is the reference in every block."""
-    found = {}
+    """Computes the regrets to the best static placement by workload and policy; none of a level that is the reference in every block."""
+    regrets = {}
     for workload, policy in ((w, p) for w in chosen for p in (BASELINE, *speeds.policies)):
         first, *rest = (_compute_logs(one, workload, policy, chosen) for one in (speeds, *others))
         if len(first) >= LEAST and any(level != policy for level in chosen[workload].values()):
             mean = mean_of_logs if best[workload] else compute_dependent_mean
-            found[workload, policy] = _make_regret(hull(mean(first), [mean(logs) for logs in rest]))
-    return found
+            regrets[workload, policy] = _make_regret(hull(mean(first), [mean(logs) for logs in rest]))
+    return regrets
 
 
 def _compute_clairvoyant(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
+    """Computes the regrets to the clairvoyant placement by workload and policy."""
     return {(w, p): _make_regret(hull(compared(speeds, w, p, CLAIRVOYANT)[0], [compared(other, w, p, CLAIRVOYANT)[0] for other in others]))
             for w in speeds.workloads if speeds.by_block(w, CLAIRVOYANT)
             for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.by_block(w, p)}
 
 
 def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:
-    """Of the policies that have every workload in LEAST blocks or more."""
-    found, mean = {}, mean_of_logs if all(best.values()) else compute_dependent_mean
+    """Computes the regret of the geometric mean of each policy that has every workload in LEAST blocks or more."""
+    regrets, mean = {}, mean_of_logs if all(best.values()) else compute_dependent_mean
     for policy in (BASELINE, *speeds.policies):
         each = [[_compute_logs(one, w, policy, chosen) for w in speeds.workloads] for one in (speeds, *others)]
         blocks = set.intersection(*map(set, each[0])) if len(chosen) == len(speeds.workloads) else set()
         if len(blocks) >= LEAST:
             first, *rest = (mean({b: statistics.fmean(logs[b] for logs in one) for b in sorted(blocks)}) for one in each)
-            found[policy] = _make_regret(hull(first, rest))
-    return found
+            regrets[policy] = _make_regret(hull(first, rest))
+    return regrets
 
 
 def _compute_logs(speeds: Speeds, workload: str, policy: str, chosen: Chosen) -> dict[int, float]:
@@ -145,6 +147,6 @@ def _compute_logs(speeds: Speeds, workload: str, policy: str, chosen: Chosen) ->
 
 
 def _make_regret(times: Ratio) -> Regret:
-    """No speed is below 0, so that no regret is above 1."""
+    """Makes a regret of a ratio of speeds, with its limits exchanged and at most 1, as no speed is below 0."""
     low, high = (None if end is None else min(1.0, 1 - end) for end in (times.high, times.low))
     return Regret(1 - times.value, low, high)

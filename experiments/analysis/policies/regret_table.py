@@ -18,7 +18,7 @@ UNDECIDED = " ?"
 
 
 def make_table(results: Results) -> dict[str, Any] | None:
-    """None where nothing acts while programs work, or times mean nothing."""
+    """Makes the table of regrets by workload and policy; None where nothing acts while programs work, or times mean nothing."""
     if not is_comparable(results):
         return None
     found = compute_regrets(results)
@@ -30,7 +30,7 @@ def make_table(results: Results) -> dict[str, Any] | None:
 
 
 def list_references(found: Counter[str] | None) -> list[str]:
-    """Which static placements were the reference: 'maximum-local'; or 'maximum-local 2/3' and 'none 1/3', of three blocks."""
+    """Lists the static placements that were the reference: 'maximum-local'; or 'maximum-local 2/3' and 'none 1/3', of three blocks."""
     if not found or len(found) == 1:
         return list(found or ())
     return [f"{level} {blocks}/{found.total()}" for level, blocks in found.most_common()]
@@ -45,7 +45,7 @@ def list_notes(found: Regrets) -> list[str]:
 
 
 def format_regret(found: Regret | None) -> str:
-    """'12 % [8, 16]', with a '?' where it is not decided; '' where there is nothing to compare, and for the reference itself."""
+    """Formats a regret as '12 % [8, 16]', with '?' where it is not decided; '' where there is none."""
     if found is None:
         return ""
     ends = "" if found.low is None or found.high is None else f" [{round(100 * found.low)}, {round(100 * found.high)}]"
@@ -53,24 +53,24 @@ def format_regret(found: Regret | None) -> str:
 
 
 def list_activity(results: Results) -> list[dict[str, Any]]:
-    """Returns what the kernel did meanwhile, of each workload and policy that recorded it."""
+    """Lists what the kernel did meanwhile: a row for each workload and policy that recorded it; times in s."""
     rows = []
     for workload in results.workloads:
         metric = response(results, workload)
         for policy in results.policies:
-            found = [o for o in results.select_independent(workload, policy) if isinstance(o.raw.get("kernel"), dict)]
-            if found:
+            observations = [o for o in results.select_independent(workload, policy) if isinstance(o.raw.get("kernel"), dict)]
+            if observations:
                 rows.append({"workload": workload, "policy": policy,
-                             "speed": format_spread([o.value(metric[0]) for o in found]) if metric else text_format.DASH,
+                             "speed": format_spread([o.value(metric[0]) for o in observations]) if metric else text_format.DASH,
                              "unit": metric[1] if metric else "",
-                             "remote": format_spread([o.value(REMOTE) for o in found]),
-                             "moved": format_spread([activity_of.count_moved(o.raw["kernel"]) for o in found]),
-                             "system": format_spread([o.raw["kernel"]["system_s"] for o in found]),
-                             "threads": format_spread([o.raw["kernel"]["threads_s"] for o in found])})
+                             "remote": format_spread([o.value(REMOTE) for o in observations]),
+                             "moved": format_spread([activity_of.count_moved(o.raw["kernel"]) for o in observations]),
+                             "system": format_spread([o.raw["kernel"]["system_s"] for o in observations]),
+                             "threads": format_spread([o.raw["kernel"]["threads_s"] for o in observations])})
     return rows
 
 
 def format_spread(values: list[float | None]) -> str:
-    """Of a metric that all observations have: those with one that depends on their time are no fair sample."""
+    """Formats the mean of a metric with its interval; a dash where an observation lacks it, as the others are no fair sample then."""
     known = [value for value in values if value is not None]
     return text_format.format_spread(t_interval(known)) if known and len(known) == len(values) else text_format.DASH
