@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 
 def compute_boot_means(values: Sequence[float], boots: Sequence[str]) -> dict[str, float]:
-    """Returns what is independent of each other where values come from several boots: the mean of each, in their order.
+    """Computes the mean of each boot's values, in the order of the boots: these are independent of each other where values are not.
 
     The boot is a random effect. With as many values of each boot, Student's t of the boots' means is exact, whatever the
-    variances between and within boots: Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013.
-    """
+    variances between and within boots: Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013."""
     groups: dict[str, list[float]] = {}
     for value, boot in zip(values, boots, strict=True):
         groups.setdefault(boot, []).append(value)

@@ -80,7 +80,7 @@ class Observation:
 
     @property
     def time(self) -> tuple[datetime, int]:
-        """When it was made; where a record does not say, its place in the file, which grows at its end."""
+        """Returns when it was made and its line in the file, as a sort key; EARLIEST where its record does not say when."""
         try:
             started = datetime.fromisoformat(self.raw["started"])
         except (KeyError, TypeError, ValueError):
@@ -114,8 +114,9 @@ class Results:
 
     @cached_property
     def independent(self) -> list[Observation]:
-        """The clean observations of cells that one boot made, and the means of each boot of the others: what means, tests
-        and intervals are made from."""
+        """Returns the observations from which means, tests and intervals are made: the means of each boot where a cell has several.
+
+        A cell is a workload under a policy on a platform. One that a single boot made has its clean observations themselves."""
         cells: dict[tuple[str, str, str], list[Observation]] = {}
         for o in self.clean:
             cells.setdefault((o.workload, o.policy, o.platform), []).append(o)
@@ -172,7 +173,7 @@ class Results:
 
     @property
     def platform_line(self) -> str:
-        """Stands under every number and figure."""
+        """Returns the sentence that stands under every number and figure: the platforms, and what their times are."""
         where = " one node, so nothing here is remote;" if self.nodes == 1 else ""
         return "; ".join(f"{s}:{where} {PLATFORM_TEXT[s]}" for s in self.platforms)
 
@@ -199,7 +200,7 @@ class Results:
         return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
 
     def performance_metrics(self, workload: str) -> list[tuple[str, str]]:
-        """Names and units of times and throughputs, the workload's first metric first."""
+        """Returns names and units of all metrics but those of placement, the workload's first one first."""
         found = {
             (m.name, m.unit): None
             for o in self.measured
@@ -211,8 +212,9 @@ class Results:
 
 
 def _choose_blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]:
-    """Of each boot. Where none made more than one repeat, several that made parts of it, as one that was interrupted and one
-    that went on, are one block."""
+    """Chooses the number of each boot's block, by boot: where each made one repeat, the number of that.
+
+    So the parts of a repeat, one of an interrupted boot and one of the boot that went on, are one block."""
     repeats: dict[str, set[int]] = {}
     for o in clean:
         repeats.setdefault(o.boot, set()).add(o.repeat)
@@ -222,12 +224,13 @@ def _choose_blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]
 
 
 def _average_boots(cell: list[Observation], blocks: dict[str, int]) -> list[Observation]:
-    """Of several boots, an observation each with the means of its metrics and costs. Its repeat, which is a block, is
-    that of no single observation: below 0."""
-    found: dict[str, list[Observation]] = {}
+    """Returns an observation for each of a cell's boots, with the means of its metrics and costs; those of one boot as they are.
+
+    The repeat of a mean is below 0: -1 less the number of its boot's block."""
+    by_boot: dict[str, list[Observation]] = {}
     for o in cell:
-        found.setdefault(o.boot, []).append(o)
-    if len(found) < 2:
+        by_boot.setdefault(o.boot, []).append(o)
+    if len(by_boot) < 2:
         return cell
     names = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
     means = {name: _compute_means(cell, lambda o, name=name: o.value(name[0])) for name in names}
@@ -236,7 +239,7 @@ def _average_boots(cell: list[Observation], blocks: dict[str, int]) -> list[Obse
                     metrics=tuple(Metric(*name, mean[boot]) for name, mean in means.items() if boot in mean),
                     raw=of_boot[0].raw | ({"cost": {key: mean[boot] for key, mean in costs.items()}}
                                           if all(boot in mean for mean in costs.values()) else {}))
-            for boot, of_boot in found.items()]
+            for boot, of_boot in by_boot.items()]
 
 
 def _compute_means(cell: list[Observation], value: Callable[[Observation], float | None]) -> dict[str, float]:
@@ -276,6 +279,7 @@ def higher_is_better(unit: str) -> bool | None:
 
 
 def read(directory: str | Path) -> Results:
+    """Reads manifest.json and results.jsonl of a run; ResultsError where a file is missing or broken, or nothing was observed."""
     directory = Path(directory)
     path = directory / "results.jsonl"
     notices: list[str] = []
@@ -300,6 +304,7 @@ def _read_text(path: Path, remedy: str) -> str:
 
 
 def _read_manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
+    """Reads manifest.json; returns {} with a notice where it is missing. ResultsError: it is no object, or of another format."""
     path = directory / "manifest.json"
     if not path.exists():
         notices.append(f"{path.name} is missing: the state of the machine is not known")
@@ -316,8 +321,11 @@ def _read_manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
 
 
 def _read_records(text: str, path: Path, notices: list[str]) -> list[tuple[int, dict[str, Any]]]:
+    """Reads the lines of results.jsonl; returns (line number, record), without a last line that is cut off, which has a notice.
+
+    Raises ResultsError where any other line is no JSON object."""
     lines = text.split("\n")
-    unfinished = len(lines) if lines[-1] else 0  # a finished file ends with a newline
+    cut_off = len(lines) if lines[-1] else 0  # a finished file ends with a newline
     records = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -327,7 +335,7 @@ def _read_records(text: str, path: Path, notices: list[str]) -> list[tuple[int, 
             if not isinstance(record, dict):
                 raise ValueError("not an object")
         except ValueError as error:
-            if number != unfinished:
+            if number != cut_off:
                 raise ResultsError(
                     f"{path} line {number}: not a JSON object ({error}); "
                     "remove the line or run the experiment again"
@@ -339,6 +347,7 @@ def _read_records(text: str, path: Path, notices: list[str]) -> list[tuple[int, 
 
 
 def _make_observation(record: Record, where: str, line: int) -> Observation:
+    """Makes an observation of a record, whose `line` of the file `where` names; ResultsError where a field lacks or has a wrong type."""
     def get_needed(key: str, kind: type) -> Any:
         if not isinstance(record.get(key), kind) or isinstance(record.get(key), bool):
             raise ResultsError(
@@ -368,6 +377,7 @@ def _make_observation(record: Record, where: str, line: int) -> Observation:
 
 
 def _check_factors(record: Record, where: str) -> dict[str, int | float | str]:
+    """Returns the factors of a record, by name; ResultsError where they are no record of numbers or words."""
     factors = record.get("factors") or {}
     if not isinstance(factors, dict) or any(
         isinstance(level, bool) or not isinstance(level, (int, float, str))
@@ -379,6 +389,7 @@ def _check_factors(record: Record, where: str) -> dict[str, int | float | str]:
 
 
 def _make_metric(metric: Any, where: str) -> Metric:
+    """Makes a metric of its record; ResultsError where a part lacks or the value is no finite number."""
     try:
         name, unit, value = str(metric["name"]), str(metric["unit"]), metric["value"]
     except (TypeError, KeyError):
@@ -389,7 +400,7 @@ def _make_metric(metric: Any, where: str) -> Metric:
 
 
 def _drop_repeats(observations: list[Observation], notices: list[str]) -> list[Observation]:
-    """Drops observations that a resumed run holds twice: the last clean one counts."""
+    """Returns the observations without those that a resumed run holds twice, of which the last clean one counts; notes each."""
 
     def make_key(o: Observation) -> tuple[str, str, str, int]:
         return (o.workload, o.policy, o.platform, o.repeat)

@@ -16,7 +16,7 @@ THIN_SPACE = "\u202f"  # between groups of three digits, as ISO 80000-1 has it
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """Formats a number: at least `digits` significant digits, never an exponent for everyday sizes."""
+    """Formats a number with `digits` significant digits or more; with an exponent below 0.0001 and from 10^12 on."""
     if value is None:
         return DASH
     if value == 0:
@@ -33,9 +33,9 @@ def format_count(value: float | None) -> str:
 
 
 def format_spread(interval: Interval) -> str:
-    """12.3 ± 0.4: the half width has two digits and the mean as many decimals as it. From ten millions on in millions, 839 ± 45 M."""
-    size, unit = (1e6, " M") if abs(interval.mean) >= 1e7 else (1, "")
-    mean, half = interval.mean / size, (interval.half or 0) / size
+    """Formats a mean and its half width as '12.3 ± 0.4', with two digits of the half width; from 10^7 on in millions, '839 ± 45 M'."""
+    scale, unit = (1e6, " M") if abs(interval.mean) >= 1e7 else (1, "")
+    mean, half = interval.mean / scale, (interval.half or 0) / scale
     if not half:
         return format_number(mean, 4) + unit
     decimals = min(6, max(0, 1 - math.floor(math.log10(half))))

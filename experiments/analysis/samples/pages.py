@@ -43,13 +43,13 @@ class TimeSeries:
 
 
 def list_series(results: Results, workload: str) -> list[TimeSeries]:
-    """Returns the series of the first clean observation under each policy that has samples; older runs have none."""
-    found = []
+    """Lists the series of the first clean observation under each policy that has samples; none of older runs."""
+    series = []
     for policy in results.policies:
-        o = next((o for o in results.select(workload, policy) if o.raw.get("samples") and o.raw.get("apply_at")), None)
-        if o is not None:
-            found.append(_make_series(o))
-    return found
+        observation = next((o for o in results.select(workload, policy) if o.raw.get("samples") and o.raw.get("apply_at")), None)
+        if observation is not None:
+            series.append(_make_series(observation))
+    return series
 
 
 def _make_series(o: Observation) -> TimeSeries:
@@ -66,19 +66,19 @@ def _group_by_node(tasks: dict[str, dict[str, int]]) -> dict[int, int]:
 
 
 def _compute_rate(o: Observation) -> Iterator[tuple[float, float]]:
-    """Sums the MB/s of all threads that work then; the stretches of a thread are taken to be of equal length."""
+    """Yields STEPS times in s with the MB/s of all threads that work then; the stretches of a thread are taken to be of equal length."""
     threads = [thread for task in o.tasks for thread in _list_threads(task.get("details"))]
     if not threads:
         return
     first, last = min(t[0] for t in threads), max(t[1] for t in threads)
-    for k in range(STEPS):
-        at = first + (last - first) * (k + 0.5) / STEPS
-        yield at, sum(stretches[int(len(stretches) * (at - begin) / (end - begin))]
-                      for begin, end, stretches in threads if begin <= at < end)
+    for step in range(STEPS):
+        moment = first + (last - first) * (step + 0.5) / STEPS
+        yield moment, sum(stretches[int(len(stretches) * (moment - begin) / (end - begin))]
+                          for begin, end, stretches in threads if begin <= moment < end)
 
 
 def _list_threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
-    """Returns, of each thread, the beginning and the end of its work, and the MB/s of its stretches."""
+    """Yields, of each thread, the beginning and the end of its work in s, and the MB/s of its stretches."""
     wanted = ("started", "finished", "operations", "bytes_credited", "samples_ns")
     if not isinstance(details, dict) or not all(details.get(key) for key in wanted):
         return
@@ -89,23 +89,24 @@ def _list_threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
 
 
 def draw_panel(results: Results, workload: str, prefix: str) -> str | None:
-    """Draws a pair of axes for each policy: the bandwidth, and the pages stacked below it. None without samples."""
-    found = list_series(results, workload)
-    if not found:
+    """Draws axes of bandwidth and, below, of stacked pages for each policy; returns an <svg> element, None without samples."""
+    every_series = list_series(results, workload)
+    if not every_series:
         return None
-    heights = [inches for c in found for inches in ((RATE_IN, PAGES_IN) if c.rate else (PAGES_IN,))]
+    heights = [inches for one in every_series for inches in ((RATE_IN, PAGES_IN) if one.rate else (PAGES_IN,))]
     with matplotlib.rc_context(theme.SETTINGS):
-        figure = Figure((WIDTH_IN, sum(heights) + ROOM_IN * len(found)), layout="constrained")
+        figure = Figure((WIDTH_IN, sum(heights) + ROOM_IN * len(every_series)), layout="constrained")
         axes = list(figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
         tips = []
-        for series in found:
+        for series in every_series:
             upper = axes.pop(0) if series.rate else None
             tips += _draw_rate_and_pages(upper, axes.pop(0), series)
         title = f"{workload}: bandwidth and pages per node over time"
-        return theme.make_inline(figure, f"{prefix}-series", title, "; ".join(map(_list_told, found)), tips)
+        return theme.make_inline(figure, f"{prefix}-series", title, "; ".join(map(_describe_series, every_series)), tips)
 
 
 def _draw_rate_and_pages(rate: Axes | None, pages: Axes, series: TimeSeries) -> list[tuple[Axes, Sequence[theme.Tip]]]:
+    """Draws one series on its axes, the time of apply shaded; returns the axes of pages with their tips. rate: None without stretches."""
     if rate:
         rate.plot(*zip(*series.rate, strict=True), "-", color=theme.get_colour("ink"), linewidth=1.1)
         dress_axes(rate, "", "MB/s")
@@ -126,13 +127,13 @@ def _compute_time_range(series: TimeSeries) -> tuple[float, float]:
 
 
 def _draw_pages(axes: Axes, series: TimeSeries) -> None:
-    """Draws the pages of each node over time: straight lines through apply, and before and after it what the samples say."""
-    points = sorted([*series.samples, *_find_samples_around_apply(series)], key=lambda m: m.t)
-    nodes = sorted({node for m in points for node in m.pages})
-    axes.stackplot([m.t for m in points], [[m.pages.get(node, 0) for m in points] for node in nodes],
+    """Draws the pages of each node over time in s, stacked: straight lines through apply, and the samples before and after it."""
+    samples = sorted([*series.samples, *_find_samples_around_apply(series)], key=lambda sample: sample.t)
+    nodes = sorted({node for sample in samples for node in sample.pages})
+    axes.stackplot([sample.t for sample in samples], [[sample.pages.get(node, 0) for sample in samples] for node in nodes],
                    colors=[theme.get_node_colour(node) for node in nodes], linewidth=0)
-    for m in series.samples:
-        axes.axvline(m.t, color=theme.get_colour("surface"), linewidth=0.8, linestyle=":")
+    for sample in series.samples:
+        axes.axvline(sample.t, color=theme.get_colour("surface"), linewidth=0.8, linestyle=":")
 
 
 def _find_samples_around_apply(series: TimeSeries) -> list[Sample]:
@@ -148,7 +149,7 @@ def _format_tip(series: TimeSeries, m: Sample) -> theme.Tip:
                      f"repeat {o.repeat}, line {o.line} of results.jsonl", f"o{o.line}")
 
 
-def _list_told(series: TimeSeries) -> str:
+def _describe_series(series: TimeSeries) -> str:
     return f"{series.policy}: " + ", ".join(
         f"at {m.t:+.3f} s {' and '.join(f'{count} on node {node}' for node, count in m.pages.items())}, {m.moved} moved"
         for m in series.samples)

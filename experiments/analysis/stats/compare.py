@@ -21,16 +21,18 @@ Blocks = dict[int, float]  # of a block's observation, that is of a repeat
 
 
 def list_values(results: Results, metrics: Collection[str] | None = None, whole_boot: bool = False) -> dict[Key, Blocks]:
-    """Returns the values. whole_boot: repeats of one boot are one value, their mean, as they are beside another boot's."""
+    """Lists the values of each workload, policy, metric and unit, by block; of `metrics` alone where these are given.
+
+    whole_boot: the repeats of one boot are one value, their mean, as they are beside another boot's."""
     if whole_boot:
         return {key: {0: statistics.fmean(blocks.values())} for key, blocks in list_values(results, metrics).items()}
-    found: dict[Key, Blocks] = {}
+    values: dict[Key, Blocks] = {}
     for o in results.independent:
         for m in o.metrics:
             if metrics is not None and m.name not in metrics:
                 continue
-            found.setdefault((o.workload, o.policy, m.name, m.unit), {})[o.repeat] = m.value
-    return found
+            values.setdefault((o.workload, o.policy, m.name, m.unit), {})[o.repeat] = m.value
+    return values
 
 
 def compare_runs(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0,
@@ -51,6 +53,7 @@ def compare_runs(first: str | Path, *others: str | Path, in_blocks: bool = False
 
 
 def _read_run(directory: str | Path) -> Results:
+    """Reads a run; ResultsError where it is unreadable, or of more than one platform."""
     results = read(directory)
     if len(results.platforms) > 1:
         raise ResultsError(
@@ -62,19 +65,22 @@ def _read_run(directory: str | Path) -> Results:
 
 def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: float,
                   metrics: Collection[str] | None) -> dict[str, Any]:
-    apart = bool(first.boots and second.boots) and not {*first.boots} & {*second.boots}
-    left, right = (list_values(one, metrics, apart and len(one.boots) == 1) for one in (first, second))
+    """Compares a second run with the first; returns both runs' names, notes, rows, and what only one has.
+
+    Raises ResultsError where they have no workload, policy and metric in common."""
+    in_other_boots = bool(first.boots and second.boots) and not {*first.boots} & {*second.boots}
+    left, right = (list_values(one, metrics, whole_boot=in_other_boots and len(one.boots) == 1) for one in (first, second))
     # The first metric of a workload comes first of those that are multiples of each other.
-    both = [key for key in left if key in right]
-    if not both:
+    keys = [key for key in left if key in right]
+    if not keys:
         raise ResultsError(
             f"{first.directory} and {second.directory}: no workload, policy and "
             "metric in common; compare two runs of the same suite"
         )
     rows = []
-    for key in both:
+    for key in keys:
         row = _make_row(key, left[key], right[key], in_blocks)
-        row["same_as"] = next((other[2] for other in both[:both.index(key)] if other[:2] == key[:2]
+        row["same_as"] = next((other[2] for other in keys[:keys.index(key)] if other[:2] == key[:2]
                                and _is_multiple(left, right, other, key)), None)
         low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
         row["too_small"] = low is not None and 1 - smallest < low <= high < 1 + smallest
@@ -101,30 +107,31 @@ def _is_multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], one: Key, ot
 
 
 def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
-    """Reservations about a difference, for the reader."""
-    found = ["a difference has every cause that changed between the runs, not only the wanted one: "
+    """Lists reservations about a difference of two runs, for its reader."""
+    notes = ["a difference has every cause that changed between the runs, not only the wanted one: "
              "compare a run with its own repetition first"]
     if first.platforms != second.platforms:
-        found.append("the two have different platforms: their times are not of one kind")
+        notes.append("the two have different platforms: their times are not of one kind")
     for name in ("machine", "release", "suite_text", "parameters", "engine", "tool", "module", "cpu", "thp",
                  "repeat_until_ci", *["seed"] * in_blocks):
         ours, theirs = first.manifest.get(name), second.manifest.get(name)
         if ours != theirs and None not in (ours, theirs):
-            told = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < 60 else ""
-            found.append(f"{name.replace('_', ' ')} differs{told}")
+            values = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < 60 else ""
+            notes.append(f"{name.replace('_', ' ')} differs{values}")
     for results in (first, second):
         if len(results.boots) == 1:
-            found.append(f"{results.directory}: of one boot: what another boot changes is in no interval, and beside a run of "
+            notes.append(f"{results.directory}: of one boot: what another boot changes is in no interval, and beside a run of "
                          "another boot it is one value: give --boots 3 to both runs")
         marked = sum(bool(o.marks) for o in results.measured)
         if marked:
-            found.append(f"{results.directory}: {marked} marked, not counted")
+            notes.append(f"{results.directory}: {marked} marked, not counted")
         if results.nodes == 1:
-            found.append(f"{results.directory}: one node, so nothing in it is remote")
-    return found
+            notes.append(f"{results.directory}: one node, so nothing in it is remote")
+    return notes
 
 
 def _make_row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
+    """Makes the row of a workload, policy and metric: both means and numbers, the difference with its test, and b / a with limits."""
     a, b = list(left.values()), list(right.values())
     mean_a, test, times = t_interval(a).mean, welch(a, b), ratio(b, a)
     blocks = sorted(left.keys() & right.keys())
@@ -158,6 +165,7 @@ def _format_ratio(times: Ratio | None) -> dict[str, Any]:
 
 
 def _describe_run(results: Results) -> dict[str, str]:
+    """Returns what a page names of a run: directory, suite, machine, platform, and what its values are of."""
     return {
         "directory": str(results.directory),
         "suite": results.suite,

@@ -50,6 +50,7 @@ def list_undecided(found: dict[str, Any], thresholds: list[Threshold]) -> list[s
 
 
 def _judge_pair(pair: dict[str, Any], limit: Threshold) -> list[str]:
+    """Returns a line for each row of a pair that crosses a threshold, and for each metric of it that b lacks."""
     rows = _select_rows(pair, limit)
     missing = [name for name in pair["only_in_a"] if fnmatch.fnmatchcase(name.rpartition(" / ")[2], limit.metric)]
     where = f"{limit.text}: {pair['b']['directory']}"
