@@ -15,7 +15,7 @@ RECORDS = Path(__file__).parent / "records"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Carries the command line out. Returns the exit status."""
+    """Writes the page of machines, or with --record a machine's record; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m experiments.machines", description=__doc__)
     parser.add_argument("paths", metavar="PATH", nargs="*", type=Path,
                         help="records (default: those of the tree); with --record: folders of runs")

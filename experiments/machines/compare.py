@@ -19,6 +19,7 @@ from .record import Record
 
 NOTHING, OTHERS, THESE = "no figure of this machine", "other figures of this machine", "these figures"
 DERIVED = "nodes and distances"
+MOST_THREADS = 8  # of a node, of which calibrate-machine measures the bandwidth from node to node
 Grid = list[list[float | None]]
 
 
@@ -63,7 +64,7 @@ class Comparison:
 
 
 def compare_record(name: str, record: Record) -> list[Comparison]:
-    """Compares the figures of a record, published or measured, with each model there is of its machine."""
+    """Compares the figures of a record, published or measured, with each model of its machine; returns the comparisons."""
     return list(_compare_published(record) if record["kind"] == "published" else _compare_measured(name, record))
 
 
@@ -79,25 +80,25 @@ PATHS = {"opteron-6172-4s": ("2", {"local memory": (0, 0), "node in same package
 
 
 def _compare_published(record: Record) -> Iterator[Comparison]:
-    """Yields the comparisons of a paper's tables."""
-    described = machine.find(record["machine_file"])
+    """Yields the comparisons of a paper's tables with models of its machine."""
+    paper_machine = machine.find(record["machine_file"])
     for file in record["tables"]:
         if file in LUO:
-            yield from _compare_luo(described, record["source"], LUO[file])
+            yield from _compare_luo(paper_machine, record["source"], LUO[file])
         else:
-            yield _compare_theoretical(described, record["source"], file)
+            yield _compare_theoretical(paper_machine, record["source"], file)
 
 
 def _compare_luo(described: machine.Machine, source: str, table: luo.Table) -> Iterator[Comparison]:
-    """Yields the comparisons of Luo's table with three models, in parts of 4 local threads."""
+    """Yields the comparisons of Luo's table with three models, in parts of the bandwidth of 4 local threads."""
     nodes = [{"cpus": len(node.cpus), "memory_mib": node.memory >> 20} for node in described.nodes]
     kept = table.select_fitted()
     kept[luo.CORES, 0] = False  # the table's unit
     measured = table.read_cells()
     others = np.full(measured.shape, np.nan)
     for part in held_out.predict_rows(table.machine):
-        for cell, (_, ours) in part.cells.items():
-            others[cell] = ours
+        for cell, (_, predicted_share) in part.cells.items():
+            others[cell] = predicted_share
     predictions = ((DERIVED, NOTHING, luo.predict_relative(derive_model(nodes, described.distances))),
                    ("machine file fitted without the row that is predicted", OTHERS, others),
                    ("machine file", THESE, luo.predict_relative(Model(described.model_text))))
@@ -123,20 +124,22 @@ def _make_grid(values: np.ndarray, kept: np.ndarray) -> Grid:
 
 
 def _compare_theoretical(described: machine.Machine, source: str, file: str) -> Comparison:
-    """Compares bandwidths that the paper computed and did not measure: shown beside the model, and no error of it."""
+    """Compares bandwidths in GB/s that the paper computed with the model's: shown beside each other, and not scored."""
     number, paths = PATHS[described.name]
     lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()
     printed = {words[2]: float(words[3]) for line in lines if (words := line.split(","))[0] == number}
     model = Model(described.model_text)
-    found = [model.bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
+    predicted = [model.bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
     return Comparison(described.name, source, "bandwidth of a path: theoretical", "GB/s", "machine file", OTHERS, "path",
-                      list(paths), ["all cores of a node read"], [[printed[path]] for path in paths], [[value] for value in found],
+                      list(paths), ["all cores of a node read"], [[printed[path]] for path in paths], [[value] for value in predicted],
                       scored=False, note="The paper's figures are theoretical ones of its hardware, so the difference is no error. "
                       "Bandwidths of links in the machine file are from the same table.")
 
 
 def _compare_measured(name: str, record: Record) -> Iterator[Comparison]:
-    """Yields the comparisons of a real machine's figures: with the derived model, and with calibrate-machine's where there is one."""
+    """Yields the comparisons of a real machine's figures with the derived model, and with calibrate-machine's where there is one.
+
+    Latencies are in ns, bandwidths in MB/s."""
     nodes, distances = record["machine"]["nodes"], record["machine"]["distances"]
     models = [(DERIVED, NOTHING, derive_model(nodes, distances))]
     if record.get("model"):
@@ -149,7 +152,7 @@ def _compare_measured(name: str, record: Record) -> Iterator[Comparison]:
             yield _compare_matrix(common, "latency from node to node", measured["latency"], found.compute_unloaded_ns)
         if measured.get("bandwidth"):
             yield _compare_matrix(common, "bandwidth from node to node, triad, 8 threads at most", measured["bandwidth"],
-                                  lambda a, b, found=found: found.bandwidths([(a, b, min(8, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
+                                  lambda a, b, found=found: found.bandwidths([(a, b, min(MOST_THREADS, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
         if measured.get("contention"):
             yield _compare_contention(common, measured["contention"])
         if any(_is_local_copy(row) for row in measured.get("numa_stream", [])):
@@ -163,7 +166,7 @@ def _describe_source(record: Record) -> str:
 
 
 def _compare_matrix(common: tuple, what: str, values: dict[str, Any], predict: Any) -> Comparison:
-    """Compares a matrix from node to node. predict: the figure of two nodes by their positions."""
+    """Compares a matrix from node to node with a model. predict: returns the figure of two nodes, given by their positions."""
     name, source, model, fitted, _, index = common
     rows, columns = values["from"], values["to"]
     return Comparison(name, source, what, values["unit"], model, fitted, "node of the CPUs", [str(a) for a in rows],
@@ -171,7 +174,7 @@ def _compare_matrix(common: tuple, what: str, values: dict[str, Any], predict: A
 
 
 def _compare_contention(common: tuple, cells: list[dict[str, Any]]) -> Comparison:
-    """Compares the bandwidth of both sides together: calibrate-machine fits them apart."""
+    """Compares the bandwidth of local and remote threads together, in MB/s, which calibrate-machine fits apart."""
     name, source, model, fitted, found, index = common
     local, remote = ({cell[side] for cell in cells} for side in ("local", "remote"))
     measured: Grid = [[None] * (max(remote) + 1) for _ in range(max(local) + 1)]
@@ -192,7 +195,7 @@ def _is_local_copy(row: dict[str, Any]) -> bool:
 
 
 def _compare_stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:
-    """Compares a curve that calibrate-machine fits nothing to."""
+    """Compares a curve of MB/s by threads, to which calibrate-machine fits nothing, with a model."""
     name, source, model, fitted, found, _ = common
     curve = {row["threads"]: row["bandwidth_mb_s"] for row in rows if _is_local_copy(row)}
     places = [k for k, node in enumerate(nodes) if node["cpus"] and node["memory_mib"]]

@@ -30,7 +30,7 @@ class Entry:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Returns names and values of what is known of the machine."""
+        """Returns names and values of what is known of the machine, for the head of its part of the page."""
         if self.record["kind"] == "published":
             return [("machine file", self.record["machine_file"]), ("source", self.record["source"])]
         machine = self.record["machine"]
@@ -67,25 +67,25 @@ def _make_table(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def make_entries(files: list[Path]) -> list[Entry]:
-    """Makes the entry of each file. ExperimentError: a file that cannot be compared."""
-    found = []
+    """Reads each file and makes its entry; ExperimentError where a record is broken or cannot be compared."""
+    entries = []
     for k, file in enumerate(files):
-        one = record.read_record(file)
+        content = record.read_record(file)
         try:
-            found.append(Entry(file.stem, f"machine-{k}", one, compare.compare_record(file.stem, one),
-                               _make_tables(one.get("measured", {}))))
+            entries.append(Entry(file.stem, f"machine-{k}", content, compare.compare_record(file.stem, content),
+                                 _make_tables(content.get("measured", {}))))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise ExperimentError(f"{file}: is not to be compared ({type(error).__name__}: {error}): "
                                   "take what --record wrote") from None
-    return found
+    return entries
 
 
-def make_page(found: list[Entry]) -> str:
-    """Makes the page as text, in the order of what the models were fitted to."""
-    scored = [(entry, one) for entry in found for one in entry.comparisons if one.mean is not None]
+def make_page(entries: list[Entry]) -> str:
+    """Makes the page as HTML, the errors in the order of what the models were fitted to."""
+    scored = [(entry, comparison) for entry in entries for comparison in entry.comparisons if comparison.mean is not None]
     scored.sort(key=lambda pair: ORDER.index(pair[1].fitted))
     groups = [(fitted, list(pairs)) for fitted, pairs in groupby(scored, key=lambda pair: pair[1].fitted)]
-    return build_page("zoo.html", title="Machines", entries=found, groups=groups, percent=_format_percent, figure=_format_figure)
+    return build_page("zoo.html", title="Machines", entries=entries, groups=groups, percent=_format_percent, figure=_format_figure)
 
 
 def _format_percent(value: float | None) -> str:

@@ -22,7 +22,7 @@ def format_record(record: Record) -> str:
 
 
 def _format_value(value: Any, indent: str, width: int) -> str:
-    """Formats a value; what holds neither lists nor tables stands on one line, if there is room."""
+    """Formats a value as JSON; one that holds neither lists nor objects stands on one line of up to `width` characters."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if not inside or indent and len(line) <= width and not any(isinstance(one, (dict, list)) for one in inside):
@@ -43,7 +43,7 @@ def write_record(file: Path, record: Record) -> None:
 
 
 def read_record(file: Path) -> Record:
-    """Reads a record, whole and of the format that is known; its numbers are those of whoever made it. ExperimentError: it is none."""
+    """Reads a record and checks its form; ExperimentError where the file cannot be read, is too large, or is no record."""
     try:
         content = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -81,7 +81,7 @@ def _find_problem_of_published(record: Record) -> str | None:
 
 
 def _find_problem_of_measured(record: Record) -> str | None:
-    """Returns what is wrong with the nodes and matrices of a measured record; None where nothing is."""
+    """Returns what is wrong with the nodes and matrices of a measured record, as the end of a sentence; None where nothing is."""
     parts = ("machine", "measured", "missing")
     lacking = [key for key in parts if not isinstance(record.get(key), dict)]
     if lacking:

@@ -30,21 +30,23 @@ Runs = dict[str, list[dict[str, Any]]]
 
 
 def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
-    """Collects the record of the one real machine that all runs are of. UsageError: no runs, or of several machines or the lab's."""
+    """Collects the record of the one real machine that all runs are of; `machine_file` is what calibrate-machine wrote.
+
+    Raises UsageError where there are no runs, or they are of several machines or of the lab."""
     if not folders:
         raise UsageError("--record: no run: give the folders of runs")
     manifests = [_read_manifest(folder) for folder in folders]
-    if len({json.dumps(_describe_shape(found), sort_keys=True) for found in manifests}) > 1:
+    if len({json.dumps(_describe_shape(run), sort_keys=True) for run in manifests}) > 1:
         raise UsageError(f"{', '.join(map(str, folders))}: are of several machines: give the runs of one")
-    clean = {found["suite"]: _read_clean(folder) for folder, found in zip(folders, manifests, strict=True)}
+    clean = {run["suite"]: _read_clean(folder) for folder, run in zip(folders, manifests, strict=True)}
     measured = {"latency": make_latency_matrix(clean.get(LATENCY, [])),
                 **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
                 **_read_calibrated(machine_file)}
     given = {*clean} | ({CALIBRATION} if machine_file else set())
-    found = {"format": FORMAT, "kind": "measured", "numaplace": read_version(HERE.sources), "machine": _describe_machine(manifests, clean),
+    record = {"format": FORMAT, "kind": "measured", "numaplace": read_version(HERE.sources), "machine": _describe_machine(manifests, clean),
              "measured": {name: value for name, value in measured.items() if value},
              "missing": {name: NOT_GIVEN for name in (CALIBRATION, LATENCY, *TABLES) if name not in given}}
-    return found | ({"model": _read_model(machine_file)} if machine_file else {})
+    return record | ({"model": _read_model(machine_file)} if machine_file else {})
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -75,16 +77,16 @@ def _read_clean(folder: Path) -> list[dict[str, Any]]:
 
 
 def _describe_machine(manifests: list[dict[str, Any]], clean: Runs) -> dict[str, Any]:
-    """Describes the machine by the first manifest, and its load and doubts by all runs."""
-    found = manifests[0]
+    """Describes the machine by the first manifest, and its load and doubts by all runs; memory in MiB."""
+    first = manifests[0]
     loads = [load for records in clean.values() for one in records if (load := round_value(one.get("load"))) is not None]
-    series = re.match(r"\d+\.\d+", found["kernel"]["release"])
-    return {"cpu_model": found["cpu"]["model"] or "unknown", "kernel": series[0] if series else "unknown",
-            "numa_balancing": found["numa_balancing"], "virtual": any("virtual machine" in doubt for doubt in found["doubts"]),
+    series = re.match(r"\d+\.\d+", first["kernel"]["release"])
+    return {"cpu_model": first["cpu"]["model"] or "unknown", "kernel": series[0] if series else "unknown",
+            "numa_balancing": first["numa_balancing"], "virtual": any("virtual machine" in doubt for doubt in first["doubts"]),
             "load_most": max(loads, default=None),
             "nodes": [{"id": node["id"], "cpus": _count_cpus(node["cpus"] or ""), "memory_mib": node["mem_total"] >> 20}
-                      for node in found["topology"]],
-            "distances": [node["distances"] for node in found["topology"]]}
+                      for node in first["topology"]],
+            "distances": [node["distances"] for node in first["topology"]]}
 
 
 def _count_cpus(cpus: str) -> int:
@@ -120,12 +122,12 @@ def _group_cells(records: Iterable[dict[str, Any]], factors: tuple[str, ...]) ->
 
 
 def make_table(records: list[dict[str, Any]], factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Makes a row for each cell: its levels, then mean, half of the 95 % interval and number of observations."""
+    """Makes a row for each cell: its levels, then mean and half of the 95 % interval in the metric's unit, and number of observations."""
     rows = []
-    for levels, found in sorted(_group_cells(records, factors).items(), key=lambda cell: str(cell[0])):
+    for levels, observations in sorted(_group_cells(records, factors).items(), key=lambda cell: str(cell[0])):
         row = {name: level for name, level in zip(factors, levels, strict=True) if level is not None}
         for metric in metrics:
-            if samples := _list_samples(found, metric):
+            if samples := _list_samples(observations, metric):
                 mean, half, row["n"] = _summarise_samples(samples)
                 row |= {f"{metric}_{UNITS[metric].replace('MB/s', 'mb_s')}": mean, f"{metric}_half": half}
         rows += [row] if "n" in row else []
@@ -140,7 +142,9 @@ def make_latency_matrix(records: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def make_matrix(values: dict[tuple[int, int], tuple[float | None, float | None, int | None]], unit: str) -> dict[str, Any] | None:
-    """Makes a row for each node of CPUs, a column for each node of memory; None without values."""
+    """Makes a matrix of (mean, half of the interval, number) by nodes: a row for each node of CPUs, a column for each of memory.
+
+    Returns None without values."""
     if not values:
         return None
     rows, columns = (sorted({pair[k] for pair in values}) for k in (0, 1))
@@ -150,7 +154,9 @@ def make_matrix(values: dict[tuple[int, int], tuple[float | None, float | None, 
 
 
 def _read_calibrated(file: Path | None) -> dict[str, Any]:
-    """Reads what calibrate-machine measured besides latencies, which the suite has. ExperimentError: its file cannot be read."""
+    """Reads bandwidths in MB/s and contention that calibrate-machine measured; latencies are those of the suite.
+
+    Raises ExperimentError where its file cannot be read."""
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8")).get("measured", {}) if file else {}
     except (OSError, tomllib.TOMLDecodeError) as error:
