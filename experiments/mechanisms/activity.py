@@ -63,7 +63,7 @@ def _read_system_time() -> float:
 
 
 def _sum_thread_times(names: Sequence[str]) -> float:
-    """Sums the CPU time of the threads, in s. A thread that has ended since is not counted."""
+    """Sums the CPU time, in s, of the running processes whose names begin with one of `names`."""
     total = 0
     starts = tuple(name.encode() for name in names)
     for pid, comm in read_processes("comm") if names else ():

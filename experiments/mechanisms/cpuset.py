@@ -26,17 +26,17 @@ class Cpuset(Mechanism):
         return f"{CGROUPS} has no cpuset: mount cgroup version 2 with all controllers"
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
-        """Moves the programs into a cgroup for each node that has some."""
+        """Moves the programs into a cgroup for each node that has some of them; the guard undoes it. CannotError: the kernel refuses."""
         with scope.changing(self.name):
-            given = CGROUPS / "cgroup.subtree_control"
-            if "cpuset" not in given.read_text(encoding="ascii").split():
-                scope.guard.write(given, "+cpuset", back="-cpuset")
+            controllers = CGROUPS / "cgroup.subtree_control"
+            if "cpuset" not in controllers.read_text(encoding="ascii").split():
+                scope.guard.write(controllers, "+cpuset", back="-cpuset")
             for node in scope.nodes:
-                if own := [pid for pid in pids if _choose_node(pid, scope.nodes) is node]:
-                    self._bind_programs(scope, node, own)
+                if programs := [pid for pid in pids if _choose_node(pid, scope.nodes) is node]:
+                    self._bind_programs(scope, node, programs)
 
     def _bind_programs(self, scope: Scope, node: Node, pids: Sequence[int]) -> None:
-        """Binds programs to a node. Pages move when a cgroup that has processes loses a node, and not when these join it."""
+        """Binds programs to a node by a cgroup: they join it with all nodes' memory, as pages move when it loses nodes, not at joining."""
         group = CGROUPS / f"numaplace-cpuset-{node.id}"
         scope.guard.make_cgroup(group)
         mems = group / "cpuset.mems"

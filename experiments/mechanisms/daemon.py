@@ -35,7 +35,7 @@ class Daemon(Mechanism):
         return ["--trial", f"{self.values['trial_ms']}ms"] if self.values["trial_ms"] else ["--no-trial"]
 
     def tear_down(self) -> None:
-        """Ends the daemon. ExperimentError: it had ended before."""
+        """Ends the daemon, where attach() has started it. ExperimentError: it had ended before with a status other than 0."""
         process = getattr(self, "process", None)
         if process is None:
             return

@@ -42,19 +42,21 @@ class Damon(Mechanism):
         return super().lacks(nodes) or missing(ADMIN / "nr_kdamonds") or explain_one_tier()
 
     def set_up(self, scope: Scope) -> None:
-        """Describes each kernel thread in sysfs and starts it."""
+        """Describes a kernel thread for each node of the fastest and the slowest tier in sysfs and starts it; the guard undoes it."""
         fast, slow = list_tiers()[0], list_tiers()[-1]
-        jobs = [(node, "migrate_cold", slow[0]) for node in fast] + [(node, "migrate_hot", fast[0]) for node in slow]
+        schemes = [(node, "migrate_cold", slow[0]) for node in fast] + [(node, "migrate_hot", fast[0]) for node in slow]
         with scope.changing(self.name):
             if STAT.exists():
                 scope.guard.write(STAT, "N")
-            scope.guard.write(ADMIN / "nr_kdamonds", str(len(jobs)))
-            for number, (node, action, to) in enumerate(jobs):
-                self._describe_node(ADMIN / str(number), node, action, to, fast[0])
+            scope.guard.write(ADMIN / "nr_kdamonds", str(len(schemes)))
+            for number, (node, action, target) in enumerate(schemes):
+                self._describe_node(ADMIN / str(number), node, action, target, fast[0])
                 scope.guard.write(ADMIN / str(number) / "state", "on")
 
     def _describe_node(self, folder: Path, node: int, action: str, to: int, fast: int) -> None:
-        """Writes to its folder what a kernel thread samples, which is the memory of `node`, and that its pages go to node `to`."""
+        """Writes what a kernel thread samples, the memory of `node`, and that its pages go to node `to`, to the thread's folder.
+
+        `fast` is the node whose use of memory controls the quota."""
         write_values(folder, {"contexts/nr_contexts": 1})
         context = folder / "contexts/0"
         write_values(context, {"operations": "paddr", "targets/nr_targets": 1, "schemes/nr_schemes": 1,
@@ -70,7 +72,7 @@ class Damon(Mechanism):
         self._tune_quota(context / "schemes/0/quotas", *((USED if action == "migrate_hot" else FREE)), fast)
 
     def _make_scheme(self, action: str, to: int) -> dict[str, int | str]:
-        """Makes the values of the scheme: which regions it takes, and the bytes that it moves at most."""
+        """Makes the values of the scheme's files: which regions it takes, and the bytes that it moves at most each RESET_MS."""
         looks = max(1, self.values["aggregation_ms"] // self.values["sample_ms"])
         hot = max(1, looks * self.values["hot_percent"] // 100)
         least, most, age = (hot, MOST_COUNT, 0) if action == "migrate_hot" else (
@@ -82,7 +84,7 @@ class Damon(Mechanism):
                 "quotas/bytes": self.values["quota_mbps"] * 10**6 * RESET_MS // 1000, "quotas/reset_interval_ms": RESET_MS}
 
     def _tune_quota(self, quotas: Path, metric: str, share: int, node: int) -> None:
-        """Lets the kernel control the quota by the share of one node's memory, where it has such a goal."""
+        """Lets the kernel control the quota by the share of one node's memory, of 10000, where it has such a goal."""
         write_values(quotas / "goals", {"nr_goals": 1})
         goal = quotas / "goals/0"
         try:
@@ -98,7 +100,7 @@ def write_values(folder: Path, values: dict[str, int | str]) -> None:
 
 
 def list_ranges(node: int) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of physical addresses of the node's blocks of memory that are online, as (start, end) in bytes."""
+    """Yields the ranges of physical addresses of the node's online memory as (start, end), in bytes."""
     size = int((MEMORY / "block_size_bytes").read_text(encoding="ascii"), 16)
     blocks = sorted(int(path.name.removeprefix("memory")) for path in NODES.glob(f"node{node}/memory[0-9]*")
                     if (path / "state").read_text(encoding="ascii").strip() == "online")

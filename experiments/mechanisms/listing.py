@@ -11,7 +11,7 @@ from .registry import KNOWN, of_level
 
 
 def make_rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Makes a row for each mechanism that is known, or for those of the user's files."""
+    """Makes a row for each mechanism that is known, or for those of the user's files: names, texts, parameters, and what lacks here."""
     known = {name: type(of_level(name)) for name in files} or KNOWN
     return [{"name": name, "about": of.about, "acts_on": "programs as they start" if of.starts else "running programs",
              "counters": list(of.counters), "lacks": of({}).call("lacks", nodes),

@@ -77,17 +77,31 @@ class Mechanism:
         return None
 
     def set_up(self, scope: Scope) -> None:
-        """Switches it on before the programs start, or, where a suite places them itself, after that."""
+        """Switches the mechanism on. The runner calls it once an observation: before the programs start, or, where the suite places
+        them itself, just before attach().
+
+        It may change files of the kernel through scope.guard, which undoes that at the end of the observation. A CannotError ends
+        the run, any other exception marks the observation. The base class changes nothing."""
 
     def before_exec(self, nodes: Sequence[Node]) -> Callable[[], None]:
-        """Returns a function that runs in each program's process before it starts."""
+        """Returns a function without arguments, which the runner calls in each program's new process, between fork() and exec().
+
+        The runner calls before_exec() after set_up(), only for programs that the kernel places. The function may set CPUs (the
+        class then has `binds`) or the memory policy of its process; an exception of it keeps the program from starting."""
         return lambda: None
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
-        """Tells it of the programs, which run."""
+        """Acts on the programs. The runner calls it once an observation, after set_up(), when all of them run and before they are
+        measured; `pids` are all their processes.
+
+        It may move them into cgroups and write files, through scope.guard, and start helpers that tear_down() ends. A CannotError
+        ends the run, any other exception marks the observation. The base class does nothing."""
 
     def tear_down(self) -> None:
-        """Ends its own processes. The guard undoes all else."""
+        """Ends the processes that set_up() or attach() started. The runner calls it after each observation, also after one that failed
+        before attach(), while the programs still run.
+
+        It need undo nothing else: the guard does that after it. An exception of it marks the observation."""
 
 
 def locate_error(error: Exception, function: Callable[..., object]) -> str:
@@ -98,7 +112,7 @@ def locate_error(error: Exception, function: Callable[..., object]) -> str:
 
 
 def write_given(scope: Scope, values: dict[str, int | None], files: dict[str, Path]) -> None:
-    """Writes the parameters that are files of the kernel's and have a value."""
+    """Writes the parameters that are files of the kernel's and have a value, through the guard of `scope`."""
     for name, path in files.items():
         if values[name] is not None:
             scope.guard.write(path, str(values[name]))
@@ -128,14 +142,14 @@ def parse_numbers(text: str) -> tuple[int, ...]:
 
 
 def parse_values(of: type[Mechanism], text: str) -> dict[str, int]:
-    """Returns the values of 'scan_delay_ms=100,scan_size_mb=64'. UsageError: no such parameter, or not within its bounds."""
-    found = {}
+    """Parses 'scan_delay_ms=100,scan_size_mb=64' to values by name. UsageError: no such parameter, or not within its bounds."""
+    values = {}
     for word in text.split(",") if text else []:
-        name, _, value = word.partition("=")
+        name, _, number = word.partition("=")
         parameter = of.parameters.get(name)
         if parameter is None:
             raise UsageError(f"mechanism {of.name} has no parameter '{name}': it has {', '.join(of.parameters) or 'none'}")
-        if not re.fullmatch(r"\d+", value) or not parameter.low <= int(value) <= parameter.high:
-            raise UsageError(f"mechanism {of.name}: {name}={value}: a whole number from {parameter.low} to {parameter.high}")
-        found[name] = int(value)
-    return found
+        if not re.fullmatch(r"\d+", number) or not parameter.low <= int(number) <= parameter.high:
+            raise UsageError(f"mechanism {of.name}: {name}={number}: a whole number from {parameter.low} to {parameter.high}")
+        values[name] = int(number)
+    return values

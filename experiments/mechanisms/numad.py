@@ -33,14 +33,14 @@ class Numad(Mechanism):
         return super().lacks(nodes) or missing(CLOCKS) or (None if shutil.which("numad") else "numad is not installed: apt-get install numad")
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
-        """Starts numad for these programs; the guard ends it. CannotError: it does not start."""
+        """Starts numad for these programs; the guard ends it and restores khugepaged's pause. CannotError: it does not start."""
         seconds = str(self.values["interval_s"])
         scope.guard.keep(KHUGEPAGED)
         scope.guard.wait_at_end(PID_FILE)
         scope.guard.run_at_end("numad", "-i", "0")
         words = ["unshare", "--time", f"--monotonic={EARLIER_S}",
                  "numad", "-S", "0", "-i", f"{seconds}:{seconds}", "-u", str(self.values["target_percent"])]
-        done = subprocess.run([*words, *(word for pid in pids for word in ("-p", str(pid)))], capture_output=True, text=True,
+        started = subprocess.run([*words, *(word for pid in pids for word in ("-p", str(pid)))], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            raise CannotError(f"mechanism {self.name}: {(done.stderr or done.stdout).strip() or f'status {done.returncode}'}")
+        if started.returncode:
+            raise CannotError(f"mechanism {self.name}: {(started.stderr or started.stdout).strip() or f'status {started.returncode}'}")

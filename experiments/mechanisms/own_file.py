@@ -13,7 +13,7 @@ HOOKS = ("set_up", "before_exec", "attach")
 
 
 def load_class(path: Path) -> type[Mechanism]:
-    """Loads the class of a file. UsageError: the file fails, has not one class, or this is wrong."""
+    """Loads the one class of Mechanism of a file. UsageError: the file fails, has not one class, or find_fault() finds a fault."""
     try:
         spec = importlib.util.spec_from_file_location(f"numaplace_mechanism_{path.stem}", path)
         module = importlib.util.module_from_spec(spec)
@@ -21,17 +21,17 @@ def load_class(path: Path) -> type[Mechanism]:
     except (Exception, SystemExit) as error:
         why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise UsageError(f"mechanism {path}: {why}: correct the file") from None
-    own = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Mechanism)
+    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Mechanism)
            and value.__module__ == module.__name__]
-    if len(own) != 1:
-        raise UsageError(f"mechanism {path}: has {len(own)} classes of Mechanism: it is to have one")
-    if why := find_fault(own[0]):
+    if len(classes) != 1:
+        raise UsageError(f"mechanism {path}: has {len(classes)} classes of Mechanism: it is to have one")
+    if why := find_fault(classes[0]):
         raise UsageError(f"mechanism {path}: {why}: correct the file")
-    return own[0]
+    return classes[0]
 
 
 def find_fault(of: type[Mechanism]) -> str | None:
-    """Returns what is wrong with a mechanism, as far as its class tells; None where nothing is."""
+    """Returns what is wrong with a mechanism's class, as the end of a sentence; None where nothing is."""
     for name in ("name", "about"):
         if not isinstance(getattr(of, name, None), str):
             return f"class {of.__name__} has no '{name}'"

@@ -36,11 +36,11 @@ class SchedExt(Mechanism):
         why = super().lacks(nodes) or missing(STATE) or explain_missing_object(self.scheduler)
         if why or find_bpftool() is None:
             return why or f"bpftool {OLDEST[0]}.{OLDEST[1]} or newer is not installed: run make setup-check, or apt-get install bpftool"
-        said = STATE.read_text(encoding="ascii").strip()
-        return None if said == "disabled" else f"another scheduler of sched_ext is {said}: end it"
+        state = STATE.read_text(encoding="ascii").strip()
+        return None if state == "disabled" else f"another scheduler of sched_ext is {state}: end it"
 
     def set_up(self, scope: Scope) -> None:
-        """Registers the scheduler; the guard removes its pinned link."""
+        """Mounts bpffs where it is missing and registers the scheduler; the guard undoes both. CannotError: a command fails."""
         with scope.changing(self.name):
             if not os.path.ismount(BPF):
                 scope.guard.run_at_end("umount", str(BPF))
