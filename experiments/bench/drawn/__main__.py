@@ -44,20 +44,21 @@ def tally_measured(folders: list[Path]) -> Iterator[Line]:
 
 
 def print_lines(lines: Iterator[Line]) -> bool:
-    """Prints lines as they come; returns whether one failed."""
+    """Prints lines as they come, with a head for each case, and their number; returns whether one failed."""
     failed = 0
     total = 0
     for (name, drawn), group in groupby(lines, key=lambda line: (line.name, line.drawn)):
         print(f"{name}: {drawn}")
         for line in group:
             total, failed = total + 1, failed + (line.verdict == tally.FAILS)
-            values = (f"{100 * v:6.2f}" for v in (line.value, line.low, line.high))
+            values = (f"{100 * share:6.2f}" for share in (line.value, line.low, line.high))
             print("  {:36} {:6} {} % [{},{}]  {:15} {}".format(line.what, line.n, *values, line.bound, line.verdict), flush=True)
     print(f"{failed} of {total} lines fail")
     return failed > 0
 
 
 def main(words: list[str] | None = None) -> int:
+    """Carries the command line out: draws the cases and prints their lines; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m experiments.bench.drawn", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", help="the cases of this name, or pattern, as 'worth *'")
@@ -74,9 +75,9 @@ def main(words: list[str] | None = None) -> int:
     lines = tally_measured(args.measured) if args.measured else tally_cases(cases, args.seed)
     if not args.json:
         return int(print_lines(lines))
-    made = list(lines)
-    print(json.dumps([asdict(line) for line in made], indent=1))
-    return int(any(line.verdict == tally.FAILS for line in made))
+    lines_made = list(lines)
+    print(json.dumps([asdict(line) for line in lines_made], indent=1))
+    return int(any(line.verdict == tally.FAILS for line in lines_made))
 
 
 if __name__ == "__main__":

@@ -68,27 +68,28 @@ WORTH_BOOTS = stop.BOOTS     # of `numaplace worth --lab` at least
 
 
 def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = False) -> Worth:
-    """Returns the answer of `numaplace worth` for one program under options. `blocks` is what the budget has room for; where
-    the command `stops` by itself, the most."""
-    drawn, levels, made = cells.draw_run(source, blocks), None, blocks
+    """Returns the answer of `numaplace worth` for one program under options, of a run of `blocks` blocks.
+
+    stops: as the command does when it stops by itself: it looks after stop.LOOKS blocks, and ends, or drops decided options."""
+    drawn, levels, used_blocks = cells.draw_run(source, blocks), None, blocks
     run = drawn
     for look in (n for n in stop.LOOKS if stops and n < blocks):
         kept = [o for o in drawn.observations if o.repeat < look and (levels is None or o.policy in levels)]
-        gone = [o for o in run.observations if levels is not None and o.policy not in levels]  # has no further blocks
-        run = draw.build_results([*kept, *gone], drawn.policies)
-        found = _judge_worth(run)
-        if not found.undecided:
-            made = look
+        dropped = [o for o in run.observations if levels is not None and o.policy not in levels]  # has no further blocks
+        run = draw.build_results([*kept, *dropped], drawn.policies)
+        verdict = _judge_worth(run)
+        if not verdict.undecided:
+            used_blocks = look
             break
-        levels = {worth_verdict.BASELINE, *(one.policy for one in found.undecided)}
+        levels = {worth_verdict.BASELINE, *(one.policy for one in verdict.undecided)}
     else:
         run = draw.build_results([o for o in drawn.observations if levels is None or o.policy in levels]
                                  + [o for o in run.observations if levels is not None and o.policy not in levels], drawn.policies)
-    found = _judge_worth(run)
-    sentence = found.sentence()
-    lost = [o.policy for o in found.options if o.significant and o.value < 1 - worth_verdict.LEAST]
-    return Worth(found.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), found.decided,
-                 found.options, made < blocks, "within this boot" in sentence)
+    verdict = _judge_worth(run)
+    sentence = verdict.sentence()
+    lost = [o.policy for o in verdict.options if o.significant and o.value < 1 - worth_verdict.LEAST]
+    return Worth(verdict.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), verdict.decided,
+                 verdict.options, used_blocks < blocks, "within this boot" in sentence)
 
 
 def _judge_worth(run: Results) -> worth_verdict.Verdict:

@@ -28,6 +28,7 @@ def build_cases() -> Iterator[Case]:
 
 
 def build_worth_cases() -> Iterator[Case]:
+    """Builds the cases of `numaplace worth`: several boots, runs that stop by themselves, and answers that name an option."""
     for number, between in product(sorted({1, answers.WORTH_BOOTS}), (0, 0.002, 0.005, 0.01, 0.02)):
         yield Case("worth boots", f"seven options, nothing reacts, 12 blocks of {number} boot{'s' * (number > 1)}, repeats 0.5 %, "
                    f"{100 * between:g} % between boots", 100,
@@ -52,22 +53,24 @@ def build_worth_cases() -> Iterator[Case]:
 
 def check_worth(source: Random, gains: Mapping[str, float], deviation: float | draw.Noise, blocks: int, boots: Boots = ONE_BOOT,
                 stops: bool = False) -> Iterator[Event]:
-    """Draws a program under options and checks the answer. gains: of the options that react, as 0.03."""
+    """Draws a program under options and yields an event for each part of the answer; gains: of options that react, as shares.
+
+    deviation: of an observation, as a share, or how observations scatter."""
     noise = deviation if callable(deviation) else draw.make_normal(deviation)
     speeds = {("w", p): 1 + gains.get(p, 0) for p in ("none", *OPTIONS)}
-    found = answers.answer_worth(Cells(speeds, noise, boots), source, blocks, stops)
-    said = found.said and boots.deviation > 0  # it excuses nothing where boots are alike
-    yield from (Event(HOLDS, _holds_truth(o, speeds["w", o.policy]), said) for o in found.options)
-    wrong = bool(found.named) and not _holds_truth(found.named, speeds["w", found.named.policy])
-    yield Event(bound_false("the named option's interval"), wrong, said)
-    if found.named:
+    answer = answers.answer_worth(Cells(speeds, noise, boots), source, blocks, stops)
+    excused = answer.said and boots.deviation > 0  # "within this boot" excuses nothing where boots are alike
+    yield from (Event(HOLDS, _holds_truth(o, speeds["w", o.policy]), excused) for o in answer.options)
+    wrong = bool(answer.named) and not _holds_truth(answer.named, speeds["w", answer.named.policy])
+    yield Event(bound_false("the named option's interval"), wrong, excused)
+    if answer.named:
         yield Event(NAMED, not wrong)
-    yield Event(bound_false("an option is named"), bool(found.named) and gains.get(found.named.policy, 0) <= 0, said)
-    yield Event(bound_false("an option loses"), bool(found.loses), said)
+    yield Event(bound_false("an option is named"), bool(answer.named) and gains.get(answer.named.policy, 0) <= 0, excused)
+    yield Event(bound_false("an option loses"), bool(answer.loses), excused)
     if any(gain > WORTH_A_CHANGE for gain in gains.values()):
-        yield Event(bound_false("nothing is worth it"), found.nothing, said)
+        yield Event(bound_false("nothing is worth it"), answer.nothing, excused)
     if stops:
-        yield Event(Bound("ended by itself, and not decided", most=0.05), found.ended and not found.decided)
+        yield Event(Bound("ended by itself, and not decided", most=0.05), answer.ended and not answer.decided)
 
 
 def _holds_truth(found: object, true: float) -> bool:
@@ -75,7 +78,8 @@ def _holds_truth(found: object, true: float) -> bool:
 
 
 def build_compare_cases() -> Iterator[Case]:
-    for n in (3, 10):
+    """Builds the cases of `experiment compare`: two equal runs, whose boots do and do not differ."""
+    for n in (3, 10):  # repeats
         yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, boots do not differ", 120,
                    lambda d, n=n: check_compare(d, n, Boots()))
     for n, between in ((10, 0.002), (10, 0.005), (10, 0.01), (3, 0.01)):
@@ -87,12 +91,13 @@ def build_compare_cases() -> Iterator[Case]:
 
 
 def check_compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]:
+    """Draws two equal runs and yields whether each interval of b / a holds 1, and whether any of 24 cells differs."""
     cells = Cells({(f"w{k}", "none"): 1.0 for k in range(24)}, draw.make_normal(0.01), boots)
-    rows, said = answers.compare_runs(cells.draw_run(source, repeats), cells.draw_run(source, repeats))
-    said = said and boots.deviation > 0
-    yield from (Event(HOLDS, row["ratio_ci95_low"] <= 1 <= row["ratio_ci95_high"], said) for row in rows
+    rows, excused = answers.compare_runs(cells.draw_run(source, repeats), cells.draw_run(source, repeats))
+    excused = excused and boots.deviation > 0
+    yield from (Event(HOLDS, row["ratio_ci95_low"] <= 1 <= row["ratio_ci95_high"], excused) for row in rows
                 if row["ratio_ci95_low"] is not None)
-    yield Event(bound_false("any of 24 differs"), any(row["significant"] for row in rows), said)
+    yield Event(bound_false("any of 24 differs"), any(row["significant"] for row in rows), excused)
 
 
 def build_judge_cases() -> Iterator[Case]:
@@ -103,11 +108,12 @@ def build_judge_cases() -> Iterator[Case]:
 
 
 def check_judge(source: Random, slow: tuple[str, ...]) -> Iterator[Event]:
+    """Draws two kernels, of which the second is slower at the workloads `slow`, and yields which words of the verdict are false."""
     boots = answers.JUDGE_BOOTS
-    kernels = [Cells({(w, "none"): 1 - SLOWER * (b and w in slow) for w in SPREAD},
+    kernels = [Cells({(w, "none"): 1 - SLOWER * (second and w in slow) for w in SPREAD},
                      noises={(w, "none"): draw.make_normal(deviation) for w, deviation in SPREAD.items()}, boots=Boots(boots))
-               for b in (0, 1)]
-    found = answers.judge_runs(*(kernel.draw_run(source, boots) for kernel in kernels))
-    yield Event(bound_false("slower or faster"), bool(set(found.slower) - set(slow) or found.faster))
+               for second in (False, True)]
+    verdict = answers.judge_runs(*(kernel.draw_run(source, boots) for kernel in kernels))
+    yield Event(bound_false("slower or faster"), bool(set(verdict.slower) - set(slow) or verdict.faster))
     for workload in slow:
-        yield Event(bound_false(f"no regression of {workload}"), workload not in found.slower and found.excluded(workload))
+        yield Event(bound_false(f"no regression of {workload}"), workload not in verdict.slower and verdict.excluded(workload))

@@ -49,7 +49,7 @@ def draw_drift(draw: Random, n: int) -> Iterator[float]:
 
 
 def draw_correlated(draw: Random, n: int) -> Iterator[float]:
-    """Draws factors of which each has half of the deviation of the one before it."""
+    """Draws factors whose deviation from 1 is half of that of the one before, plus a normal one of 3 %."""
     last = 0.0
     for _ in range(n):
         last = 0.5 * last + draw.gauss(0, 0.03)
@@ -87,28 +87,28 @@ class Cells:
     noises: Mapping[tuple[str, str], Noise] = field(default_factory=dict)  # of cells that have another one
 
     def draw_run(self, draw: Random, repeats: int) -> Results:
-        """Draws `repeats` observations of every cell, as many in each boot."""
-        made = []
+        """Draws `repeats` observations of every cell, as many in each boot, and returns the run."""
+        observations = []
         for (workload, policy), speed in self.speeds.items():
             values = list(self.noises.get((workload, policy), self.noise)(draw, repeats))
             means = [draw.gauss(1, self.boots.deviation) for _ in range(self.boots.number)]
-            for k, value in enumerate(values):
-                boot = k * self.boots.number // repeats
+            for number, value in enumerate(values):
+                boot = number * self.boots.number // repeats
                 node = int(self.noises.get((workload, policy)) is draw_two_modes and value > 1.3)
-                made.append(build_observation(workload, policy, k, MEAN * speed * means[boot] * value, str(boot), node=node))
-        return build_results(made, list(dict.fromkeys(policy for _, policy in self.speeds)))
+                observations.append(build_observation(workload, policy, number, MEAN * speed * means[boot] * value, str(boot), node=node))
+        return build_results(observations, list(dict.fromkeys(policy for _, policy in self.speeds)))
 
 
 def draw_planned(noise: Noise, draw: Random, repeats: int, effect: float = 1.0) -> Results:
-    """Draws four workloads in the runner's random order, and one policy as two levels; `effect` is what the second really is."""
+    """Draws a run of four workloads in the runner's random order, under one policy as two levels; `effect` is the second's true ratio."""
     whole = suites.load_suite("policy-matrix")
     levels = ("none", "none#2")
     plan = schedule.make_schedule(replace(whole, policies=levels, repeats=repeats, warmups=0, seed=draw.randrange(1 << 30),
                                           workloads=whole.workloads[:4]))
     values = noise(draw, len(plan))
-    return build_results([build_observation(t.workload.name, t.policy, t.repeat,
-                                            MEAN * next(values) * (effect if t.policy == levels[1] else 1))
-                          for t in plan], levels)
+    return build_results([build_observation(trial.workload.name, trial.policy, trial.repeat,
+                                            MEAN * next(values) * (effect if trial.policy == levels[1] else 1))
+                          for trial in plan], levels)
 
 
 def write_run(folder: Path, run: Results) -> Path:

@@ -39,6 +39,7 @@ LEVELS: dict[str, Noise] = {"normal 3 %": draw.make_normal(0.03), "1 in 10 is 10
 
 
 def build_cases() -> Iterator[Case]:
+    """Builds the cases of the statistics: references, speed-ups, Holm's correction, levels, boots, and runs until they are precise."""
     yield Case("references", "p values and pairs of 2 to 11 values, beside scipy and statsmodels", 250, check_references)
     for name, noises in RATIOS.items():
         for n in (2, 3, 5, 10, 30):
@@ -59,12 +60,13 @@ def build_cases() -> Iterator[Case]:
 
 
 def check_references(source: Random) -> Iterator[Event]:
+    """Yields whether our tests and intervals of drawn values are those of scipy and statsmodels."""
     n, m = source.randint(2, 11), source.randint(2, 11)
     a, b, both = ([source.gauss(10, 1) for _ in range(k)] for k in (n, m, n))
-    ps = [source.random() ** 3 for _ in range(n)]
+    p_values = [source.random() ** 3 for _ in range(n)]
     test, pair, quotient = welch(a, b), paired(a, both), paired_ratio(a, both)
     limits = stats.ttest_ind(b, a, equal_var=False).confidence_interval()
-    pairs = {"Holm, of statsmodels": np.allclose(holm(ps), multipletests(ps, method="holm")[1]),
+    pairs = {"Holm, of statsmodels": np.allclose(holm(p_values), multipletests(p_values, method="holm")[1]),
              "Welch, of scipy": np.allclose((test.p, test.low, test.high), (stats.ttest_ind(a, b, equal_var=False).pvalue, *limits)),
              "Student in blocks, of scipy": np.isclose(pair.p, stats.ttest_rel(a, both).pvalue),
              "Fieller in blocks: the roots": quotient.low is None or np.allclose((quotient.low, quotient.high), find_roots(a, both)),
@@ -73,7 +75,7 @@ def check_references(source: Random) -> Iterator[Event]:
 
 
 def find_roots(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """Returns the ratios r for which Student's t of a - r b is at the limit."""
+    """Finds the ratios r, the smaller first, for which Student's t of a - r b is at the limit."""
     t = float(stats.t.ppf(1 - LEVEL / 2, len(a) - 1)) ** 2 / len(a)
     cov = np.cov(a, b)
     quadratic = [fmean(b) ** 2 - t * cov[1, 1], -2 * (fmean(a) * fmean(b) - t * cov[0, 1]), fmean(a) ** 2 - t * cov[0, 0]]
@@ -81,22 +83,23 @@ def find_roots(a: Sequence[float], b: Sequence[float]) -> list[float]:
 
 
 def check_speed_up(source: Random, n: int, ours: Noise, base: Noise, mean: float) -> Iterator[Event]:
-    """Checks that an interval of a speed-up holds the truth; one without limits, which is printed as unbounded, does. And
-    where nothing differs, the word. Where programs start on different nodes the mark says that it may be too narrow."""
+    """Yields whether an interval of a speed-up holds the truth, and, where nothing differs, whether a word says that something does.
+
+    An interval without limits, which is printed as unbounded, holds it. Where programs start on different nodes the mark says
+    that it may be too narrow."""
     for true in (TRUE, 1.0):
         cells = Cells({("w", "none"): 1.0, ("w", "o"): true * mean}, ours, noises={("w", "none"): base})
         run = cells.draw_run(source, n)
         found, = answers.decide_speedups(run).values()
-        given = true * mean / find_given_mean(run, base, mean)
-        if given == 1:
+        true_ratio = true * mean / find_shown_mean(run, base, mean)
+        if true_ratio == 1:
             yield Event(bound_false("faster or slower"), found.significant)
         else:
-            yield Event(HOLDS, found.low is None or found.high is None or found.low <= given <= found.high, found.word == CHANCE)
+            yield Event(HOLDS, found.low is None or found.high is None or found.low <= true_ratio <= found.high, found.word == CHANCE)
 
 
-def find_given_mean(run: Results, base: Noise, mean: float) -> float:
-    """Returns the baseline's mean. Where it has two modes and all observations started on one node, the page says on which: it
-    is that node's."""
+def find_shown_mean(run: Results, base: Noise, mean: float) -> float:
+    """Returns the mean of the baseline's factors; where it has two modes and all observations started on one node, that node's."""
     nodes = {o.tasks[0]["node_before"] for o in run.select("w", "none")}
     return draw.MODES[nodes.pop()] if base is draw.draw_two_modes and len(nodes) == 1 else mean
 
@@ -108,18 +111,18 @@ def check_equal_options(source: Random, n: int) -> Iterator[Event]:
 
 
 def compare_levels(run: Results) -> Iterator[Event]:
-    """Checks of each method whether it finds a difference between two levels that are one policy."""
+    """Yields, of each method, whether it finds a difference between two levels, none and none#2, that are one policy."""
     metric = {w: run.performance_metrics(w)[0][0] for w in run.workloads if run.select(w)}
     cells = [[{o.repeat: o.value(m) for o in run.select_independent(w, level) if o.value(m) is not None}
               for level in ("none", "none#2")] for w, m in metric.items()]
     cells = [(a, b) for a, b in cells if len(a.keys() & b.keys()) > 1]
     both = [([a[k] for k in sorted(a.keys() & b.keys())], [b[k] for k in sorted(a.keys() & b.keys())]) for a, b in cells]
-    ps = [welch(list(a.values()), list(b.values())).p for a, b in cells]
+    p_values = [welch(list(a.values()), list(b.values())).p for a, b in cells]
     ratios = [ratio(list(b.values()), list(a.values())) for a, b in cells]
-    yield from (Event(bound_false("Welch's test"), p < LEVEL) for p in ps if p is not None)
+    yield from (Event(bound_false("Welch's test"), p < LEVEL) for p in p_values if p is not None)
     yield from (Event(bound_false("Student's, in blocks"), p < LEVEL) for p in (paired(a, b).p for a, b in both) if p is not None)
     yield from (Event(bound_false("Fieller's without 1"), not r.low <= 1 <= r.high) for r in ratios if r and r.low is not None)
-    yield Event(bound_false("Holm over the run"), any(p < LEVEL for p in holm(ps) if p is not None))
+    yield Event(bound_false("Holm over the run"), any(p < LEVEL for p in holm(p_values) if p is not None))
 
 
 def check_boot_means(source: Random) -> Iterator[Event]:
@@ -130,8 +133,11 @@ def check_boot_means(source: Random) -> Iterator[Event]:
 
 
 def check_until_precise(source: Random, noise: Noise, true: float, percent: float, most: int, said: bool) -> Iterator[Event]:
-    made = list(noise(source, most))
+    """Draws a run until its mean is within `percent`, at most `most` values, and yields whether its interval holds the true mean.
+
+    said: the report says that slow runs may not be in it."""
+    values = list(noise(source, most))
     n = next((n for n in range(10, most)
-              if answers.compute_half_width(made[:n]) <= percent and answers.is_precise(made[:n], percent)), most)
-    mean = fmean(made[:n])
-    yield Event(HOLDS, abs(mean - true) <= answers.compute_half_width(made[:n]) / 100 * mean, said)
+              if answers.compute_half_width(values[:n]) <= percent and answers.is_precise(values[:n], percent)), most)
+    mean = fmean(values[:n])
+    yield Event(HOLDS, abs(mean - true) <= answers.compute_half_width(values[:n]) / 100 * mean, said)

@@ -18,6 +18,7 @@ CELL_BIAS = Bound("regret of a cell - truth", least=-0.003, most=0.003)
 
 
 def build_cases() -> Iterator[Case]:
+    """Builds the cases of ranks of equal placements, and of regrets where the best placement is known."""
     for n in (3, 10):
         yield Case("ranks", f"eight equal placements, eight workloads, 3 %, {n} blocks", 90, lambda d, n=n: check_ranks(d, n))
     for n, deviation, runs in ((3, 0.03, 120), (3, 0.1, 200), (10, 0.03, 60)):
@@ -40,7 +41,7 @@ def check_ranks(source: Random, n: int) -> Iterator[Event]:
 
 
 def check_regret(source: Random, n: int, deviation: float, gain: float) -> Iterator[Event]:
-    """Checks the regrets of the placements that are no reference, to the best one that is known to be it."""
+    """Yields how far regrets of placements that are no reference are off the truth; `gain` is the best static placement's, a share."""
     found = answers.compute_regrets(_build_cells(deviation, gain).draw_run(source, n))
     true = 1 - 1 / (1 + gain)
     for policy in ACTING:

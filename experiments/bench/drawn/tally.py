@@ -21,6 +21,7 @@ class Bound:
     most: float = math.inf
 
     def format_text(self) -> str:
+        """Formats the bound in percent, or as 'within 0.003'; NONE where there is none."""
         if self.least == -math.inf and self.most == math.inf:
             return NONE
         if self.is_mean:
@@ -86,17 +87,18 @@ def build_lines(case: Case, seed: int) -> Iterator[Line]:
 
 
 def build_line(case: Case, bound: Bound, runs: Sequence[Sequence[Event]]) -> Line:
+    """Builds the line of one bound from the events of each run: share or mean, limits, and verdict."""
     values = [[float(e.value) for e in events] for events in runs]
     n, value = sum(map(len, values)), fmean(v for run in values for v in run)
     limits = _compute_mean_limits if bound.is_mean else _compute_share_limits
     low, high = limits(values, value, n, SHOWN)
-    bad = [e for events in runs for e in events if bool(e.value) != (bound.least > 0)]
+    failed = [e for events in runs for e in events if bool(e.value) != (bound.least > 0)]
     if bound.format_text() == NONE:
         verdict = NONE
     elif not bound.is_failed(*limits(values, value, n, SURE)):
         verdict = OK
     else:
-        verdict = SAID if all(e.said for e in bad) else FAILS
+        verdict = SAID if all(e.said for e in failed) else FAILS
     return Line(case.name, case.drawn, bound.what, n, value, low, high, bound.format_text(), verdict)
 
 
@@ -107,7 +109,7 @@ def compute_wilson(share: float, n: float, z: float = SHOWN) -> tuple[float, flo
 
 
 def _compute_share_limits(runs: Sequence[Sequence[float]], share: float, n: int, z: float) -> tuple[float, float]:
-    """Returns limits of a share. Answers of one run depend on each other: they count as so many as would scatter as the runs' sums do."""
+    """Computes limits of a share, at z deviations; answers of one run, which depend on each other, count as fewer of the same scatter."""
     error = _compute_error(runs, share, n)
     low, high = compute_wilson(share, min(n, share * (1 - share) / error**2) if error else n, z)
     return max(0.0, low), 1.0 if share == 1 else min(1.0, high)
