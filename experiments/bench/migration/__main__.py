@@ -26,6 +26,7 @@ LABELS = {
 
 
 def parse_arguments() -> argparse.Namespace:
+    """Parses the command line: kernel series, MiB of pages, repeats, seed of the order, and one or both clocks."""
     parser = argparse.ArgumentParser(prog="experiments.bench.migration", description=__doc__.splitlines()[0])
     parser.add_argument("--kernel", default="6.12")
     parser.add_argument("--mib", type=int, default=256)
@@ -36,23 +37,25 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run_observe(clock: str, options: argparse.Namespace) -> list[dict]:
+    """Boots the lab, runs observe.py in it, and returns its observations; exits where the machine fails."""
     argv = build_words(MACHINE, ["python3", OBSERVE, options.mib, options.repeats, options.seed], functional=clock == "functional",
                        kernel=options.kernel, seconds=TIME_LIMIT)
-    said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if said.returncode:
-        sys.exit(f"bench-migrate: the machine with kernel {options.kernel} ended with status {said.returncode}")
-    return [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
+    done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"bench-migrate: the machine with kernel {options.kernel} ended with status {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def print_report(clock: str, options: argparse.Namespace, observations: list[dict]):
-    found = table.build_rows(observations)
+    """Prints the tables of both states of the target and the verdicts of the claims, of one clock."""
+    rows = table.build_rows(observations)
     print(f"\n{LABELS[clock]}\n{MACHINE}, kernel {options.kernel}, {options.mib} MiB of 4 KiB pages, "
           f"median of {options.repeats}, order shuffled with seed {options.seed}")
     for state in ("asleep", "running"):
         print(f"\ntarget {state}")
-        print("\n".join(table.format_lines(found, state, with_times=clock == "timed")))
+        print("\n".join(table.format_lines(rows, state, with_times=clock == "timed")))
     print()
-    print("\n".join(verdicts(table.check_claims(found, with_times=clock == "timed").checks)))
+    print("\n".join(verdicts(table.check_claims(rows, with_times=clock == "timed").checks)))
 
 
 def main():

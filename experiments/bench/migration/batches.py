@@ -22,7 +22,8 @@ OBSERVE = "experiments/bench/migration/observe_batches.py"
 MACHINE = "demo-2s"
 TIME_LIMIT = 1700  # s
 MODULE = 0
-PAGE = 4096
+PAGE = 4096  # bytes
+PAGES_OF_HUGE = 512
 NEAR = 1.05  # a batch is as good as the best that takes so many times its time
 LIKE = {"ns": 1e-3, "first_call_ns": 1e-3, "first_page_gap_ns": 1e-3, "gap_ns": 1e-3}  # medians in us
 
@@ -30,22 +31,23 @@ Cells = dict[tuple[str, int], dict[str, float]]
 
 
 def compute_cells(observations: list[dict]) -> Cells:
-    """Returns medians by kind of page and batch; us, and GB/s of all that moved."""
+    """Computes medians by kind of page and batch: times in us, GB/s of all that moved, least share moved, and whether all were whole."""
     groups = defaultdict(list)
-    for one in observations:
-        groups[one["kind"], one["batch"]].append(one)
+    for observation in observations:
+        groups[observation["kind"], observation["batch"]].append(observation)
     found = {}
-    for key, seen in sorted(groups.items()):
-        row = {name: median(one[name] for one in seen) * scale for name, scale in LIKE.items()}
-        row["us_page"] = row["ns"] / (seen[0]["pages"] / (512 if key[0] == "huge" else 1))
-        row["gb_s"] = seen[0]["pages"] * PAGE / row["ns"] / 1e3
-        row["moved"] = min(one["moved"] / one["pages"] for one in seen)
-        row["whole"] = all(one["whole"] for one in seen)
+    for key, repeats in sorted(groups.items()):
+        row = {name: median(observation[name] for observation in repeats) * scale for name, scale in LIKE.items()}
+        row["us_page"] = row["ns"] / (repeats[0]["pages"] / (PAGES_OF_HUGE if key[0] == "huge" else 1))
+        row["gb_s"] = repeats[0]["pages"] * PAGE / row["ns"] / 1e3  # "ns" is in us by now
+        row["moved"] = min(observation["moved"] / observation["pages"] for observation in repeats)
+        row["whole"] = all(observation["whole"] for observation in repeats)
         found[key] = row
     return found
 
 
 def format_lines(found: Cells, kind: str) -> list[str]:
+    """Formats the lines of one kind of pages, a head and a row for each batch, in ascending order and the module last."""
     head = f"{'pages a call':>12}  {'us/page':>8}  {'GB/s':>6}  {'first call us':>13}  {'first page us':>13}  {'any page us':>11}  moved  whole"
     rows = sorted(((batch, row) for (of, batch), row in found.items() if of == kind), key=lambda one: one[0] or 1 << 20)
     return [head, *(format_line(batch, row) for batch, row in rows)]
@@ -70,41 +72,44 @@ def find_knee(found: Cells, kind: str) -> int:
 
 
 def check_predictions(found: Cells) -> Outcome:
-    """Checks predictions, each from what the kernel does: a call has costs of its own (a system call, a look-up of the task, a
-    flush of the CPUs' pagevecs), pages of a batch are unmapped together, and copied one after the other before the first is
-    mapped again."""
+    """Checks predictions, each from what the kernel does, against the medians; returns their outcome.
+
+    A call has costs of its own (a system call, a look-up of the task, a flush of the CPUs' pagevecs); pages of a batch are
+    unmapped together, and copied one after the other before the first is mapped again."""
     outcome, small, huge = Outcome(), select_calls(found, "small", "us_page"), select_calls(found, "huge", "us_page")
     waits = select_calls(found, "small", "first_page_gap_ns")
     outcome.between("small pages, the smallest batch within 5 % of the best time", find_knee(found, "small"), 16, 128, "{:.0f} pages")
     outcome.at_least("small pages, time of a page by 1 beside that by the best batch", small[1] / min(small.values()), 2, "{:.2f} times")
     outcome.at_least("small pages, the first page's wait in batches of 512 beside 32", waits[512] / waits[32], 4, "{:.2f} times")
     outcome.at_most("huge pages, time of a page by 1 beside that by the best batch", huge[1] / min(huge.values()), NEAR, "{:.2f} times")
-    able = [row for row in found.values() if row["moved"]]  # the module may be unable to move huge pages whole
-    outcome.at_least("every page moved and whole", min(row["moved"] if row["whole"] else 0 for row in able), 1, "{:.0%}")
+    moving = [row for row in found.values() if row["moved"]]  # the module may be unable to move huge pages whole
+    outcome.at_least("every page moved and whole", min(row["moved"] if row["whole"] else 0 for row in moving), 1, "{:.0%}")
     return outcome
 
 
 def run_observe(kernel: str, repeats: int, seed: int) -> list[dict]:
+    """Boots the lab, runs observe_batches.py in it, and returns its observations; exits where the machine fails."""
     argv = build_words(MACHINE, ["python3", OBSERVE, repeats, seed], kernel=kernel, seconds=TIME_LIMIT)
-    said = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if said.returncode:
-        sys.exit(f"bench-batches: the machine with kernel {kernel} ended with status {said.returncode}")
-    return [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
+    done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"bench-batches: the machine with kernel {kernel} ended with status {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def main():
+    """Runs the batches, and prints the tables of both kinds of pages and the verdicts of the predictions."""
     parser = argparse.ArgumentParser(prog="experiments.bench.migration.batches", description=__doc__.splitlines()[0])
     parser.add_argument("--kernel", default="6.12")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    found = compute_cells(run_observe(options.kernel, options.repeats, options.seed))
+    cells = compute_cells(run_observe(options.kernel, options.repeats, options.seed))
     print(f"lab-timed: times are those of the described machine\n{MACHINE}, kernel {options.kernel}, median of {options.repeats}, "
           f"order shuffled with seed {options.seed}\nA thread writes to the first page all the while, another to all pages: "
           "their longest waits.")
     for kind in ("small", "huge"):
-        print(f"\n{'4 KiB' if kind == 'small' else '2 MiB'} pages\n" + "\n".join(format_lines(found, kind)))
-    print("\nPredicted before the first run:\n" + "\n".join(verdicts(check_predictions(found).checks)))
+        print(f"\n{'4 KiB' if kind == 'small' else '2 MiB'} pages\n" + "\n".join(format_lines(cells, kind)))
+    print("\nPredicted before the first run:\n" + "\n".join(verdicts(check_predictions(cells).checks)))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ BENCH = "build/np-batch"
 FROM, TO = "0", "1"
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 MIB = {"small": 8, "huge": 64}
+WARM_MIB = 4
 MODULE = 0  # as a batch size: one job of the module
 CELLS = [*(("small", batch) for batch in (*BATCHES, MODULE)), *(("huge", batch) for batch in (*BATCHES[:6], MODULE))]
 
@@ -25,9 +26,10 @@ def observe_batch(kind: str, batch: int, mib: int) -> dict:
 
 
 def main(repeats: int, seed: int):
+    """Prints an observation for each kind of page and batch, `repeats` times, in an order shuffled with `seed`."""
     for kind in MIB:  # the first time through costs QEMU a translation and the kernel a page fault or two
-        observe_batch(kind, BATCHES[-1], 4)
-        observe_batch(kind, MODULE, 4)
+        observe_batch(kind, BATCHES[-1], WARM_MIB)
+        observe_batch(kind, MODULE, WARM_MIB)
     for repeat in range(repeats):
         order = CELLS.copy()
         random.Random(seed + repeat).shuffle(order)

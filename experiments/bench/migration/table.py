@@ -46,19 +46,20 @@ def compute_progress(observation: dict) -> float:
 
 
 def compute_lost_ns(observation: dict) -> float:
-    """Returns the time that the target would have needed, undisturbed, for the writes that it did not get to; by GiB."""
+    """Computes the time in ns, for a GiB moved, that the target would have needed undisturbed for the writes that it did not make."""
     lost = (1 - compute_progress(observation)) * observation["writes_ns"]
     return lost * (1 << 30) / (max(observation["moved"], 1) * PAGE)
 
 
-def build_row(variant: str, state: str, seen: list[dict]) -> Row:
-    times = [compute_page_ns(one) for one in seen]
+def build_row(variant: str, state: str, repeats: list[dict]) -> Row:
+    """Builds the row of a method in a state of the target from its repeats; times in ns."""
+    times = [compute_page_ns(repeat) for repeat in repeats]
     return Row(variant, state, median(times), max(times) / min(times) - 1,
-               median(one["shootdowns"] / max(one["moved"], 1) for one in seen),
-               max(one["longest_pause_us"] for one in seen) * 1000,
-               max(one["gap_ns"] for one in seen), max(one["baseline_gap_ns"] for one in seen),
-               median(compute_progress(one) for one in seen), median(compute_lost_ns(one) for one in seen),
-               min(one["moved"] / one["pages"] for one in seen), all(one["whole"] for one in seen))
+               median(repeat["shootdowns"] / max(repeat["moved"], 1) for repeat in repeats),
+               max(repeat["longest_pause_us"] for repeat in repeats) * 1000,
+               max(repeat["gap_ns"] for repeat in repeats), max(repeat["baseline_gap_ns"] for repeat in repeats),
+               median(compute_progress(repeat) for repeat in repeats), median(compute_lost_ns(repeat) for repeat in repeats),
+               min(repeat["moved"] / repeat["pages"] for repeat in repeats), all(repeat["whole"] for repeat in repeats))
 
 
 def build_rows(observations: list[dict]) -> dict[tuple[str, str], Row]:
@@ -75,6 +76,7 @@ def compare_times(found: dict, state: str, variant: str, other: str) -> float:
 
 
 def format_cells(found: dict, row: Row) -> dict[str, str]:
+    """Formats a row's cells by column; times of the target are '-' where it sleeps."""
     running = row.state == "running"
     return {
         "": row.variant,
@@ -94,10 +96,10 @@ def format_cells(found: dict, row: Row) -> dict[str, str]:
 
 
 def format_lines(found: dict, state: str, with_times: bool) -> list[str]:
-    """Formats the methods in one state, the fastest first."""
+    """Formats the methods in one state, the fastest first, below a head; with_times: also the columns of TIMES."""
     columns = [name for name in COLUMNS if with_times or name not in TIMES]
-    here = sorted((r for r in found.values() if r.state == state), key=lambda r: r.page_ns)
-    table = [dict(zip(columns, columns)), *(format_cells(found, r) for r in here)]
+    here = sorted((row for row in found.values() if row.state == state), key=lambda row: row.page_ns)
+    table = [dict(zip(columns, columns)), *(format_cells(found, row) for row in here)]
     width = {name: max(len(line[name]) for line in table) for name in columns}
     return ["  ".join(line[name].ljust(width[name]) if not name else line[name].rjust(width[name])
                       for name in columns) for line in table]
@@ -109,6 +111,7 @@ def compare_calls(found: dict, state: str) -> float:
 
 
 def check_claims(found: dict, with_times: bool) -> Outcome:
+    """Checks the claims on the module's speed and pauses; with_times: also on the longest wait in ms. Returns the outcome."""
     module = found[MODULE, "running"]
     best = min(compare_calls(found, "running"), compare_times(found, "running", MODULE, PROCESS))
     outcome, times = Outcome(), "{:.2f} times as fast"
@@ -117,8 +120,8 @@ def check_claims(found: dict, with_times: bool) -> Outcome:
                      times)
     outcome.at_least("running, module beside the better of the two", best, 1.2, times)
     if with_times:
-        allowed = BUDGET_US * 1000 + module.page_ns + module.idle_gap_ns
+        allowed_ns = BUDGET_US * 1000 + module.page_ns + module.idle_gap_ns
         outcome.at_most("running, a thread's longest wait (budget, one page, what it waits without a move)",
-                        module.gap_ns / 1e6, allowed / 1e6, "{:.2f} ms")
+                        module.gap_ns / 1e6, allowed_ns / 1e6, "{:.2f} ms")
     outcome.at_least("every page moved and whole", min(r.moved if r.whole else 0 for r in found.values()), 1, "{:.2%}")
     return outcome
