@@ -33,12 +33,13 @@ def draw_box(axes, x: float, y: float, width: float, height: float, fill: str) -
 
 
 def draw_figure() -> None:
+    """Draws the stations in a row above the grounds, and writes the figure to OUT."""
     matplotlib.rcParams.update({"svg.hashsalt": "numaplace", "font.family": "DejaVu Sans", "font.size": 8.5})
     total = len(STATIONS) * (WIDTH + GAP) - GAP
     figure, axes = pyplot.subplots(figsize=(total * 0.95, 3.2))
-    for i, (title, text, strong) in enumerate(STATIONS):
+    for i, (title, text, central) in enumerate(STATIONS):
         x = i * (WIDTH + GAP)
-        draw_box(axes, x, 1.2, WIDTH, HEIGHT, STRONG if strong else FILL)
+        draw_box(axes, x, 1.2, WIDTH, HEIGHT, STRONG if central else FILL)
         axes.text(x + WIDTH / 2, 2.4, title, ha="center", weight="bold")
         axes.text(x + WIDTH / 2, 1.8, text, ha="center", va="center", linespacing=1.4)
         if i:

@@ -31,6 +31,7 @@ NOTES = [  # text, what it points at, where it stands
 
 
 def draw_figure() -> None:
+    """Draws the CPUs' clocks over the host's time with notes, and writes the figure to OUT."""
     matplotlib.rcParams.update({"svg.hashsalt": "numaplace", "font.family": "DejaVu Sans", "font.size": 8.5})
     figure, axes = pyplot.subplots(figsize=(9.5, 4.2))
     for i, (begin, end) in enumerate(NO_TIME):

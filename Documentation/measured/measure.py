@@ -36,6 +36,7 @@ def read_processor() -> str:
 
 
 def make_head(command: str, inputs: list[str], load: float, seconds: float) -> str:
+    """Makes the head of a measured file: command, commit and digest of its inputs, machine, load before, and seconds that it took."""
     changed = ", changed" if pieces.git(TOP, "status", "--porcelain", "--", *inputs) else ""
     commit = pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()
     version = qemu_program.read_full_version(qemu_program.find())
@@ -45,6 +46,7 @@ def make_head(command: str, inputs: list[str], load: float, seconds: float) -> s
 
 
 def write_file(name: str, command: str, inputs: list[str]) -> bool:
+    """Runs a target's command and writes its output with a head to a file; returns whether it did, as a failed command writes none."""
     load, started = os.getloadavg()[0], time.monotonic()
     done = subprocess.run(command, shell=True, cwd=TOP, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, BOUND_FAILS):
@@ -59,7 +61,7 @@ def write_file(name: str, command: str, inputs: list[str]) -> bool:
 
 
 def explain_old(name: str, inputs: list[str]) -> str | None:
-    """None where the file is of the code that is there."""
+    """Returns why a file is older than the code that it measures; None where it is not."""
     path = HERE / name
     found = WRITTEN_BY.search(path.read_text(encoding="utf-8")) if path.exists() else None
     if not found:
@@ -70,6 +72,7 @@ def explain_old(name: str, inputs: list[str]) -> str | None:
 
 
 def main() -> int:
+    """Writes the files named, or those that are old; with --age lists these. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--age", action="store_true", help="list what is older than its code")
     parser.add_argument("names", nargs="*", metavar="FILE", help="write these; without any, those that are old")
@@ -79,12 +82,12 @@ def main() -> int:
         if name not in known:
             print(f"measured: no target writes '{name}': known are {', '.join(known)}", file=sys.stderr)
             return 2
-    old = {name: why for name, one in known.items() if (why := explain_old(name, one["inputs"]))}
+    reasons = {name: why for name, one in known.items() if (why := explain_old(name, one["inputs"]))}
     if args.age:
-        for name, why in old.items():
+        for name, why in reasons.items():
             print(f"{name}: {why}")
         return 0
-    return int(not all([write_file(name, **known[name]) for name in args.names or old]))
+    return int(not all([write_file(name, **known[name]) for name in args.names or reasons]))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ ABOUT = {
 
 
 class Placing:
-    """CPUs that tasks have so far, by node."""
+    """Holds the CPUs that tasks have so far, by node."""
 
     def __init__(self, machine: dict) -> None:
         self.nodes = [node["id"] for node in machine["nodes"]]
@@ -33,47 +33,49 @@ class Placing:
     def has_room(self, node: int, task: dict) -> bool:
         return node in task["may_run"] and self.used[node] + task["cores"] <= self.cpus[node]
 
-    def place(self, task: dict, d: dict, node: int, reason: str) -> None:
-        d["to"], d["reason"] = node, reason
+    def place(self, task: dict, decision: dict, node: int, reason: str) -> None:
+        decision["to"], decision["reason"] = node, reason
         self.used[node] += task["cores"]
 
     def keep_task(self, task: dict) -> None:
-        """A task that stays uses CPUs of the nodes that it runs on, in proportion to what these have."""
-        cpus, so_far, given = sum(self.cpus[node] for node in task["runs_on"]), 0, 0
+        """Counts the CPUs of a task that stays on the nodes that it runs on, in proportion to what these have."""
+        all_cpus, so_far, counted = sum(self.cpus[node] for node in task["runs_on"]), 0, 0
         for node in task["runs_on"]:
             so_far += self.cpus[node]
-            upto = so_far * task["cores"] // cpus
-            self.used[node] += upto - given
-            given = upto
+            share = so_far * task["cores"] // all_cpus
+            self.used[node] += share - counted
+            counted = share
 
-    def take_home(self, task: dict, d: dict) -> None:
-        home = d["home"]
-        if d["to"] is not None or home is None or not self.has_room(home, task):
+    def take_home(self, task: dict, decision: dict) -> None:
+        home = decision["home"]
+        if decision["to"] is not None or home is None or not self.has_room(home, task):
             return
-        self.place(task, d, home, f"runs on its home node {home} already" if d["from"] == home else
+        self.place(task, decision, home, f"runs on its home node {home} already" if decision["from"] == home else
                    f"free core on its home node {home}")
 
-    def rank_node(self, d: dict, node: int) -> tuple:
-        """Nearest to what it wants first, then where it runs."""
-        wanted = d["from"] if d["home"] is None else d["home"]
-        return (0 if wanted is None else self.distance[node, wanted], node != d["from"])
+    def rank_node(self, decision: dict, node: int) -> tuple:
+        """Returns a sort key of a node: nearest to the task's home, or to where it runs without one, first; then where it runs."""
+        wanted = decision["from"] if decision["home"] is None else decision["home"]
+        return (0 if wanted is None else self.distance[node, wanted], node != decision["from"])
 
-    def overflow_task(self, task: dict, d: dict) -> None:
+    def overflow_task(self, task: dict, decision: dict) -> None:
+        """Places a task off its home: on the nearest node with room; without one, or a node to be near, on that of the smallest load."""
         near = [node for node in self.nodes if self.has_room(node, task)]
-        if near and (d["home"], d["from"]) != (None, None):
-            node = min(near, key=lambda node: self.rank_node(d, node))
+        if near and (decision["home"], decision["from"]) != (None, None):
+            node = min(near, key=lambda node: self.rank_node(decision, node))
         else:
             node = min(task["may_run"], key=lambda node: (
-                (self.used[node] + task["cores"]) / self.cpus[node], *self.rank_node(d, node)))
-        self.place(task, d, node, self.why(task, d, node))
+                (self.used[node] + task["cores"]) / self.cpus[node], *self.rank_node(decision, node)))
+        self.place(task, decision, node, self.explain_choice(task, decision, node))
 
-    def why(self, task: dict, d: dict, node: int) -> str:
-        home = d["home"]
+    def explain_choice(self, task: dict, decision: dict, node: int) -> str:
+        """Returns why a task that found no room at home goes to this node."""
+        home = decision["home"]
         if not self.has_room(node, task):
             return (f"no free core left: shares node {node} ({self.used[node] + task['cores']} busy on "
                     f"{self.cpus[node]} CPUs)")
         if home is None:
-            return f"has no pages yet: node {node} is the " + ("least loaded" if d["from"] is None else
+            return f"has no pages yet: node {node} is the " + ("least loaded" if decision["from"] is None else
                                                                "nearest with a free core")
         if self.cpus[home]:
             return f"no free core on home node {home}, node {node} is the nearest with one"
@@ -81,30 +83,31 @@ class Placing:
 
 
 def decide_placement(question: dict) -> list[dict]:
+    """Decides where each task of the question goes, and with the option pages=follow its pages; returns the filled decisions."""
     placing = Placing(question["machine"])
     pairs = sorted(zip(question["tasks"], question["decisions"]), key=lambda pair: -pair[1]["penalty"]["value"])
     free = [pair for pair in pairs if pair[0]["may_run"]]
-    for task, d in zip(question["tasks"], question["decisions"]):
+    for task, decision in zip(question["tasks"], question["decisions"]):
         if not task["may_run"]:
             placing.keep_task(task)
-            d["reason"] = "left where it runs: no node's CPUs may be given to it"
+            decision["reason"] = "left where it runs: no node's CPUs may be given to it"
     for _, group in groupby(free, key=lambda pair: pair[1]["penalty"]["value"]):
         # Of equals, those that are at home stay there: another plan after this one changes nothing.
-        for task, d in sorted(group, key=lambda pair: pair[1]["from"] != pair[1]["home"]):
-            placing.take_home(task, d)
-    for task, d in free:
-        if d["to"] is not None:
+        for task, decision in sorted(group, key=lambda pair: pair[1]["from"] != pair[1]["home"]):
+            placing.take_home(task, decision)
+    for task, decision in free:
+        if decision["to"] is not None:
             continue
         if task["cores"] <= max(placing.cpus[node] for node in task["may_run"]):
-            placing.overflow_task(task, d)
+            placing.overflow_task(task, decision)
         else:
-            d["reason"] = f"keeps {task['cores']} CPUs busy, more than any node has: left to the kernel"
+            decision["reason"] = f"keeps {task['cores']} CPUs busy, more than any node has: left to the kernel"
     if question["options"].get("pages") == "follow":
-        for task, d in pairs:
-            d["if_nearer"] = True
-            if d["to"] is not None and task["may_hold"]:
-                d["pages_to"] = min(task["may_hold"], key=lambda node: (node != d["to"], placing.distance[d["to"], node],
-                                                                        -task["pages"].get(str(node), 0)))
+        for task, decision in pairs:
+            decision["if_nearer"] = True
+            if decision["to"] is not None and task["may_hold"]:
+                decision["pages_to"] = min(task["may_hold"], key=lambda node: (
+                    node != decision["to"], placing.distance[decision["to"], node], -task["pages"].get(str(node), 0)))
     return question["decisions"]
 
 

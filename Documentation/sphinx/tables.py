@@ -33,20 +33,21 @@ def read_help(program: str, *words: str) -> str:
 
 
 def list_commands(text: str, indent: int) -> list[str]:
-    """Commands in help text. argparse indents them by four and lists options after them."""
+    """Lists the commands in help text, indented by `indent`; argparse indents them by four and lists options after them."""
     text = text.split("\noptions:")[0]
     return re.findall(rf"^ {{{indent}}}([a-z][a-z-]*)(?:  ?\S.*| .*)?$", text, re.MULTILINE)
 
 
 def make_commands(program: str) -> str:
+    """Makes the page of the program's help texts: its own, each command's, and each sub-command's."""
     text = read_help(program)
-    out = [f"```text\n{text}```\n"]
-    for name in list_commands(text, 2):
-        own = read_help(program, name)
-        out.append(f"\n## {name}\n\n```text\n{own}```\n")
-        for sub in list_commands(own, 4) if own.startswith("usage:") else []:
-            out.append(f"\n### {name} {sub}\n\n```text\n{read_help(program, name, sub)}```\n")
-    return "".join(out)
+    parts = [f"```text\n{text}```\n"]
+    for name in list_commands(text, indent=2):
+        command_help = read_help(program, name)
+        parts.append(f"\n## {name}\n\n```text\n{command_help}```\n")
+        for sub in list_commands(command_help, indent=4) if command_help.startswith("usage:") else []:
+            parts.append(f"\n### {name} {sub}\n\n```text\n{read_help(program, name, sub)}```\n")
+    return "".join(parts)
 
 
 def make_policies(program: str) -> str:
@@ -78,29 +79,30 @@ def make_suites(_: str) -> str:
 
 
 def make_parameters(_: str) -> str:
+    """Makes the table of parameters by kind of workload: type, values, and the suites that have each value."""
     kinds = {"str": "text", "int": "whole number", "float": "number"}
-    found = [suite.load_suite(name) for name in suite.list_names()]
+    suites = [suite.load_suite(name) for name in suite.list_names()]
     rows = []
     for kind, keys in suite.PARAMETERS.items():
         for key, wanted in keys.items():
             values: dict[object, list[str]] = {}
-            for s in found:
-                if key in s.parameters[kind]:
-                    values.setdefault(s.parameters[kind][key], []).append(s.name)
+            for one_suite in suites:
+                if key in one_suite.parameters[kind]:
+                    values.setdefault(one_suite.parameters[kind][key], []).append(one_suite.name)
             used = "; ".join(f"`{value}`: {', '.join(users)}" for value, users in values.items())
             rows.append([format_code(f"{kind}.{key}"), kinds[wanted.__name__], used])
     return format_table(["parameter", "type", "value, and suites that have it"], rows)
 
 
-def describe_relative_levels(s: suite.Suite) -> dict[str, str]:
-    """What of the machine a suite's levels are, on real machines; a reason for what it has none of."""
-    real = suite.replace_levels(s, s.real)
+def describe_relative_levels(one_suite: suite.Suite) -> dict[str, str]:
+    """Returns, by the name of a column, what of the machine a suite's levels are on real machines, or why it has none."""
+    real = suite.replace_levels(one_suite, one_suite.real)
     values = [*(v for levels in real.levels.values() for v in levels), *(v for kind in real.parameters.values() for v in kind.values())]
     values += [v for case in real.levels.get("case", []) for v in case.values()]
     sizes = sorted({v for v in values if suite.is_size(v)}, key=lambda v: (v.split()[1], float(v.split()[0])))
-    nodes = host_nodes.select_usable(1, s.name, among=host_nodes.of_lab("cxl-3n"))
+    nodes = host_nodes.select_usable(1, one_suite.name, among=host_nodes.of_lab("cxl-3n"))
     alone = any(nodes[k].memory_only for w in designs.expand_suite(real, nodes).workloads for t in w.tasks for k in t.memory_on)
-    return designs.explain_lacking(s) | ({"size": format_code(*sizes)} if sizes else {}) | (
+    return designs.explain_lacking(one_suite) | ({"size": format_code(*sizes)} if sizes else {}) | (
         {"spread": format_code(*real.levels["spread"])} if "spread" in real.levels else {}) | (
         {suite.MEMORY_ONLY: "yes"} if alone else {})
 
