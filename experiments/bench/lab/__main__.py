@@ -80,6 +80,7 @@ def print_summary(outcomes: list[Outcome]) -> bool:
 
 
 def main() -> int:
+    """Measures the claims named, or all, and prints a summary; returns 0 where all hold, else 1."""
     parser = argparse.ArgumentParser(prog="make bench-lab", description=__doc__.splitlines()[0])
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="those to measure; without any, all")
     parser.add_argument("--list", action="store_true", help="name them")

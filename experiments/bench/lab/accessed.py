@@ -22,27 +22,27 @@ def run_program(series: str, what: str, *mib: int) -> dict[int, list[dict]]:
 
 
 def count_by_ageing(lines: list[dict]) -> int:
-    """Returns the bytes in use by generations: the last round's generation before the youngest, which was made after them."""
+    """Returns the bytes in use by MGLRU: of the last round, the generation before the youngest, as the youngest was made after them."""
     pages = {int(number): count for number, count in lines[-1]["pages"].items()}
     return pages[max(pages) - 1] * PAGE
 
 
 def count_by_damon(lines: list[dict]) -> float:
-    """Returns the bytes in use by DAMON, median of the later half of the aggregations: by then the regions have found their borders."""
+    """Returns the bytes in use by DAMON: the median of the later half of the aggregations, when the regions have found their borders."""
     return median(line["used"] for line in lines[len(lines) // 2:])
 
 
 def measure_accessed() -> Outcome:
-    """Measures the memory in use as MGLRU and DAMON find it, on each kernel."""
-    out, data = Outcome(), []
-    ways = {"ageing": count_by_ageing, "damon": count_by_damon}
+    """Measures the bytes in use as MGLRU and DAMON find them, on each kernel; returns the outcome."""
+    out, records = Outcome(), []
+    counts = {"ageing": count_by_ageing, "damon": count_by_damon}
     out.say(f"{'kernel':8}{'by':10}" + "".join(f"{size:>10} MiB" for size in HOT_MIB) + "   used, of 64 MiB")
     for series in kernels.known_series():
-        for what in ways if series in WITH_DAMON else ("ageing",):
-            found = {hot: ways[what](lines) for hot, lines in run_program(series, what, *HOT_MIB).items()}
-            out.say(f"{series:8}{what:10}" + "".join(f"{seen / MIB:10.2f} MiB" for seen in found.values()))
-            worst = max(abs(seen / hot - 1) for hot, seen in found.items())
-            out.at_most(f"{series}: memory in use as {what} finds it, apart from what is used", worst, APART)
-            data.append({"kernel": series, "by": what, "found": found})
-    out.data = {"found": data}
+        for way in counts if series in WITH_DAMON else ("ageing",):
+            found = {hot: counts[way](lines) for hot, lines in run_program(series, way, *HOT_MIB).items()}
+            out.say(f"{series:8}{way:10}" + "".join(f"{bytes_in_use / MIB:10.2f} MiB" for bytes_in_use in found.values()))
+            worst = max(abs(bytes_in_use / hot - 1) for hot, bytes_in_use in found.items())
+            out.at_most(f"{series}: memory in use as {way} finds it, apart from what is used", worst, APART)
+            records.append({"kernel": series, "by": way, "found": found})
+    out.data = {"found": records}
     return out

@@ -34,21 +34,21 @@ ROUNDS, ROUND_S = 3, 0.1
 
 @contextmanager
 def run_program(hot: int) -> Iterator[tuple[int, int]]:
-    """Runs the program while the block runs; yields its PID and the address of its memory."""
+    """Runs a program that reads the first `hot` bytes of WHOLE, while the block runs; yields its PID and its memory's address."""
     memory = mmap.mmap(-1, WHOLE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    ready, tell = os.pipe()
+    ready_end, tell_end = os.pipe()
     pid = os.fork()
     if not pid:
         (GROUP / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
         os.sched_setaffinity(0, {1})
         for offset in range(0, WHOLE, PAGE):
             memory[offset] = 1
-        os.write(tell, b".")
+        os.write(tell_end, b".")
         while True:
             sum(memory[0:hot:PAGE])
-    os.read(ready, 1)
+    os.read(ready_end, 1)
     try:
         yield pid, address
     finally:
@@ -85,7 +85,7 @@ def monitor_memory(pid: int, begin: int, end: int):
 
 
 def parse_aggregations(text: str) -> list[list[tuple[int, int, int]]]:
-    """Returns the regions (begin, end, samples) of each aggregation, from the trace."""
+    """Parses the trace into the regions (begin, end, samples) of each aggregation."""
     found: list[list[tuple[int, int, int]]] = []
     for count, begin, end, samples in re.findall(r"nr_regions=(\d+) (\d+)-(\d+): (\d+)", text):
         if not found or sum(stop - start for start, stop, _ in found[-1]) >= WHOLE:
@@ -96,7 +96,7 @@ def parse_aggregations(text: str) -> list[list[tuple[int, int, int]]]:
 
 
 def measure_by_damon(hot: int):
-    """Prints, for each aggregation, the bytes of the regions in use, and those of them that the program uses."""
+    """Prints, for each aggregation, the bytes of the regions in use, and those of them that the program uses, its first `hot`."""
     with run_program(hot) as (pid, address):
         (TRACING / "trace").write_text("", encoding="ascii")
         write_files(TRACING / "events/damon/damon_aggregated", enable=1)
@@ -120,7 +120,7 @@ def read_generations() -> tuple[str, dict[int, int]]:
 
 
 def measure_by_ageing(hot: int):
-    """Prints the pages of each generation after each of ROUNDS rounds."""
+    """Prints the pages of each generation after each of ROUNDS rounds, in which a program uses `hot` bytes."""
     Path("/sys/kernel/mm/lru_gen/enabled").write_text("y", encoding="ascii")
     with run_program(hot):
         for _ in range(ROUNDS):

@@ -12,14 +12,14 @@ PASSED = ("7M", "8M", "10M")  # the last level has 6 MB
 
 
 def measure_slowdown() -> Outcome:
-    """Measures how much slower walks are with remote memory, by pattern and size."""
+    """Measures how much slower walks are with remote memory, by pattern and size, and checks that beside the paper."""
     out = Outcome()
     results = inside.run_program(MACHINE, "python3", "experiments/bench/lab/sets.py", SECONDS, ",".join(PATTERNS),
                                  ",".join(SIZES))
-    by = {(result["pattern"], result["size"]): result for result in results}
+    by_cell = {(result["pattern"], result["size"]): result for result in results}
     out.say("pattern        set   local ns  remote ns  slower by")
     change = {}
-    for (pattern, size), result in by.items():
+    for (pattern, size), result in by_cell.items():
         change[pattern, size] = result["remote"] / result["local"] - 1
         out.say(f"{pattern:11}{size:>7}{result['local']:11.2f}{result['remote']:11.2f}{change[pattern, size]:+11.1%}")
     for pattern in PATTERNS:

@@ -9,7 +9,7 @@ from experiments.lab import machine
 
 MACHINE = "demo-2s"
 WRITTEN = Path("results/bench-lab/demo-2s-calibrated.toml")
-# Sections and fields that a measurement can tell.
+# Sections and fields that a measurement can tell, each with the relative error that is allowed.
 FOUND = (("dram", "latency_ns", 0.05), ("link", "latency_ns", 0.05), ("dram", "bandwidth_mb_s", 0.10),
          ("link", "bandwidth_mb_s", 0.10), ("core", "outstanding", 0.10))
 
@@ -21,17 +21,17 @@ def read_number(described: machine.Machine, section: str, field: str) -> float:
 
 
 def measure_calibration() -> Outcome:
-    """Calibrates inside the lab machine, and compares what was found with its machine file."""
+    """Calibrates inside the lab machine, and checks each number that is found against its machine file; returns the outcome."""
     out = Outcome()
     WRITTEN.parent.mkdir(parents=True, exist_ok=True)
-    said = inside.read_output(MACHINE, "build/numaplace", "calibrate-machine", str(WRITTEN), "--size", "24",
+    output = inside.read_output(MACHINE, "build/numaplace", "calibrate-machine", str(WRITTEN), "--size", "24",
                               "--seconds", "0.01", "--repeats", "3")
-    out.lines += said.splitlines()[:-1]
-    made_from, written = machine.find(MACHINE), machine.find(str(WRITTEN))
+    out.lines += output.splitlines()[:-1]
+    original, written = machine.find(MACHINE), machine.find(str(WRITTEN))
     out.say("number                  machine file  calibrated")
     for section, field, allowed in FOUND:
-        true, found = (read_number(one, section, field) for one in (made_from, written))
+        original_number, found = (read_number(one, section, field) for one in (original, written))
         name = f"{section}.{field}"
-        out.say(f"{name:24}{true:12.1f}{found:12.1f}{found / true - 1:+8.1%}")
-        out.at_most(f"calibrate-machine: {name}, off by", abs(found / true - 1), allowed)
+        out.say(f"{name:24}{original_number:12.1f}{found:12.1f}{found / original_number - 1:+8.1%}")
+        out.at_most(f"calibrate-machine: {name}, off by", abs(found / original_number - 1), allowed)
     return out

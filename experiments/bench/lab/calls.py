@@ -24,7 +24,7 @@ def replay() -> list[dict]:
 
 
 def measure_calls() -> Outcome:
-    """Measures the plugin's part of an access, in ns of the host."""
+    """Measures the plugin's part of an access in ns of the host, by program; returns the outcome."""
     out = Outcome()
     out.say(f"the plugin's part of an access, without QEMU, caches of {MACHINE}; fastest of 20 rounds:")
     out.say("program                 host ns     misses  simulated ns")

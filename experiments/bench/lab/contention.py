@@ -12,6 +12,7 @@ from experiments.model_fit import luo
 TRIAD = ["build/np-mem", "triad", "--kernel", "plain"]  # the paper's compiler made no non-temporal stores
 Threads = list[tuple[int, int]]  # CPU, memory node of each
 OPPOSITE = (0, 1, 4)             # threads in the cross pattern
+LEAST_FALL = 0.02                # of the change, by each further thread of the split pattern
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class Measured:
     """Measures all cells of a setup when it is made, and holds MB/s of each thread by cell."""
     def __init__(self, setup: Setup):
         cells = build_table_cells() | build_cross_cells() | build_split_cells()
-        asked = [{"size": setup.size, "threads": [list(one) for one in cell], "warm": setup.warm}
+        plans = [{"size": setup.size, "threads": [list(one) for one in cell], "warm": setup.warm}
                  for cell in cells.values()]
-        results = inside.measure_cells(setup.table.machine, TRIAD, asked, setup.seconds, keep=True, timeout=1800)
+        results = inside.measure_cells(setup.table.machine, TRIAD, plans, setup.seconds, keep=True, timeout=1800)
         self.of = dict(zip(cells, results, strict=True))
 
     def sum_first(self, kind: str, x: int, y: int) -> float:
@@ -65,7 +66,7 @@ class Measured:
         return sum(self.of[kind, x, y][:x])
 
     def build_table(self) -> np.ndarray:
-        """Returns the totals of the table's cells in MB/s, by local and remote threads."""
+        """Returns the totals of the table's cells in MB/s, as an array by numbers of local and of remote threads."""
         total = np.zeros((luo.CORES + 1, luo.CORES + 1))
         for (kind, x, y), result in self.of.items():
             if kind == "table":
@@ -79,6 +80,7 @@ class Measured:
 
 
 def show_table(out: Outcome, setup: Setup, total: np.ndarray):
+    """Shows the cells of the table beside the paper's, in parts of 4L0R, and checks their mean and worst error; `total` is in MB/s."""
     paper, ours = setup.table.read_cells(), total / total[luo.CORES, 0]
     out.say("cell   paper    lab  residual")
     for x in luo.THREADS:
@@ -109,7 +111,7 @@ def show_pattern(out: Outcome, measured: Measured, kind: str, title: str):
 
 
 def measure_setup(setup: Setup) -> tuple[Outcome, Measured]:
-    """Measures a setup, and shows its table and both patterns."""
+    """Measures a setup, shows its table and both patterns, and returns outcome and bandwidths."""
     out, measured = Outcome(), Measured(setup)
     total = measured.build_table()
     show_table(out, setup, total)
@@ -131,7 +133,7 @@ def list_splits(measured: Measured) -> list[tuple[int, int, float]]:
 
 
 def measure_e5620() -> Outcome:
-    """Measures the Xeon E5620 and checks it against the paper."""
+    """Measures the Xeon E5620 and checks table, cross and split beside the paper; returns the outcome."""
     out, measured = measure_setup(E5620)
     out.between("E5620: four remote threads against four local", compare_remote_alone(measured), -0.32, -0.18)
     share = measured.sum_first("table", 4, 4) / sum(measured.of["table", 4, 4])
@@ -142,7 +144,7 @@ def measure_e5620() -> Outcome:
     flat = max(abs(measured.compute_change("cross", x, 4) - measured.compute_change("cross", x, 1)) for x in (2, 3, 4))
     out.at_most("E5620: cross, four opposite against one, points", flat, 0.05)
     changes = {(x, y): change for x, y, change in list_splits(measured)}
-    falls = all(changes[x, y + 1] < changes[x, y] - 0.02 for x, y in changes if (x, y + 1) in changes)
+    falls = all(changes[x, y + 1] < changes[x, y] - LEAST_FALL for x, y in changes if (x, y + 1) in changes)
     out.at_least("E5620: split, each further thread takes more", float(falls), 1, "{:.0f}")
     return out
 

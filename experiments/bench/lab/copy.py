@@ -20,14 +20,14 @@ def read_last_level_bytes(name: str) -> int:
     return max(cache["size"] for cache in machine.find(name).cache)
 
 
-def build_cell(of: bergstrom.Machine, threads: int, step: int) -> dict:
-    """Builds a cell with threads on every node in turn, each with memory `step` nodes further."""
-    counts = bergstrom.spread_threads(of.nodes, threads)
-    placed = [[node * of.cores + index, (node + step) % of.nodes] for node, count in enumerate(counts)
-              for index in range(count)]
-    part = read_last_level_bytes(of.name) / max(counts)  # of a thread
-    kib = int(IN_CACHES * part) // ARRAYS >> 10
-    return {"size": f"{kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * part / THREAD_BYTES_PER_S}
+def build_cell(machine_of_paper: bergstrom.Machine, threads: int, step: int) -> dict:
+    """Builds a cell with threads on every node in turn, each with memory `step` nodes further, in arrays larger than the caches."""
+    counts = bergstrom.spread_threads(machine_of_paper.nodes, threads)
+    placed = [[node * machine_of_paper.cores + index, (node + step) % machine_of_paper.nodes]
+              for node, count in enumerate(counts) for index in range(count)]
+    cache_bytes = read_last_level_bytes(machine_of_paper.name) / max(counts)  # of a thread
+    kib = int(IN_CACHES * cache_bytes) // ARRAYS >> 10
+    return {"size": f"{kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * cache_bytes / THREAD_BYTES_PER_S}
 
 
 def measure_curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:

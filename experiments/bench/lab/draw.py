@@ -24,6 +24,7 @@ def load_figures(name: str) -> dict:
 
 
 def draw_table(axes, data: dict):
+    """Draws Table 1(b) of the paper and of the lab: total bandwidth in parts of 4L0R by remote threads, a line for local ones."""
     for x, (paper, lab) in enumerate(zip(data["paper"], data["table"], strict=True)):
         first = 0 if x else 1
         remote = range(first, len(paper))
@@ -37,6 +38,7 @@ def draw_table(axes, data: dict):
 
 
 def draw_migration(axes, data: dict):
+    """Draws the GB/s of a triad over simulated time in ms, whose pages move in mid-run, beside those of local memory."""
     stretches = np.array(data["stretches"])
     passed = np.cumsum(1 / stretches)  # each moves as many bytes
     axes.plot(1000 * data["seconds"] * passed / passed[-1], stretches / 1000, color=COLOURS[1], linewidth=2)
@@ -48,6 +50,7 @@ def draw_migration(axes, data: dict):
 
 
 def main():
+    """Draws both pictures side by side from the kept figures, into the file in sys.argv."""
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), width_ratios=(3, 2))

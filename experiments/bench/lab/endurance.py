@@ -52,34 +52,36 @@ def find_qemu(process: subprocess.Popen) -> int:
 
 
 def boot_once() -> tuple[float, float]:
-    """Returns the seconds until the command ran, and those that the guest's hotplugging took by its clock."""
+    """Boots once and stops QEMU meanwhile; returns the host's s until the command ran, and the guest's s of hotplugging.
+
+    Raises RuntimeError where the machine fails."""
     start = time.monotonic()
     argv = inside.build_command(MACHINE, "python3", "-c", HOTPLUG, timeout=LIMIT)
     with subprocess.Popen(argv, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as lab:
-        said = lab.stdout.readline()
+        line = lab.stdout.readline()
         booted = time.monotonic() - start
-        if said.strip() == "stop me":
+        if line.strip() == "stop me":
             qemu = find_qemu(lab)
             os.kill(qemu, signal.SIGSTOP)
             time.sleep(STOPPED)
             os.kill(qemu, signal.SIGCONT)
-        said, errors = lab.communicate()
-    if lab.returncode or not said.startswith("done "):
-        raise RuntimeError(f"status {lab.returncode}: {said}{errors}")
-    return booted, float(said.split()[1])
+        line, errors = lab.communicate()
+    if lab.returncode or not line.startswith("done "):
+        raise RuntimeError(f"status {lab.returncode}: {line}{errors}")
+    return booted, float(line.split()[1])
 
 
 def measure_boots() -> Outcome:
-    """Boots BOOTS times, and counts the boots that come through."""
+    """Boots BOOTS times with hotplugging, and checks that each comes through; returns the outcome."""
     out, came_through = Outcome(), 0
     out.say("boot  seconds to the command  simulated seconds of hotplugging")
     for number in range(1, BOOTS + 1):
         try:
-            booted, took = boot_once()
+            booted, hotplug_s = boot_once()
         except RuntimeError as error:
             out.say(f"{number:4}  {error}")
             continue
         came_through += 1
-        out.say(f"{number:4}  {booted:22.1f}  {took:.3f}")
+        out.say(f"{number:4}  {booted:22.1f}  {hotplug_s:.3f}")
     out.at_least(f"boots with hotplug and {STOPPED} s stopped", came_through, BOOTS, "{:.0f}")
     return out

@@ -19,37 +19,39 @@ BOOTS = 3  # of the fast mode
 
 
 def run_program(*options: str) -> tuple[dict[str, float], str, float]:
-    """Returns the figures by name, the digest of an exact run, and the host's seconds."""
+    """Runs PROGRAM in the lab; returns its figures by name, the digest of an exact run, '' of another, and the host's seconds.
+
+    Raises RuntimeError where it fails."""
     begin = time.monotonic()
-    done = subprocess.run(build_words(MACHINE, ["sh", PROGRAM], ["--no-module", *options]), cwd=ROOT, capture_output=True, text=True,
+    run = subprocess.run(build_words(MACHINE, ["sh", PROGRAM], ["--no-module", *options]), cwd=ROOT, capture_output=True, text=True,
                           check=False, timeout=900)
-    if done.returncode:
-        raise RuntimeError(f"{PROGRAM} in {MACHINE} ended with status {done.returncode}: {done.stderr[-2000:]}")
-    figures = {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
-    found = re.search(r"exact run (\w+)", done.stderr)
+    if run.returncode:
+        raise RuntimeError(f"{PROGRAM} in {MACHINE} ended with status {run.returncode}: {run.stderr[-2000:]}")
+    figures = {name: float(value) for name, value in (line.split() for line in run.stdout.splitlines())}
+    found = re.search(r"exact run (\w+)", run.stderr)
     return figures, found[1] if found else "", time.monotonic() - begin
 
 
 def measure_exact() -> Outcome:
-    """Measures exact runs on a quiet and on a busy host, and the fast mode beside them."""
+    """Measures exact runs, every second one on a busy host, and the fast mode beside them; checks that exact ones are equal."""
     out = Outcome()
     programs = [str(ROOT / "build/lab/programs" / name) for name in ("chase", "triad")]
-    taken = [word for path in (*programs, shutil.which("numactl")) for word in ("--file", path)]
+    files = [word for path in (*programs, shutil.which("numactl")) for word in ("--file", path)]
     runs = []
     for index in range(RUNS):
         load = LOAD * (index % 2)
         with lab_run.load_host(load):
-            runs.append((load, *run_program("--exact", *taken)))
+            runs.append((load, *run_program("--exact", *files)))
     fast = [run_program("--timed") for _ in range(BOOTS)]
     figures = runs[0][1]
     out.say(f"{'':14}{'exact':>10}{'fast, by boot':>30}")
     for name, value in figures.items():
-        others = [one[name] for one, _, _ in fast]
+        others = [boot_figures[name] for boot_figures, _, _ in fast]
         out.say(f"{name:14}{value:10.2f}{'  '.join(f'{other:.2f}' for other in others):>30}")
         out.at_most(f"{name}: fast mode apart from an exact run", max(abs(other / value - 1) for other in others), APART)
     quiet = sorted(seconds for load, _, _, seconds in runs if not load)
     out.say(f"host s of a run, median: exact {quiet[len(quiet) // 2]:.1f}, fast {sorted(s for _, _, s in fast)[BOOTS // 2]:.1f}")
     digests = {digest for _, _, digest, _ in runs}
     out.at_most(f"different digests of {RUNS} exact runs, every second on a host with {LOAD} busy processes", len(digests), 1, "{:.0f}")
-    out.data = {"digests": sorted(digests), "exact": figures, "fast": [one for one, _, _ in fast]}
+    out.data = {"digests": sorted(digests), "exact": figures, "fast": [boot_figures for boot_figures, _, _ in fast]}
     return out

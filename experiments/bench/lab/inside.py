@@ -18,7 +18,7 @@ def build_command(machine: str, *argv: str, timeout: int, timed: bool = True, ke
 
 
 def read_output(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
-    """Runs a program in a machine and returns its output; RuntimeError where it fails. how: timed, kernel."""
+    """Runs a program in a machine and returns its output; RuntimeError where it fails. timeout in seconds; how: timed, kernel."""
     done = subprocess.run(build_command(machine, *argv, timeout=timeout, **how), cwd=ROOT, capture_output=True, text=True,
                           check=False)
     if done.returncode:
@@ -34,7 +34,9 @@ def run_program(machine: str, *argv: str, timeout: int = 900, **how: Any) -> lis
 
 def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
                   timeout: int = 900) -> list[list[float]]:
-    """Returns MB/s of each thread of each cell; teams.py says what a cell is."""
+    """Measures cells with a program, each for so many seconds; returns MB/s of each thread of each cell. teams.py says what a cell is.
+
+    keep: as teams.py's key of that name. RuntimeError: it failed, or measured other cells."""
     plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
     results = run_program(machine, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
     if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:

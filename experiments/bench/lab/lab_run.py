@@ -43,7 +43,7 @@ def predict_latency_ns(name: str, node: int, memory: int) -> float:
 
 
 def predict_triad_mb_s(name: str, node: int, memory: int) -> float:
-    """Returns the bandwidth of a triad on all cores of a node: the controller is the limit, or the link's way towards them."""
+    """Predicts the MB/s of a triad on all cores of a node by the machine file: the controller is the limit, or the link towards them."""
     described = machine.find(name)
     model = described.model
     limit = model["dram"]["bandwidth_mb_s"]["value"]

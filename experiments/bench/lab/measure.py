@@ -29,6 +29,9 @@ TORN_READINGS = 1000
 SCHEDULER = Path("/sys/kernel/debug/sched/features")
 ANSWERS = 3000
 REPEATED_TIMES = "4000"
+TRIES = 6      # of a measure that other programs may disturb
+DISTURBED = 3  # status of the tool then
+PAGES_OF_MIB = 256
 
 
 def print_record(**values):
@@ -42,6 +45,7 @@ def run_command(*argv: str) -> str:
 
 
 def list_cpus(node: int) -> list[int]:
+    """Lists the CPUs of a node."""
     text = Path(f"/sys/devices/system/node/node{node}/cpulist").read_text(encoding="ascii").strip()
     cpus = []
     for part in text.split(","):
@@ -59,6 +63,7 @@ def measure_latency():
 
 
 def measure_bandwidth():
+    """Measures a triad on all CPUs of each node with the memory of each, in MB/s."""
     for node in (0, 1):
         for memory in (0, 1):
             threads = len(list_cpus(node))
@@ -70,12 +75,12 @@ def measure_bandwidth():
 def measure_sleep():
     """Measures how long sleeps of 0.1 and 1 s take, in seconds."""
     for seconds in (0.1, 1):
-        took = []
+        durations = []
         for _ in range(SLEEPS):
             start = time.monotonic()
             run_command("sleep", str(seconds))
-            took.append(time.monotonic() - start)
-        print_record(measure="sleep", asked=seconds, took=took)
+            durations.append(time.monotonic() - start)
+        print_record(measure="sleep", asked=seconds, took=durations)
 
 
 TIMER_FIELDS = {"sleep": ("busy", "mean", "most"), "timerfd": ("busy", "mean", "most"),
@@ -83,7 +88,7 @@ TIMER_FIELDS = {"sleep": ("busy", "mean", "most"), "timerfd": ("busy", "mean", "
 
 
 def measure_timers():
-    """Measures how late timers are, in us, and the processors' time and ticks of busy CPUs; timers.c says what the fields are."""
+    """Measures how late timers are, in us, and the processors' time and ticks of busy CPUs; programs/timers.c says what fields are."""
     cpus = len(list_cpus(0)) + len(list_cpus(1))
     if "HRTICK" in SCHEDULER.read_text(encoding="ascii").split():  # on by default in 7: an interrupt at the end of each slice
         SCHEDULER.write_text("NO_HRTICK", encoding="ascii")
@@ -100,7 +105,7 @@ def measure_answers():
 
 
 def measure_contention():
-    """Measures triads of both nodes in the memory of node 0, several times each, in turn."""
+    """Measures triads of both nodes in the memory of node 0, CONTENTION_ROUNDS times each, in turn; each record has MB/s of threads."""
     teams = [[[0, 0], [1, 0]], [[2, 0], [3, 0]], [[0, 0], [2, 0]], [[0, 0], [1, 0], [2, 0], [3, 0]]]
     cells = [{"size": "4M", "threads": threads, "warm": CONTENTION_SECONDS} for threads in teams] * CONTENTION_ROUNDS
     plan = {"program": ["build/np-mem", "triad", "--kernel", "plain"], "seconds": CONTENTION_SECONDS, "keep": True,
@@ -120,14 +125,14 @@ def read_counters(cpu: int) -> dict[str, int]:
 
 
 def find_torn_readings() -> None:
-    """Finds readings whose numbers are not of one moment, while CPU 2 misses all the time."""
+    """Counts readings whose numbers are not of one moment, while CPU 2 misses all the time: misses that are not the sum of their kinds."""
     chase = start_chase_on_cpu_2(0)
     readings = [counters for _ in range(TORN_READINGS) for counters in read_all_counters()]
     chase.kill()
     chase.wait()
-    bad = [one for one in readings
+    torn = [one for one in readings
            if one["llc_misses"] != one["local_dram"] + one["remote_dram"] + one["remote_cache"]]
-    print_record(measure="torn", readings=len(readings), bad=bad[:3], changed=readings[2] != readings[-2])
+    print_record(measure="torn", readings=len(readings), bad=torn[:3], changed=readings[2] != readings[-2])
 
 
 def measure_counters():
@@ -153,7 +158,7 @@ VERIFY_TIME = "500ms"
 
 
 def measure_tool_counters():
-    """Has the tool count a triad, by task and by node, while the tool runs on a CPU of the other node."""
+    """Has the tool count a triad on CPU 2, by task and by node, while the tool runs on a CPU of the other node."""
     for memory in (0, 1):
         text = run_command("taskset", "-c", "0", TOOL, "counters", "--json", "--", "taskset", "-c", "2", "build/np-triad",
                            "--mem", str(memory), "--size", "8M", "--threads", "1", "--seconds", TRIAD_SECONDS)
@@ -162,19 +167,19 @@ def measure_tool_counters():
 
 
 def run_tool(*words: str) -> dict:
-    """Returns the tool's answer. Asks again where it refuses to count what other programs disturbed."""
-    for _ in range(6):
-        done = subprocess.run([TOOL, *words], capture_output=True, text=True, check=False)
-        if done.returncode != 3:
+    """Runs the tool and returns its answer; again, up to TRIES times, where it refuses to count what other programs disturbed."""
+    for _ in range(TRIES):
+        run = subprocess.run([TOOL, *words], capture_output=True, text=True, check=False)
+        if run.returncode != DISTURBED:
             break
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return json.loads(run.stdout)
 
 
 def start_chase_on_cpu_2(memory: int) -> subprocess.Popen:
     """Starts a chase that goes on until it is killed, and waits until it has all its memory, on the node `memory`."""
-    chase = subprocess.Popen(["numactl", "-C", "2", "-m", str(memory), PROGRAMS / "chase", CHASE_MIB, "1000"])
-    while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * 256:
+    chase = subprocess.Popen(["numactl", "-C", "2", "-m", str(memory), PROGRAMS / "chase", CHASE_MIB, "1000"])  # s: longer than any measure
+    while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * PAGES_OF_MIB:
         if chase.poll() is not None:
             sys.exit(f"the chase ended with status {chase.returncode}")
         time.sleep(0.01)
@@ -182,29 +187,29 @@ def start_chase_on_cpu_2(memory: int) -> subprocess.Popen:
 
 
 def check_failing_save(file: Path):
-    """Checks the file after a task that succeeds and one that fails."""
+    """Measures the penalty of a task that succeeds and one that fails, and records whether the file of before is unchanged."""
     before = file.read_bytes()
-    for _ in range(6):
+    for _ in range(TRIES):
         done = subprocess.run([TOOL, "measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}",
                                "--task", "false", "--save", file], capture_output=True, text=True, check=False)
-        if done.returncode != 3:  # disturbed
+        if done.returncode != DISTURBED:
             break
     print_record(measure="penalty-not-saved", status=done.returncode, error=done.stderr, measured=done.stdout,
                  same=file.read_bytes() == before, left=sorted(map(str, file.parent.glob("*.new*"))))
 
 
 def measure_tool_penalty():
-    """Measures the penalty of a chase in two ways, and how `ps` shows it then."""
+    """Measures the penalty of a chase by runs and by flips, what a killed flip leaves, and how `ps` shows the penalty then."""
     file = Path(tempfile.mkdtemp()) / "penalty.toml"  # alone in its folder, which failing_save() looks into
-    calibrated = run_tool("measure-penalty", "--json", "--save", str(file), "--task",
+    by_runs = run_tool("measure-penalty", "--json", "--save", str(file), "--task",
                           f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}")
-    print_record(measure="penalty-runs", **calibrated["tasks"][0], file=file.read_text(encoding="ascii"))
+    print_record(measure="penalty-runs", **by_runs["tasks"][0], file=file.read_text(encoding="ascii"))
     check_failing_save(file)
     chase = start_chase_on_cpu_2(1)
     # The lab counts what else ran on the CPU too, and a chase has few instructions: the middle one of three.
-    flipped = sorted((run_tool("measure-penalty", "--json", "--sample", "20ms", "--flip", str(chase.pid), "--save",
+    by_flips = sorted((run_tool("measure-penalty", "--json", "--sample", "20ms", "--flip", str(chase.pid), "--save",
                                str(file.with_stem("flip")))["tasks"][0] for _ in range(3)), key=lambda task: task["penalty"])
-    print_record(measure="penalty-flip", **flipped[1], cpus=sorted(os.sched_getaffinity(chase.pid)),
+    print_record(measure="penalty-flip", **by_flips[1], cpus=sorted(os.sched_getaffinity(chase.pid)),
                  file=file.with_stem("flip").read_text(encoding="ascii"))
     saved = file.read_bytes()
     for kill in (signal.SIGINT, signal.SIGKILL):
@@ -219,7 +224,7 @@ def measure_tool_penalty():
                      restored=sorted(os.sched_getaffinity(chase.pid)))
     os.environ["NUMAPLACE_MACHINE_FILE"] = str(file)
     os.sched_setaffinity(0, {0})
-    for _ in range(6):
+    for _ in range(TRIES):
         (task,) = run_tool("ps", "--json", "-s", "50ms", str(chase.pid))["tasks"]
         if not task["not_counted_because"]:
             break
@@ -235,7 +240,7 @@ def measure_present():
 
 
 def reload_module():
-    """Takes the lab's module out and puts it in again."""
+    """Takes the lab's module out and puts it in again, and records whether its counters went and go on; `went_on` is in s."""
     loaded, start = COUNTERS.exists(), time.monotonic()
     run_command("rmmod", "numaplace_lab")
     left = COUNTERS.parent.exists()
@@ -248,7 +253,7 @@ def reload_module():
 
 
 def start_server(port: int, memory: int) -> subprocess.Popen:
-    """Starts a Redis server on CPU 0 with REDIS_KEYS values in the memory of a node."""
+    """Starts a Redis server on CPU 0 with REDIS_KEYS values of REDIS_BYTES in the memory of a node."""
     argv = ["numactl", "-C", "0", "-m", str(memory), "redis-server", "--port", str(port), "--save", "",
             "--appendonly", "no", "--io-threads", "1", "--dir", "/tmp"]
     server = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
@@ -270,7 +275,7 @@ def measure_requests_per_second(port: int) -> float:
 
 
 def measure_redis():
-    """Measures two servers, with local and remote memory, in turn."""
+    """Measures two servers, with local and remote memory, in turn: requests a second, and misses of CPU 0 for a request."""
     servers = [start_server(7000 + memory, memory) for memory in (0, 1)]
     try:
         for memory in (0, 1):
@@ -289,21 +294,22 @@ def measure_redis():
 
 
 def run_daemon():
-    """Has the daemon count a chase that runs away from its memory, and bring it home."""
-    page = Path("/tmp/daemon.prom")
+    """Has the daemon count a chase that runs away from its memory, and bring it home; records its metrics and its log."""
+    metrics_file = Path("/tmp/daemon.prom")
     chase = start_chase_on_cpu_2(0)
     os.sched_setaffinity(0, {3})
     daemon = subprocess.Popen([TOOL, "daemon", "--policy", "n-mass", "--override", "--engine", "syscall", "--interval", "20ms",
-                               "--count", "4", "--hysteresis", "20", "--min-busy", "0", "--no-trial", "--metrics", page,
+                               "--count", "4", "--hysteresis", "20", "--min-busy", "0", "--no-trial", "--metrics", metrics_file,
                                str(chase.pid)],
                               stderr=subprocess.PIPE, text=True)
 
     def read_metrics() -> dict:
-        text = page.read_text(encoding="ascii") if page.exists() else ""
+        text = metrics_file.read_text(encoding="ascii") if metrics_file.exists() else ""
         return {name.removeprefix("numaplace_daemon_"): float(value) for name, value in
                 (line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")}
 
     def wait_for(name: str) -> dict:
+        """Waits until the metric of this name is above 0; returns all metrics then, {} where the daemon ends before."""
         while daemon.poll() is None:
             now = read_metrics()
             if now.get(name):
@@ -311,29 +317,29 @@ def run_daemon():
             time.sleep(0.01)
         return {}
 
-    seen = [wait_for("sampled_tasks"), wait_for("placed_tasks")]
+    metrics = [wait_for("sampled_tasks"), wait_for("placed_tasks")]
     daemon.terminate()
     log = daemon.communicate()[1]
-    print_record(measure="tool-daemon", seen=seen, log=log, cpus=sorted(os.sched_getaffinity(chase.pid)))
+    print_record(measure="tool-daemon", seen=metrics, log=log, cpus=sorted(os.sched_getaffinity(chase.pid)))
     chase.kill()
 
 
 def verify_plan(chase: subprocess.Popen, policy: str) -> dict:
-    """Returns what apply says of a plan that moves the chase's pages, and where they are afterwards."""
-    for _ in range(6):
-        done = subprocess.run([TOOL, "apply", "--json", "--policy", policy, "--override", "--least-gain", "0", "--engine", "syscall",
+    """Applies a plan that moves the chase's pages with --verify; returns its policy, status, verdict, and where pages are afterwards."""
+    for _ in range(TRIES):
+        run = subprocess.run([TOOL, "apply", "--json", "--policy", policy, "--override", "--least-gain", "0", "--engine", "syscall",
                                "--sample", "0", "--verify", VERIFY_TIME, str(chase.pid)],
                               capture_output=True, text=True, check=False)
-        answer = json.loads(done.stdout) if done.stdout else {"error": done.stderr}
+        answer = json.loads(run.stdout) if run.stdout else {"error": run.stderr}
         if answer.get("verified"):
             break  # else other programs ran on the chase's CPU
     pages = run_tool("ps", "--json", "-s", "0", str(chase.pid))["tasks"][0]["pages"]
-    return {"policy": policy, "status": done.returncode, "verified": answer.get("verified"), "undone": answer.get("undone"),
+    return {"policy": policy, "status": run.returncode, "verified": answer.get("verified"), "undone": answer.get("undone"),
             "error": answer.get("error"), "pages": pages}
 
 
 def verify_plans():
-    """Verifies a plan that is wrong on purpose, one that is right, and one that is right for a program that stops and goes on."""
+    """Verifies a plan that is wrong on purpose, one that is right, and one of a program that stops and goes on."""
     chase = start_chase_on_cpu_2(1)
     os.sched_setaffinity(0, {0})
     print_record(measure="verify", what="wrong", **verify_plan(chase, "remote:move=pages"))
@@ -359,28 +365,28 @@ def verify_right_plans():
 
 
 def run_trial():
-    """Checks that a daemon whose policy is wrong takes its move back, and does not repeat it when it plans again."""
-    page = Path("/tmp/trial.prom")
+    """Runs a daemon whose policy is wrong, and records whether it takes its move back, and does not repeat it when it plans again."""
+    metrics_file = Path("/tmp/trial.prom")
     chase = start_chase_on_cpu_2(1)
     os.sched_setaffinity(0, {0})
     daemon = subprocess.Popen([TOOL, "daemon", "--policy", "remote:move=pages", "--override", "--engine", "syscall",
                                "--interval", "100ms", "--count", "0", "--hysteresis", "1", "--min-busy", "0", "--trial",
-                               VERIFY_TIME, "--metrics", page, str(chase.pid)], stderr=subprocess.PIPE, text=True)
+                               VERIFY_TIME, "--metrics", metrics_file, str(chase.pid)], stderr=subprocess.PIPE, text=True)
 
     def wait_for(sample: str) -> bool:
         while daemon.poll() is None:
-            if page.exists() and re.search(rf"^numaplace_daemon_{sample} [^0]", page.read_text(encoding="ascii"), re.M):
+            if metrics_file.exists() and re.search(rf"^numaplace_daemon_{sample} [^0]", metrics_file.read_text(encoding="ascii"), re.M):
                 return True
             time.sleep(0.05)
         return False
 
-    seen = [wait_for('trials_total{result="taken_back"}')]
+    taken_back = [wait_for('trials_total{result="taken_back"}')]
     daemon.send_signal(signal.SIGHUP)  # reads its options again, and plans
-    seen.append(wait_for('decisions_total{verdict="taken_back"}'))
-    text = page.read_text(encoding="ascii")
+    taken_back.append(wait_for('decisions_total{verdict="taken_back"}'))
+    text = metrics_file.read_text(encoding="ascii")
     pages = run_tool("ps", "--json", "-s", "0", str(chase.pid))["tasks"][0]["pages"]
     daemon.terminate()
-    print_record(measure="trial", seen=seen, log=daemon.communicate()[1], pages=pages,
+    print_record(measure="trial", seen=taken_back, log=daemon.communicate()[1], pages=pages,
                  trials=re.findall(r'^numaplace_daemon_trials_total\{result="(\w+)"\} (\d+)$', text, re.M))
     chase.kill()
 

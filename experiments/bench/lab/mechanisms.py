@@ -22,23 +22,25 @@ def run_program(series: str, *what: str, timed: bool = True) -> dict[str, dict]:
     return {line["what"]: line for line in lines}
 
 
-def say_home(out: Outcome, series: str, found: dict):
-    seconds = found["seconds"]
+def say_home(out: Outcome, series: str, record: dict):
+    """Says how long a mechanism took to bring the program's pages home, in s, and checks that it brought all."""
+    seconds = record["seconds"]
     shown = "not all" if seconds is None else f"{seconds:.1f} s"
-    counters = ", ".join(f"{name} {value}" for name, value in found["counted"].items())
-    out.say(f"{series:8}{found['what']:11}{found['away']:6} pages away, home after {shown}; {counters}")
-    out.check(f"{series}: {found['what']} brings 64 MiB home", seconds or 0, "{:.1f} s", "all",
-              found["away"] == PAGES and seconds is not None)
+    counters = ", ".join(f"{name} {value}" for name, value in record["counted"].items())
+    out.say(f"{series:8}{record['what']:11}{record['away']:6} pages away, home after {shown}; {counters}")
+    out.check(f"{series}: {record['what']} brings 64 MiB home", seconds or 0, "{:.1f} s", "all",
+              record["away"] == PAGES and seconds is not None)
 
 
 def measure_mechanisms() -> Outcome:
-    out, data = Outcome(), []
+    """Measures balancing, tiers, demotion and promotion at default settings on each kernel, and checks them; returns the outcome."""
+    out, records = Outcome(), []
     for series in kernels.known_series():
-        what = ("tiers", "demotion", "promotion") if series in WITH_TIERS else ()
-        found = run_program(series, "scans", "balancing", *what)
-        at = found["scans"]["at"]
-        out.say(f"{series:8}scans at {', '.join(f'{one:.3f}' for one in at)} s")
-        apart = abs((at[1] - at[0]) / SCAN_PERIOD_S - 1) if len(at) > 1 else 1.0
+        parts = ("tiers", "demotion", "promotion") if series in WITH_TIERS else ()
+        found = run_program(series, "scans", "balancing", *parts)
+        scans_s = found["scans"]["at"]
+        out.say(f"{series:8}scans at {', '.join(f'{one:.3f}' for one in scans_s)} s")
+        apart = abs((scans_s[1] - scans_s[0]) / SCAN_PERIOD_S - 1) if len(scans_s) > 1 else 1.0
         out.at_most(f"{series}: period of NUMA balancing's scans, against {SCAN_PERIOD_S:.0f} s", apart, MOST_APART)
         say_home(out, series, found["balancing"])
         if series in WITH_TIERS:
@@ -49,6 +51,6 @@ def measure_mechanisms() -> Outcome:
                     f"pgdemote {demoted['counted']}")
             out.at_least(f"{series}: demoted, of the pages that a cgroup gives up", demoted["away"] / PAGES, LEAST_DEMOTED)
             say_home(out, series, found["promotion"])
-        data.append({"kernel": series, **found})
-    out.data = {"kernels": data}
+        records.append({"kernel": series, **found})
+    out.data = {"kernels": records}
     return out

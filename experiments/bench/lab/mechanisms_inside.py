@@ -37,6 +37,7 @@ def sum_counters(*names: str) -> dict[str, int]:
 
 
 def print_tiers():
+    """Prints the nodes of each memory tier, what firmware says of each node's memory, and the kernel's interleave weights."""
     nodes = sorted(NODES.glob("node[0-9]"))
     print_record(what="tiers", tiers=sorted((path / "nodelist").read_text().strip() for path in TIERS.glob("memory_tier[0-9]*")),
                  access={node.name: {name: int((node / "access0/initiators" / name).read_text()) for name in ACCESS} for node in nodes},
@@ -47,6 +48,7 @@ class Walk:
     """Runs a program with its pages where it first touched them: on the node that it runs on, 0."""
 
     def __init__(self, before_exec=None, mib: int = MIB):
+        """Starts the program on CPU 0 in the cgroup GROUP, with `mib` MiB in small pages, and waits until it has touched them."""
         GROUP.mkdir(exist_ok=True)
         join = f'echo $$ >{GROUP}/cgroup.procs; exec "$@"'
         self.process = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", join, "sh", "build/np-mem", "chase", "--size", f"{mib}M", "--cpus", "0",
@@ -67,7 +69,7 @@ class Walk:
         subprocess.run(["migratepages", str(self.process.pid), str(node), str(to)], check=True)
 
     def run_until_home(self) -> float | None:
-        """Returns the seconds in which it runs until all pages are on node 0; None where LIMIT_S is not enough."""
+        """Runs the program until all its pages are on node 0; returns the seconds, None where LIMIT_S is not enough."""
         start = time.monotonic()
         while (passed := time.monotonic() - start) < LIMIT_S:
             if self.count_pages_on(0) == PAGES:
@@ -88,7 +90,7 @@ def start_walk(before_exec=None, mib: int = MIB):
 
 @contextmanager
 def set_file(path: Path, value: str):
-    """Writes a value into a file while the block runs, then restores the one before."""
+    """Writes a value into a file while the block runs, then the value of before."""
     before = path.read_text(encoding="ascii").strip()
     path.write_text(value, encoding="ascii")
     try:
@@ -104,21 +106,21 @@ def read_scan_number(pid: int) -> str:
 
 
 def measure_scans():
-    """Measures when NUMA balancing looks at the program's pages, in seconds from when it begins to run."""
+    """Prints when NUMA balancing has come to the end of the program's memory, in seconds from when it begins to run."""
     with start_walk() as one, set_file(BALANCING, "1"):
-        start, seen, at = time.monotonic(), read_scan_number(one.process.pid), []
+        start, last_number, times_s = time.monotonic(), read_scan_number(one.process.pid), []
         print(f"run {SCANS_S}", file=one.process.stdin, flush=True)
         while (passed := time.monotonic() - start) < SCANS_S:
-            if (now := read_scan_number(one.process.pid)) != seen:
-                at.append(passed)
-            seen = now
+            if (now := read_scan_number(one.process.pid)) != last_number:
+                times_s.append(passed)
+            last_number = now
             time.sleep(LOOK_S)
         one.read_answer()
-    print_record(what="scans", at=at)
+    print_record(what="scans", at=times_s)
 
 
 def measure_return(what: str, mode: str, away: int, *counters: str):
-    """Moves the program's pages away, and measures how long NUMA balancing in this mode takes to bring them home."""
+    """Moves the program's pages to the node `away`, and prints how many s NUMA balancing in this mode takes to bring them home."""
     with start_walk() as one:
         one.move_pages(0, away)
         moved = one.count_pages_on(away)
@@ -138,14 +140,14 @@ def measure_promotion():
 
 
 def measure_demotion():
-    """Has the cgroup give up as much memory as the program has, and counts the pages that are demoted."""
+    """Has the cgroup give up as much memory as the program has, and prints the pages that are demoted to node 2."""
     with start_walk() as one, set_file(DEMOTION, "1"):
-        before, start = sum_counters("pgdemote_"), one.count_pages_on(0)
+        before, home = sum_counters("pgdemote_"), one.count_pages_on(0)
         try:
             (GROUP / "memory.reclaim").write_text(f"{MIB}M", encoding="ascii")
         except OSError:  # it gave up less
             pass
-        print_record(what="demotion", home=start, away=one.count_pages_on(2),
+        print_record(what="demotion", home=home, away=one.count_pages_on(2),
                      counted=sum_counters("pgdemote_")["pgdemote_"] - before["pgdemote_"])
 
 

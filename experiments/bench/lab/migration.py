@@ -16,15 +16,15 @@ def compute_mean(values: list[float]) -> float:
 
 
 def measure_migration() -> Outcome:
-    """Measures the bandwidth of a triad before and after its pages move."""
+    """Measures the MB/s of a triad before and after its pages move, and checks the gain; returns the outcome."""
     out = Outcome()
     (result,) = inside.run_program(MACHINE, "python3", "experiments/bench/lab/moved.py", SECONDS)
     if result["move"] or not result["verified"] or set(result["pages"]) != {"1"}:
         raise RuntimeError(f"the pages did not all move, or the triad went wrong: {result}")
     values = result["stretches"]
     out.say("MB/s of a triad on node 1, in the order of time; its pages move from node 0 to 1 in the middle")
-    few = max(1, len(values) // SHOWN)
-    out.say("  " + " ".join(f"{compute_mean(values[at:at + few]):.0f}" for at in range(0, len(values), few)))
+    group = max(1, len(values) // SHOWN)
+    out.say("  " + " ".join(f"{compute_mean(values[first:first + group]):.0f}" for first in range(0, len(values), group)))
     ends = max(1, int(ENDS * len(values)))
     before, after = compute_mean(values[:ends]), compute_mean(values[-ends:])
     out.say(f"before {before:.0f}, after {after:.0f}; local from the start {result['local']:.0f}")

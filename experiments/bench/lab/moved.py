@@ -36,19 +36,20 @@ def run_triad(process: subprocess.Popen, seconds: float) -> dict:
 
 
 def main():
+    """Prints the MB/s of a triad whose pages move to its node in mid-run, by stretch, beside those of local memory."""
     seconds = float(sys.argv[1])
     os.sched_setaffinity(0, {0})
     local, remote = start_triad(1), start_triad(0)
     read_answer(local), read_answer(remote)
-    of_local = run_triad(local, seconds / 4)
+    local_result = run_triad(local, seconds / 4)
     local.communicate("quit\n")
     remote.stdin.write(f"run {seconds}\n")
     time.sleep(seconds / 2)
-    said = subprocess.run([*MOVE, str(remote.pid)], capture_output=True, text=True)
+    move = subprocess.run([*MOVE, str(remote.pid)], capture_output=True, text=True)
     result = read_answer(remote)
     remote.communicate("quit\n")
-    print(json.dumps({"local": of_local["mb_per_s"], "stretches": compute_stretches(result), "verified": result["verified"],
-                      "pages": result["pages"], "move": said.returncode, "said": said.stdout + said.stderr}))
+    print(json.dumps({"local": local_result["mb_per_s"], "stretches": compute_stretches(result), "verified": result["verified"],
+                      "pages": result["pages"], "move": move.returncode, "said": move.stdout + move.stderr}))
 
 
 if __name__ == "__main__":

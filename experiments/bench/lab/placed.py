@@ -105,6 +105,7 @@ class Memory:
     ARGV = {"stream": ["triad", "--kernel", "plain", "--size", "8M"], "chase": ["chase", "--size", "32M"]}
 
     def __init__(self, task: Task):
+        """Starts np-mem on the task's CPU and memory, and lets it work once it is ready."""
         argv = ["build/np-mem", *self.ARGV[task.kind], "--cpus", str(task.cpu), "--mem", str(task.memory)]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert self.process.stdout.readline(), f"{argv} ended"
@@ -120,6 +121,7 @@ class Redis:
     """Runs a server that a client keeps asking for random values."""
 
     def __init__(self, task: Task, port: int):
+        """Starts a server and its client, and waits until the server has answered ANSWERS_FIRST requests."""
         ask = ["redis-benchmark", "-p", str(port), "-n", "2000000000", "-r", str(measure.REDIS_KEYS), "-c", "10", "-q",
                "GET", "key:__rand_int__"]
         self.server = measure.start_server(port, task.memory)
@@ -154,7 +156,7 @@ def pin_process(pid: int, cpu: int):
 
 
 def read_pages(pid: int) -> dict[int, int]:
-    """Returns the anonymous pages of a process by node."""
+    """Reads the anonymous pages of a process on nodes 0 and 1, by node."""
     held: dict[int, int] = {}
     for line in Path(f"/proc/{pid}/numa_maps").read_text(encoding="ascii").splitlines():
         words = dict(word.partition("=")[::2] for word in line.split())
@@ -170,25 +172,25 @@ def read_counters_and_answers(members: list[Member]) -> tuple[list[dict[str, int
 
 
 def measure_members(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
-    """Measures, of each member, bytes a second that its CPU reads and writes, and its progress: requests or instructions a second."""
+    """Measures, of each member, bytes a second that its CPU reads and writes, and progress: requests or instructions a second."""
     before, answers, since = read_counters_and_answers(members)
     time.sleep(milliseconds / 1000)
     after, until = measure.read_all_counters(), time.monotonic()
     answers_after = {port: (count_answers(port), time.monotonic()) for port in answers}
     rows = []
     for one in members:
-        change = {key: after[one.cpu][key] - before[one.cpu][key] for key in after[one.cpu]}
-        lines = sum(change[key] for key in ("local_dram", "remote_dram", "dram_writes"))
-        progress = change["instructions"] / (until - since)
+        counted = {key: after[one.cpu][key] - before[one.cpu][key] for key in after[one.cpu]}
+        lines = sum(counted[key] for key in ("local_dram", "remote_dram", "dram_writes"))
+        progress = counted["instructions"] / (until - since)
         if one.port:
-            (then, at_then), (now, at_now) = answers_after[one.port], answers[one.port]
-            progress = (then - now) / (at_then - at_now)
+            (count, counted_at), (count_before, counted_before_at) = answers_after[one.port], answers[one.port]
+            progress = (count - count_before) / (counted_at - counted_before_at)
         rows.append({"bytes_per_s": LINE_BYTES * lines / (until - since), "progress_per_s": progress})
     return rows
 
 
 def measure_penalty(scenario: Scenario) -> float:
-    """Returns the middle of several flips of a task that runs alone."""
+    """Measures the penalty of a task that runs alone: the middle of FLIPS flips."""
     (running,) = start_tasks(scenario.tasks)
     flip = ["measure-penalty", "--json", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--flip", str(running.members[0].pid)]
     try:
@@ -200,7 +202,7 @@ def measure_penalty(scenario: Scenario) -> float:
 
 
 def make_plan(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
-    """Makes a plan that rests on counters for every task, and writes it to PLAN."""
+    """Makes a plan that rests on counters for every task, and writes it to PLAN; exits where TRIES tries do not give one."""
     for _ in range(TRIES):
         plan = measure.run_tool("plan", "--json", "--override", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--policy",
                                 *scenario.then, *more, *pids)
@@ -210,13 +212,13 @@ def make_plan(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
     sys.exit(f"tasks {' '.join(pids)} were not counted in {TRIES} tries: other tasks run on their CPUs")
 
 
-def choose_cpus(decisions: list[dict], now: list[int]) -> list[int]:
-    """Chooses where the tasks are put: each keeps its CPU or gets another of the node that it was moved to."""
+def choose_cpus(decisions: list[dict], current: list[int]) -> list[int]:
+    """Chooses the CPUs on which the tasks are put: each keeps its own, or gets another of the node that it was moved to."""
     cpus: list[int] = []
-    for decision, cpu in zip(decisions, now, strict=True):
+    for decision, cpu in zip(decisions, current, strict=True):
         node = decision["from"] if decision["to"] is None else decision["to"]
-        left = [one for one in reversed(measure.list_cpus(node)) if one not in cpus]
-        cpus.append(cpu if cpu in left else left[0])
+        free = [one for one in reversed(measure.list_cpus(node)) if one not in cpus]
+        cpus.append(cpu if cpu in free else free[0])
     return cpus
 
 
@@ -224,9 +226,9 @@ def compare_placements(name: str, scenario: Scenario, members: list[Member], pen
     """Prints, for each member, what the plan predicts and what is counted before and after it is applied."""
     time.sleep(WARM_UP_S)
     pids = [str(one.pid) for one in members]
-    known = [word for one in members if one.kind in penalties
+    assumed = [word for one in members if one.kind in penalties
              for word in ("--assume", f"pid={one.pid},penalty={penalties[one.kind]}")]
-    plan = make_plan(scenario, pids, model + known)
+    plan = make_plan(scenario, pids, model + assumed)
     before = measure_members(members, SAMPLE_MS[scenario.group])
     applied = subprocess.run([TOOL, "apply", "--plan", PLAN], capture_output=True, text=True, check=False)
     moved = [replace(one, cpu=cpu) for one, cpu in
@@ -235,12 +237,12 @@ def compare_placements(name: str, scenario: Scenario, members: list[Member], pen
         pin_process(one.pid, one.cpu)
     time.sleep(WARM_UP_S)
     after = measure_members(moved, SAMPLE_MS[scenario.group])
-    for at, one in enumerate(members):
-        decision = plan["decisions"][at]
+    for position, one in enumerate(members):
+        decision = plan["decisions"][position]
         measure.print_record(scenario=name, group=scenario.group, kind=one.kind, model=plan["model"], cpu=one.cpu,
                              memory=one.memory, penalty=penalties.get(one.kind), traffic=decision["traffic"], gain=decision["gain"],
-                             counted=before[at], then=" ".join(scenario.then), cpu_then=moved[at].cpu, counted_then=after[at],
-                             pages_then=read_pages(one.pid), applied=applied.returncode, said=applied.stderr)
+                             counted=before[position], then=" ".join(scenario.then), cpu_then=moved[position].cpu,
+                             counted_then=after[position], pages_then=read_pages(one.pid), applied=applied.returncode, said=applied.stderr)
 
 
 def run_scenario(name: str, scenario: Scenario, penalties: dict[str, float], model: list[str]):
@@ -253,16 +255,17 @@ def run_scenario(name: str, scenario: Scenario, penalties: dict[str, float], mod
 
 
 def calibrate_machine() -> str:
-    """Measures this machine's model; returns the name of its file. Repeats a calibration whose threads did not overlap."""
+    """Measures this machine's model and returns the name of its file; repeats a calibration whose threads did not overlap."""
     for _ in range(in_lab.TRIES):
-        done = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.OPTIONS], capture_output=True, text=True, check=False)
-        print(done.stdout, flush=True)
-        if not done.returncode:
+        run = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.OPTIONS], capture_output=True, text=True, check=False)
+        print(run.stdout, flush=True)
+        if not run.returncode:
             return MODEL
-    sys.exit(f"{done.stderr}calibrate-machine ended with status {done.returncode}")
+    sys.exit(f"{run.stderr}calibrate-machine ended with status {run.returncode}")
 
 
 def main():
+    """Runs the scenarios named, or all of the machine, and prints a record for each task."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--machine", default="demo-2s", choices=SCENARIOS, help="the machine that this one is")
     parser.add_argument("--calibrate", action="store_true", help="plan with a model that is measured first")

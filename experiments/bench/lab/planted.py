@@ -31,13 +31,13 @@ def build_program(folder: Path):
 
 
 def run_lab(folder: Path, options: list[str], *command: str) -> tuple[subprocess.CompletedProcess, float, float]:
-    """Runs a command in the lab. Returns it with its seconds, and those of the host's processors."""
+    """Runs a command in the lab; returns it with its seconds, and the seconds of the host's processors."""
     begin, before = time.monotonic(), getrusage(RUSAGE_CHILDREN)
-    done = subprocess.run(build_words(MACHINE, command, options), cwd=folder,
+    run = subprocess.run(build_words(MACHINE, command, options), cwd=folder,
                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(Path.home())},
                           capture_output=True, text=True, check=False, timeout=900)
     after = getrusage(RUSAGE_CHILDREN)
-    return done, time.monotonic() - begin, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return run, time.monotonic() - begin, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def is_named(done: subprocess.CompletedProcess) -> bool:
@@ -47,12 +47,13 @@ def is_named(done: subprocess.CompletedProcess) -> bool:
 
 
 def measure_verdicts(out: Outcome, folder: Path):
+    """Counts runs that find and name the table on the wrong node, and runs that pass with the right one, and checks both and their time."""
     found, passed, seconds, shares = 0, 0, [], []
     for _ in range(RUNS):
-        wrong, taken, _ = run_lab(folder, ["--count", *SAYS, "--json", "counts.json"], "./planted_table", "remote")
+        wrong, wrong_s, _ = run_lab(folder, ["--count", *SAYS, "--json", "counts.json"], "./planted_table", "remote")
         shares.append(json.loads((folder / "counts.json").read_text(encoding="utf-8"))["metrics"]["remote_dram"])
-        right, other, _ = run_lab(folder, ["--count", *SAYS], "./planted_table")
-        found, passed, seconds = found + is_named(wrong), passed + (right.returncode == 0), [*seconds, taken, other]
+        right, right_s, _ = run_lab(folder, ["--count", *SAYS], "./planted_table")
+        found, passed, seconds = found + is_named(wrong), passed + (right.returncode == 0), [*seconds, wrong_s, right_s]
     out.say(f"host s of a run, boot included: median {median(seconds):.1f}, longest {max(seconds):.1f}")
     out.say(f"remote lines of the table's scan, least and most: {min(shares):,} and {max(shares):,}")
     out.at_least(f"of {RUNS} runs with the table on the wrong node, those that fail and name it", found, RUNS, "{:.0f}")
@@ -61,20 +62,21 @@ def measure_verdicts(out: Outcome, folder: Path):
 
 
 def measure_costs(out: Outcome, folder: Path):
-    """Measures the modes side by side, in turn, by the longer command less the shorter one: without boot."""
-    taken: dict[str, list[float]] = {name: [] for name in MODES}
+    """Measures the host's processor s of each mode, in turn, by the longer command less the shorter one, so without boot."""
+    costs_s: dict[str, list[float]] = {name: [] for name in MODES}
     for _ in range(ROUNDS):
         for name, options in MODES.items():
             *_, long = run_lab(folder, options, "sh", "-c", f"{WORK}; {WORK}")
             *_, short = run_lab(folder, options, "sh", "-c", WORK)
-            taken[name].append(long - short)
+            costs_s[name].append(long - short)
     out.say(f"processor s of the host for 8 programs that fill and read 10 MiB, median of {ROUNDS}")
-    for name, seconds in taken.items():
-        out.say(f"  {name:20}{median(seconds):6.2f}   {median(seconds) / median(taken['functional']):4.1f} times functional")
-    out.data["costs"] = taken
+    for name, seconds in costs_s.items():
+        out.say(f"  {name:20}{median(seconds):6.2f}   {median(seconds) / median(costs_s['functional']):4.1f} times functional")
+    out.data["costs"] = costs_s
 
 
 def measure_planted() -> Outcome:
+    """Builds the program and measures verdicts and costs; returns the outcome."""
     out = Outcome()
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as name:
         build_program(Path(name))

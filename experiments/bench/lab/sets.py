@@ -21,6 +21,7 @@ def leave_only_cpu_0():
 
 def measure_step_ns(pattern: str, size: str, memory: int, seconds: str) -> float:
     # Of small pages a set nearly as large as a cache has conflicts in it that depend on the node.
+    """Measures the ns of a step of a walk on CPU 0, with memory on a node, in a process of its own."""
     argv = ["build/np-mem", "cachetest", "--pattern", pattern, "--size", size, "--pages", "thp",
             "--cpus", "0", "--mem", str(memory)]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -32,13 +33,14 @@ def measure_step_ns(pattern: str, size: str, memory: int, seconds: str) -> float
 
 
 def main():
+    """Prints the ns of a step with local and with remote memory, means of PROCESSES, for each pattern and size."""
     seconds, patterns, sizes = sys.argv[1:]
     leave_only_cpu_0()
     for pattern in patterns.split(","):
         for size in sizes.split(","):
-            found = [[measure_step_ns(pattern, size, memory, seconds) for memory in (0, 1)] for _ in range(PROCESSES)]
-            local, remote = map(statistics.fmean, zip(*found))
-            print(json.dumps({"pattern": pattern, "size": size, "local": local, "remote": remote, "all": found}),
+            pairs = [[measure_step_ns(pattern, size, memory, seconds) for memory in (0, 1)] for _ in range(PROCESSES)]
+            local, remote = map(statistics.fmean, zip(*pairs))
+            print(json.dumps({"pattern": pattern, "size": size, "local": local, "remote": remote, "all": pairs}),
                   flush=True)
 
 

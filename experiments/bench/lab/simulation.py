@@ -18,7 +18,9 @@ def run_measures(*what: str) -> list[dict]:
 
 
 def compare_measures(out: Outcome, measured: list[dict], what: str, unit: str, expected, allowed: float):
-    """Shows a measure's values beside those expected; allowed: relative error."""
+    """Shows a measure's values beside those that `expected` returns for (machine, node, memory), and checks their error and spread.
+
+    allowed: relative error."""
     values = defaultdict(list)
     for line in measured:
         if line["measure"] == what:
@@ -43,6 +45,7 @@ def measure_machine_file() -> Outcome:
 
 
 def measure_redis() -> Outcome:
+    """Measures redis-benchmark with local and remote memory in pairs, and checks that remote is slower; returns the outcome."""
     out, pairs = Outcome(), defaultdict(dict)
     for line in run_measures("redis"):
         pairs[line["pair"]][line["memory"]] = line["per_second"]

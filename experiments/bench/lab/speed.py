@@ -75,7 +75,7 @@ def read_cpu_seconds(pid: int) -> Counter[str]:
 
 
 def read_anonymous_mib(pid: int) -> tuple[float, float]:
-    """Reads the anonymous MiB of data, and of code that was translated."""
+    """Reads the anonymous MiB of a process: of data, and of code that was translated."""
     kib, executable = [0, 0], False
     for line in Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8").splitlines():
         words = line.split()
@@ -88,7 +88,7 @@ def read_anonymous_mib(pid: int) -> tuple[float, float]:
 
 @contextmanager
 def run_lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]:
-    """Runs a program in the lab while the block runs; RuntimeError where it fails."""
+    """Runs a program in a timed or functional machine while the block runs; RuntimeError where it fails."""
     command = inside.build_command(machine, *argv, timeout=LIMIT, timed=timed)
     with subprocess.Popen(command, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         yield run
@@ -105,7 +105,7 @@ def read_event(run: subprocess.Popen) -> dict:
 
 
 def measure_turn(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
-    """Measures a team's turn; returns it with the number of the team."""
+    """Measures a team's turn; returns the number of the team and what its turn took."""
     read_event(run)
     begin, cpu = time.monotonic(), read_cpu_seconds(qemu)
     end = read_event(run)
@@ -114,7 +114,7 @@ def measure_turn(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
 
 
 def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
-    """Runs the teams in turn, so many times, each for so many seconds of the machine's time."""
+    """Runs the teams in turn, `times` times, each for `seconds` of the machine's time; returns what they took of the host."""
     start = time.monotonic()
     words = ["python3", "experiments/bench/lab/programs/memory_loop.py", str(seconds), str(times), *map(str, teams)]
     with run_lab(machine, timed, *words) as run:
@@ -132,14 +132,16 @@ def compute_rates(runs: list[Run], of: str, team: int = 0) -> list[float]:
 
 
 def measure_one_cpu(out: Outcome):
-    pairs = [(run_triads(SMALL, False, [Team([0])], 1), run_triads(SMALL, True, [Team([0])], 0.15)) for _ in range(ROUNDS)]
+    """Measures a triad on one CPU, timed beside functional, in million accesses a second of the host's time, and the boot."""
+    pairs = [(run_triads(SMALL, timed=False, teams=[Team([0])], seconds=1), run_triads(SMALL, timed=True, teams=[Team([0])], seconds=0.15))
+             for _ in range(ROUNDS)]
     functional, timed = (list(runs) for runs in zip(*pairs, strict=True))
     out.say("memory operations of a triad on one CPU, million a second of its thread's processor time;")
     out.say(f"median and range of {ROUNDS * TIMES}:")
     for name, runs in (("functional", functional), ("timed", timed)):
-        own, whole = compute_rates(runs, "busiest"), compute_rates(runs, "all")
-        out.say(f"  {name:10} {median(own):6.1f}  ({min(own):.1f} to {max(own):.1f})   "
-                f"of all of QEMU's threads {median(whole):6.1f}")
+        of_thread, of_qemu = compute_rates(runs, "busiest"), compute_rates(runs, "all")
+        out.say(f"  {name:10} {median(of_thread):6.1f}  ({min(of_thread):.1f} to {max(of_thread):.1f})   "
+                f"of all of QEMU's threads {median(of_qemu):6.1f}")
     out.at_least("speed: one CPU, timed beside functional",
                  median(compute_rates(timed, "busiest")) / median(compute_rates(functional, "busiest")), 0.40)
     boots = [run.boot for run in timed]
@@ -149,11 +151,11 @@ def measure_one_cpu(out: Outcome):
 
 
 def measure_eight_cpus(out: Outcome):
-    """Measures two CPUs and eight. Two have arrays four times as large: what all sweep fits the host's own caches on both
-    sides, or on neither. They take turns in one machine, first by turns, since another boot finds another host: each turn
-    has a ratio of its own."""
+    """Measures two CPUs and eight in turn in one machine, as another boot finds another host, and checks the ratio of each turn.
+
+    Two have arrays four times as large: what all sweep fits the host's own caches on both sides, or on neither."""
     teams = {"two": Team([0, 4], 4 * ARRAY_KIB + 4), "eight": Team(list(range(8)))}
-    runs = [run_triads(EIGHT, True, list(teams.values()), 0.1, times=2 * TIMES) for _ in range(ROUNDS)]
+    runs = [run_triads(EIGHT, timed=True, teams=list(teams.values()), seconds=0.1, times=2 * TIMES) for _ in range(ROUNDS)]
     two, eight = (compute_rates(runs, "taken", team) for team in range(len(teams)))
     parts = [a / b for a, b in zip(eight, two, strict=True)]
     out.say(f"all CPUs together, million a second of time, median and range of {len(parts)} turns:")
@@ -173,7 +175,7 @@ class Ran:
 
 
 def run_programs(timed: bool) -> dict[str, list[Ran]]:
-    """Returns TIMES runs of each program, in one machine, after one that is not counted."""
+    """Runs each program TIMES times in one machine, after one run that is not counted; returns what each run took, by program."""
     found: dict[str, list[Ran]] = {name: [] for name in PROGRAMS}
     words = ["python3", "experiments/bench/lab/programs/in_turn.py", str(TIMES + 1), json.dumps(PROGRAMS)]
     with run_lab(SMALL, timed, *words) as run:
@@ -183,14 +185,14 @@ def run_programs(timed: bool) -> dict[str, list[Ran]]:
             read_event(run)
             begin, cpu = time.monotonic(), read_cpu_seconds(qemu)
             end = read_event(run)
-            used = max((read_cpu_seconds(qemu) - cpu).values())
-            found[end["program"]].append(Ran(used, time.monotonic() - begin, end["seconds"], end.get("instructions")))
-    return {name: ran[1:] for name, ran in found.items()}
+            thread_s = max((read_cpu_seconds(qemu) - cpu).values())
+            found[end["program"]].append(Ran(thread_s, time.monotonic() - begin, end["seconds"], end.get("instructions")))
+    return {name: program_runs[1:] for name, program_runs in found.items()}
 
 
 def measure_rate(out: Outcome):
-    """Measures programs in the units of other simulators' papers."""
-    functional, timed = run_programs(False), run_programs(True)
+    """Measures programs in units of other simulators' papers: MIPS, and host s for a simulated s."""
+    functional, timed = run_programs(timed=False), run_programs(timed=True)
     out.say(f"programs on one CPU of {SMALL}, median of {TIMES}: seconds of its thread's processor time; million")
     out.say("simulated instructions a second, and seconds for a second that is simulated, of the timed one:")
     out.say("  program           functional   timed   part    MIPS   s for a second")
@@ -206,7 +208,8 @@ def measure_rate(out: Outcome):
 
 
 def measure_memory(out: Outcome):
-    functional, timed = (run_triads(LARGEST, timed, [Team([0, 47])], 0.05, times=1) for timed in (False, True))
+    """Measures the MiB of QEMU's own memory, functional and timed, and checks the plugin's part."""
+    functional, timed = (run_triads(LARGEST, timed=timed, teams=[Team([0, 47])], seconds=0.05, times=1) for timed in (False, True))
     out.say(f"QEMU's own memory for {LARGEST}, without the guest's, in MiB:")
     for name, run in (("functional", functional), ("timed", timed)):
         out.say(f"  {name:10} data {run.data_mib:.0f}, translated code {run.code_mib:.0f}")

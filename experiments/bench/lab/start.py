@@ -23,17 +23,18 @@ def time_start(mode: str, *options: str) -> float:
 
 
 def measure_starts() -> Outcome:
-    out, data = Outcome(), []
+    """Measures host s of starts of the machine, booted and restored, in each mode; checks the restored ones; returns the outcome."""
+    out, records = Outcome(), []
     out.say(f"{'':12}{'booted':>22}{'restored':>22}   host s, median of {STARTS}, least and most")
     for mode in MODES:
         time_start(mode)  # leaves the snapshot
-        taken: dict[str, list[float]] = {"booted": [], "restored": []}
+        starts_s: dict[str, list[float]] = {"booted": [], "restored": []}
         for _ in range(STARTS):
-            taken["booted"].append(time_start(mode, "--no-snapshot"))
-            taken["restored"].append(time_start(mode))
-        shown = [f"{statistics.median(s):.2f} ({min(s):.2f} to {max(s):.2f})" for s in taken.values()]
+            starts_s["booted"].append(time_start(mode, "--no-snapshot"))
+            starts_s["restored"].append(time_start(mode))
+        shown = [f"{statistics.median(s):.2f} ({min(s):.2f} to {max(s):.2f})" for s in starts_s.values()]
         out.say(f"{mode:12}{shown[0]:>22}{shown[1]:>22}")
-        out.at_most(f"restored {mode} machine, host s", statistics.median(taken["restored"]), RESTORED_S, "{:.2f}")
-        data.append({"mode": mode, **taken})
-    out.data = {"starts": data}
+        out.at_most(f"restored {mode} machine, host s", statistics.median(starts_s["restored"]), RESTORED_S, "{:.2f}")
+        records.append({"mode": mode, **starts_s})
+    out.data = {"starts": records}
     return out

@@ -25,6 +25,7 @@ def read_instructions() -> int | None:
 
 
 def run_program(name: str, command: list[str]):
+    """Runs a command on CPU 0 and prints its begin and its end, with seconds and instructions."""
     print(json.dumps({"event": "begin"}), flush=True)
     before, start = read_instructions(), time.monotonic()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)

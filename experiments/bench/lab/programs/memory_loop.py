@@ -29,6 +29,7 @@ def measure_team(team: int, triads: list[subprocess.Popen], seconds: str):
 
 
 def main():
+    """Starts the teams' triads, and lets the teams work in turn, forwards and backwards, `times` times."""
     print(json.dumps({"event": "started"}), flush=True)
     seconds, times = sys.argv[1], int(sys.argv[2])
     teams = []
