@@ -151,8 +151,8 @@ def make_standalone(panels: list[str], title: str, subtitle: str, gap: float = 2
     return f"""<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" \
 viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">
 <title>{title}</title>
-<style>:root {{ --font: {FONT}; {list_variables(False)} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {list_variables(True)} }} }}
+<style>:root {{ --font: {FONT}; {list_variables(dark=False)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {list_variables(dark=True)} }} }}
 svg {{ stroke-linejoin: round; stroke-linecap: butt; }}
 .title {{ font: 600 15px var(--font); fill: var(--ink); }}
 .subtitle {{ font: 10px var(--font); fill: var(--muted); }}</style>

@@ -134,8 +134,8 @@ def _format_cell(run: Run, workload: str, policy: str) -> str:
 
 
 def _explain_uncounted(results: Results, workload: str, policy: str) -> str:
-    asked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
-    return f"{asked} marked" if asked else text_format.DASH
+    marked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
+    return f"{marked} marked" if marked else text_format.DASH
 
 
 def _show_tasks(run: Run, out: Console) -> None:

@@ -134,8 +134,8 @@ def build_page(template: str, **values: Any) -> str:
     return _make_environment().get_template(template).render(
         values | {
             "level": round(100 * LEVEL),
-            "light": Markup(theme.list_variables(False)),
-            "dark": Markup(theme.list_variables(True)),
+            "light": Markup(theme.list_variables(dark=False)),
+            "dark": Markup(theme.list_variables(dark=True)),
             "font": Markup(theme.FONT),
             "created": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         }

@@ -21,6 +21,7 @@ class Cells:
     means over its levels would be those of no experiment."""
 
     def __init__(self, results: Results, known: tuple[str, ...], **fixed: Level) -> None:
+        """Selects the observations at the levels `fixed`; ValueError where they are under several policies."""
         if len({o.policy for o in results.clean if o.factors}) > 1:
             raise ValueError("observations under several policies: papers.make_chapters() makes a chapter of each")
         self._by: dict[tuple[str, ...], dict[tuple[Level | None, ...], list[Observation]]] = {}

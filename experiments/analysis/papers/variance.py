@@ -54,10 +54,10 @@ def fit_model(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks
         return found
     pooled = order < len(factors)
     if log is None and _test_residuals(found) < REJECT and (frame[response] > 0).all():
-        other = _fit_order(frame, response, factors, blocks, order, True)
+        other = _fit_order(frame, response, factors, blocks, order, log=True)
         if not isinstance(other, str) and _test_residuals(other) > _test_residuals(found):
-            return Model(True, pooled, other)
-    return Model(bool(log), pooled, found)
+            return Model(log=True, pooled=pooled, fit=other)
+    return Model(log=bool(log), pooled=pooled, fit=found)
 
 
 def _fit_order(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], order: int, log: bool) -> Any:

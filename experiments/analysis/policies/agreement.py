@@ -83,10 +83,10 @@ def name_kernel(results: Results) -> str:
 
 
 def _make_suite(name: str, places: Sequence[Place]) -> Suite:
-    found = [decide(place.results) for place in places]
-    keys = sorted({key for one in found for key in one}, key=lambda key: (make_natural_key(key[0]), rank_policy(key[1])))
-    made = [Conclusion(*key, tuple(one.get(key) for one in found)) for key in keys]
-    return Suite(name, tuple(places), tuple(one for one in made if len(one.verdicts) > 1))
+    decisions = [decide(place.results) for place in places]
+    keys = sorted({key for one in decisions for key in one}, key=lambda key: (make_natural_key(key[0]), rank_policy(key[1])))
+    conclusions = [Conclusion(*key, tuple(one.get(key) for one in decisions)) for key in keys]
+    return Suite(name, tuple(places), tuple(one for one in conclusions if len(one.verdicts) > 1))
 
 
 def describe_difference(suite: Suite, conclusion: Conclusion) -> str:
@@ -100,6 +100,6 @@ def describe_difference(suite: Suite, conclusion: Conclusion) -> str:
     return "; ".join(kernels) or f"machines: {_format_names([(place.machine, verdict) for place, verdict in verdicts])}"
 
 
-def _format_names(told_at: Sequence[tuple[str, str]]) -> str:
-    by_verdict = {said: list(dict.fromkeys(name for name, one in told_at if one == said)) for said in (FASTER, SLOWER)}
-    return ", ".join(f"{said} on {' and '.join(names)}" for said, names in by_verdict.items())
+def _format_names(verdicts: Sequence[tuple[str, str]]) -> str:
+    by_verdict = {verdict: list(dict.fromkeys(name for name, one in verdicts if one == verdict)) for verdict in (FASTER, SLOWER)}
+    return ", ".join(f"{verdict} on {' and '.join(names)}" for verdict, names in by_verdict.items())

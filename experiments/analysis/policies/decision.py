@@ -126,8 +126,8 @@ def smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float 
 def describe_blocks(decisions: Sequence[Decision]) -> str:
     """Names what the intervals are of: '3 boots of each', '3 repeats within one boot'."""
     counts = sorted({(found.boots, found.blocks) for found in decisions})
-    told = [f"{blocks} boots" if boots > 1 else f"{blocks} repeat{'s' * (blocks != 1)} within one boot" for boots, blocks in counts]
-    return " or ".join(dict.fromkeys(told))
+    parts = [f"{blocks} boots" if boots > 1 else f"{blocks} repeat{'s' * (blocks != 1)} within one boot" for boots, blocks in counts]
+    return " or ".join(dict.fromkeys(parts))
 
 
 def describe_least(decisions: Sequence[Decision]) -> str:

@@ -48,13 +48,13 @@ def _make_cell(results: Results, workload: str, policy: str, speedup: Decision |
                 "hue": "node0", "shade": 0, "mark": "", "limits": "", "why": ""}
     moves = f"{text_format.format_count(moved)} moved"
     if not timed:
-        told = [f"was {text_format.format_fraction(before)},", moves]
-        return {"head": text_format.format_fraction(after), "told": told, "hue": "node0", "mark": "", "limits": "", "why": "",
+        lines = [f"was {text_format.format_fraction(before)},", moves]
+        return {"head": text_format.format_fraction(after), "told": lines, "hue": "node0", "mark": "", "limits": "", "why": "",
                 "shade": 0 if after is None else round(0.06 + 0.44 * after, 3)}
     locality = f"locality {text_format.format_fraction(before)} → {text_format.format_fraction(after)},"
-    between, why = _format_bounds(speedup) if speedup else ("", "")
+    limits, why = _format_bounds(speedup) if speedup else ("", "")
     with_move = [f"with the move in it: {solution.text()};"] if solution else []
-    return _choose_look(speedup) | {"head": _format_head(results, workload, policy, speedup), "limits": between, "why": why,
+    return _choose_look(speedup) | {"head": _format_head(results, workload, policy, speedup), "limits": limits, "why": why,
                                     "told": [*with_move, locality, moves]}
 
 

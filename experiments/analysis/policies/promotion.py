@@ -76,14 +76,14 @@ def check_predictions(found: Found) -> Outcome:
 
 def check_all(outcome: Outcome, what: str, cells_of: list[Decision | None], wanted: str) -> None:
     words = [choose_word(one) if one else "not measured" for one in cells_of]
-    open_ = any(one in ("undecided", "?", "not measured") for one in words)
-    outcome.check(what, 0, ", ".join(words), wanted, UNDECIDED if open_ else all(one == wanted for one in words))
+    undecided = any(one in ("undecided", "?", "not measured") for one in words)
+    outcome.check(what, 0, ", ".join(words), wanted, UNDECIDED if undecided else all(one == wanted for one in words))
 
 
 def check_none(outcome: Outcome, what: str, cells_of: list[Decision | None], unwanted: str) -> None:
     words = [choose_word(one) if one else "not measured" for one in cells_of]
-    open_ = unwanted not in words and any(one in ("undecided", "?", "not measured") for one in words)
-    outcome.check(what, 0, ", ".join(words), f"not {unwanted}", UNDECIDED if open_ else unwanted not in words)
+    undecided = unwanted not in words and any(one in ("undecided", "?", "not measured") for one in words)
+    outcome.check(what, 0, ", ".join(words), f"not {unwanted}", UNDECIDED if undecided else unwanted not in words)
 
 
 def main() -> int:

@@ -38,10 +38,10 @@ def list_references(found: Counter[str] | None) -> list[str]:
 
 def list_notes(found: Regrets) -> list[str]:
     few = [w for w in found.best if w not in found.references]
-    open_ = [w for w, level in found.best.items() if w in found.references and level is None]
+    undecided = [w for w, level in found.best.items() if w in found.references and level is None]
     lines = [f"no regret to a static placement: {', '.join(few)}: the best one is chosen by other blocks than that in which it is "
              f"compared with, so that {LEAST} blocks are needed"] if few else []
-    return lines + ([f"no static placement is distinguishable from the others as the best: {', '.join(open_)}"] if open_ else [])
+    return lines + ([f"no static placement is distinguishable from the others as the best: {', '.join(undecided)}"] if undecided else [])
 
 
 def format_regret(found: Regret | None) -> str:
