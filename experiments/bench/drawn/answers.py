@@ -115,6 +115,7 @@ class Judged:
 
 
 def judge_runs(first: Results, second: Results, smallest: float = 0.01, exclude: float = 0.05) -> Judged:
+    """Returns the verdict of `numaplace judge` on two runs; smallest: change that counts, exclude: slowdown to exclude, as shares."""
     with tempfile.TemporaryDirectory() as folder:
         found = judge_verdict.compare_kernels(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
                                               [draw.METRIC], smallest, exclude)

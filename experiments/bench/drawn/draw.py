@@ -65,7 +65,7 @@ class Boots:
 
 
 def build_observation(workload: str, policy: str, repeat: int, value: float, boot: str = "0", order: int = 0, node: int = 0) -> Observation:
-    """Builds an observation. node: that its task started on."""
+    """Builds a clean observation of the metric METRIC; node: that its task started on."""
     task = {"role": "program", "node_before": node}
     record = {"workload": workload, "policy": policy, "repeat": repeat, "order": order, "platform": "real", "marks": [], "check": "ok",
               "metrics": [{"name": METRIC, "unit": UNIT, "value": value}], "tasks": [task], "boot_id": boot}

@@ -132,12 +132,12 @@ def check_boot_means(source: Random) -> Iterator[Event]:
         yield Event(HOLDS, found.low <= draw.MEAN <= found.high)
 
 
-def check_until_precise(source: Random, noise: Noise, true: float, percent: float, most: int, said: bool) -> Iterator[Event]:
+def check_until_precise(source: Random, noise: Noise, true: float, percent: float, most: int, slow_is_said: bool) -> Iterator[Event]:
     """Draws a run until its mean is within `percent`, at most `most` values, and yields whether its interval holds the true mean.
 
-    said: the report says that slow runs may not be in it."""
+    slow_is_said: the report says that slow runs may not be in it."""
     values = list(noise(source, most))
     n = next((n for n in range(10, most)
               if answers.compute_half_width(values[:n]) <= percent and answers.is_precise(values[:n], percent)), most)
     mean = fmean(values[:n])
-    yield Event(HOLDS, abs(mean - true) <= answers.compute_half_width(values[:n]) / 100 * mean, said)
+    yield Event(HOLDS, abs(mean - true) <= answers.compute_half_width(values[:n]) / 100 * mean, slow_is_said)

@@ -30,23 +30,25 @@ def build_cell(machine_of_paper: bergstrom.Machine, threads: int, step: int) -> 
     return {"size": f"{kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * cache_bytes / THREAD_BYTES_PER_S}
 
 
-def measure_curve(of: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
-    """Measures COPY with so many threads, on their own nodes and another package's; gap: bounds of the last one's relative loss."""
+def measure_curve(paper: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
+    """Measures COPY in GB/s by threads, on their own nodes' memory and another package's, and checks peak, growth and loss.
+
+    gap: bounds of the relative loss by all threads."""
     out = Outcome()
-    cells = [build_cell(of, threads, step) for threads in counts for step in (0, of.bad_node)]
-    results = inside.measure_cells(of.name, COPY, cells, SECONDS, keep=False, timeout=3000)
+    cells = [build_cell(paper, threads, step) for threads in counts for step in (0, paper.bad_node)]
+    results = inside.measure_cells(paper.name, COPY, cells, SECONDS, keep=False, timeout=3000)
     totals = [sum(result) / 1000 for result in results]
     aware, unaware = totals[::2], totals[1::2]
-    _, model = load_model(of.name)
+    _, model = load_model(paper.name)
     out.say("COPY, GB/s  NUMA-aware: lab  model.c    unaware: lab  model.c      gap")
-    for threads, own, other in zip(counts, aware, unaware, strict=True):
-        on_paper = bergstrom.predict_copy(of, model, threads)
-        out.say(f"{threads:3} threads {own:15.1f} {on_paper.aware_gb_s:8.1f} {other:15.1f} {on_paper.unaware_gb_s:8.1f}"
-                f" {other / own - 1:+8.1%}")
-    out.between(f"{of.name}: COPY peak, GB/s", max(aware), 0.9 * of.peak_gb_s, 1.1 * of.peak_gb_s, "{:.1f}")
-    out.between(f"{of.name}: unaware with all threads", unaware[-1] / aware[-1] - 1, *gap)
+    for threads, local, remote in zip(counts, aware, unaware, strict=True):
+        on_paper = bergstrom.predict_copy(paper, model, threads)
+        out.say(f"{threads:3} threads {local:15.1f} {on_paper.aware_gb_s:8.1f} {remote:15.1f} {on_paper.unaware_gb_s:8.1f}"
+                f" {remote / local - 1:+8.1%}")
+    out.between(f"{paper.name}: COPY peak, GB/s", max(aware), 0.9 * paper.peak_gb_s, 1.1 * paper.peak_gb_s, "{:.1f}")
+    out.between(f"{paper.name}: unaware with all threads", unaware[-1] / aware[-1] - 1, *gap)
     linear = aware[1] / aware[0] / (counts[1] / counts[0])
-    out.between(f"{of.name}: growth from {counts[0]} to {counts[1]} threads, of linear", linear, 0.85, 1.1, "{:.2f}")
+    out.between(f"{paper.name}: growth from {counts[0]} to {counts[1]} threads, of linear", linear, 0.85, 1.1, "{:.2f}")
     out.data = {"threads": counts, "aware": aware, "unaware": unaware}
     return out
 

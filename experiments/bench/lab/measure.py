@@ -148,9 +148,9 @@ def measure_counters():
 def measure_rounds():
     """Counts what a CPU does for a program that only repeats one instruction."""
     before = read_counters(2)
-    made = int(run_command("taskset", "-c", "2", PROGRAMS / "rounds", REPEATED_TIMES))
+    repeated = int(run_command("taskset", "-c", "2", PROGRAMS / "rounds", REPEATED_TIMES))
     after = read_counters(2)
-    print_record(measure="rounds", made=made, **{key: after[key] - before[key] for key in ("instructions", "sim_ns", "stall_ns")})
+    print_record(measure="rounds", made=repeated, **{key: after[key] - before[key] for key in ("instructions", "sim_ns", "stall_ns")})
 
 
 TOOL = "build/numaplace"
@@ -190,11 +190,11 @@ def check_failing_save(file: Path):
     """Measures the penalty of a task that succeeds and one that fails, and records whether the file of before is unchanged."""
     before = file.read_bytes()
     for _ in range(TRIES):
-        done = subprocess.run([TOOL, "measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}",
+        run = subprocess.run([TOOL, "measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}",
                                "--task", "false", "--save", file], capture_output=True, text=True, check=False)
-        if done.returncode != DISTURBED:
+        if run.returncode != DISTURBED:
             break
-    print_record(measure="penalty-not-saved", status=done.returncode, error=done.stderr, measured=done.stdout,
+    print_record(measure="penalty-not-saved", status=run.returncode, error=run.stderr, measured=run.stdout,
                  same=file.read_bytes() == before, left=sorted(map(str, file.parent.glob("*.new*"))))
 
 

@@ -51,8 +51,9 @@ class Walk:
         """Starts the program on CPU 0 in the cgroup GROUP, with `mib` MiB in small pages, and waits until it has touched them."""
         GROUP.mkdir(exist_ok=True)
         join = f'echo $$ >{GROUP}/cgroup.procs; exec "$@"'
-        self.process = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", join, "sh", "build/np-mem", "chase", "--size", f"{mib}M", "--cpus", "0",
-                                         "--pages", "small"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before_exec)
+        chase = ["build/np-mem", "chase", "--size", f"{mib}M", "--cpus", "0", "--pages", "small"]
+        self.process = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", join, "sh", *chase], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, preexec_fn=before_exec)
         self.read_answer()
 
     def read_answer(self) -> dict:

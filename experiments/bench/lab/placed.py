@@ -147,7 +147,7 @@ def count_answers(port: int) -> int:
 
 
 def start_tasks(tasks: tuple[Task, ...]) -> list[Memory | Redis]:
-    return [Redis(task, PORT + at) if task.kind == "redis" else Memory(task) for at, task in enumerate(tasks)]
+    return [Redis(task, PORT + number) if task.kind == "redis" else Memory(task) for number, task in enumerate(tasks)]
 
 
 def pin_process(pid: int, cpu: int):

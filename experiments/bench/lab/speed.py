@@ -125,10 +125,10 @@ def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, tim
         return Run(boot, boot_cpu, measured, *read_anonymous_mib(qemu))
 
 
-def compute_rates(runs: list[Run], of: str, team: int = 0) -> list[float]:
-    """Returns million accesses a second of what `of` names: a time of Measured."""
+def compute_rates(runs: list[Run], clock: str, team: int = 0) -> list[float]:
+    """Returns million accesses a second of each turn of a team, by the time in s of Measured that `clock` names."""
     parts = [turn[team] for run in runs for turn in run.measured]
-    return [part.accesses / getattr(part, of) / 1e6 for part in parts]
+    return [part.accesses / getattr(part, clock) / 1e6 for part in parts]
 
 
 def measure_one_cpu(out: Outcome):

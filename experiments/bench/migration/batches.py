@@ -49,7 +49,7 @@ def compute_cells(observations: list[dict]) -> Cells:
 def format_lines(found: Cells, kind: str) -> list[str]:
     """Formats the lines of one kind of pages, a head and a row for each batch, in ascending order and the module last."""
     head = f"{'pages a call':>12}  {'us/page':>8}  {'GB/s':>6}  {'first call us':>13}  {'first page us':>13}  {'any page us':>11}  moved  whole"
-    rows = sorted(((batch, row) for (of, batch), row in found.items() if of == kind), key=lambda one: one[0] or 1 << 20)
+    rows = sorted(((batch, row) for (kind_of_row, batch), row in found.items() if kind_of_row == kind), key=lambda one: one[0] or 1 << 20)
     return [head, *(format_line(batch, row) for batch, row in rows)]
 
 
@@ -62,7 +62,7 @@ def format_line(batch: int, row: dict[str, float]) -> str:
 
 def select_calls(found: Cells, kind: str, name: str) -> dict[int, float]:
     """Returns a number of each batch of move_pages(2), by its pages."""
-    return {batch: row[name] for (of, batch), row in found.items() if of == kind and batch != MODULE}
+    return {batch: row[name] for (kind_of_row, batch), row in found.items() if kind_of_row == kind and batch != MODULE}
 
 
 def find_knee(found: Cells, kind: str) -> int:

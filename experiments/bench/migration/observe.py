@@ -30,8 +30,8 @@ WARM_MIB = 8
 def observe_variant(variant: tuple, state: str, mib: int) -> dict:
     name, method, options = variant
     argv = [BENCH, method, str(mib), str(FROM), str(TO), str(STATES[state]), options]
-    said = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return {**json.loads(said), "variant": name, "state": state}
+    output = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {**json.loads(output), "variant": name, "state": state}
 
 
 def main(mib: int, repeats: int, seed: int):

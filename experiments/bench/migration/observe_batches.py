@@ -21,8 +21,8 @@ CELLS = [*(("small", batch) for batch in (*BATCHES, MODULE)), *(("huge", batch) 
 
 
 def observe_batch(kind: str, batch: int, mib: int) -> dict:
-    said = subprocess.run([BENCH, str(mib), FROM, TO, str(batch), kind], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(said)
+    output = subprocess.run([BENCH, str(mib), FROM, TO, str(batch), kind], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(output)
 
 
 def main(repeats: int, seed: int):
