@@ -42,10 +42,10 @@ def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
     measured = {"latency": make_latency_matrix(clean.get(LATENCY, [])),
                 **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
                 **_read_calibrated(machine_file)}
-    given = {*clean} | ({CALIBRATION} if machine_file else set())
+    sources = {*clean} | ({CALIBRATION} if machine_file else set())
     record = {"format": FORMAT, "kind": "measured", "numaplace": read_version(HERE.sources), "machine": _describe_machine(manifests, clean),
              "measured": {name: value for name, value in measured.items() if value},
-             "missing": {name: NOT_GIVEN for name in (CALIBRATION, LATENCY, *TABLES) if name not in given}}
+             "missing": {name: NOT_GIVEN for name in (CALIBRATION, LATENCY, *TABLES) if name not in sources}}
     return record | ({"model": _read_model(machine_file)} if machine_file else {})
 
 

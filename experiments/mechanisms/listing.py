@@ -13,10 +13,10 @@ from .registry import KNOWN, of_level
 def make_rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Makes a row for each mechanism that is known, or for those of the user's files: names, texts, parameters, and what lacks here."""
     known = {name: type(of_level(name)) for name in files} or KNOWN
-    return [{"name": name, "about": of.about, "acts_on": "programs as they start" if of.starts else "running programs",
-             "counters": list(of.counters), "lacks": of({}).call("lacks", nodes),
+    return [{"name": name, "about": mechanism.about, "acts_on": "programs as they start" if mechanism.starts else "running programs",
+             "counters": list(mechanism.counters), "lacks": mechanism({}).call("lacks", nodes),
              "parameters": {key: {"about": p.about, "low": p.low, "high": p.high, "default": p.default}
-                            for key, p in of.parameters.items()}} for name, of in known.items()]
+                            for key, p in mechanism.parameters.items()}} for name, mechanism in known.items()]
 
 
 def format_row(row: dict[str, Any]) -> str:

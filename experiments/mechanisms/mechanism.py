@@ -141,15 +141,15 @@ def parse_numbers(text: str) -> tuple[int, ...]:
     return tuple(n for both in ends for n in range(int(both[0]), int(both[-1]) + 1))
 
 
-def parse_values(of: type[Mechanism], text: str) -> dict[str, int]:
+def parse_values(mechanism: type[Mechanism], text: str) -> dict[str, int]:
     """Parses 'scan_delay_ms=100,scan_size_mb=64' to values by name. UsageError: no such parameter, or not within its bounds."""
     values = {}
     for word in text.split(",") if text else []:
         name, _, number = word.partition("=")
-        parameter = of.parameters.get(name)
+        parameter = mechanism.parameters.get(name)
         if parameter is None:
-            raise UsageError(f"mechanism {of.name} has no parameter '{name}': it has {', '.join(of.parameters) or 'none'}")
+            raise UsageError(f"mechanism {mechanism.name} has no parameter '{name}': it has {', '.join(mechanism.parameters) or 'none'}")
         if not re.fullmatch(r"\d+", number) or not parameter.low <= int(number) <= parameter.high:
-            raise UsageError(f"mechanism {of.name}: {name}={number}: a whole number from {parameter.low} to {parameter.high}")
+            raise UsageError(f"mechanism {mechanism.name}: {name}={number}: a whole number from {parameter.low} to {parameter.high}")
         values[name] = int(number)
     return values

@@ -30,20 +30,20 @@ def load_class(path: Path) -> type[Mechanism]:
     return classes[0]
 
 
-def find_fault(of: type[Mechanism]) -> str | None:
+def find_fault(mechanism: type[Mechanism]) -> str | None:
     """Returns what is wrong with a mechanism's class, as the end of a sentence; None where nothing is."""
     for name in ("name", "about"):
-        if not isinstance(getattr(of, name, None), str):
-            return f"class {of.__name__} has no '{name}'"
-    if not isinstance(of.parameters, dict) or not all(isinstance(p, Parameter) for p in of.parameters.values()):
+        if not isinstance(getattr(mechanism, name, None), str):
+            return f"class {mechanism.__name__} has no '{name}'"
+    if not isinstance(mechanism.parameters, dict) or not all(isinstance(p, Parameter) for p in mechanism.parameters.values()):
         return "parameters: is no table of Parameter"
-    for name, p in of.parameters.items():
+    for name, p in mechanism.parameters.items():
         if not all(isinstance(value, int) for value in (p.low, p.high, 0 if p.default is None else p.default)):
             return f"parameter {name}: takes whole numbers"
         if p.low > p.high or p.default is not None and not p.low <= p.default <= p.high:
             return f"parameter {name}: {p.low} to {p.high}, default {p.default}"
-    if of.__init__ is not Mechanism.__init__:
-        return f"class {of.__name__} has an __init__() of its own: take set_up()"
-    if all(getattr(of, hook) is getattr(Mechanism, hook) for hook in HOOKS):
+    if mechanism.__init__ is not Mechanism.__init__:
+        return f"class {mechanism.__name__} has an __init__() of its own: take set_up()"
+    if all(getattr(mechanism, hook) is getattr(Mechanism, hook) for hook in HOOKS):
         return f"has none of {', '.join(f'{hook}()' for hook in HOOKS)}: it does nothing"
     return None

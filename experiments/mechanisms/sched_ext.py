@@ -80,8 +80,8 @@ def find_bpftool() -> Path | None:
 
 def read_version(program: str | Path) -> tuple[int, ...]:
     """Reads the first two numbers of the version that a program says; (0, 0) where it says none."""
-    said = subprocess.run([program, "version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout
-    found = re.search(r"v(\d+)\.(\d+)", said)
+    output = subprocess.run([program, "version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout
+    found = re.search(r"v(\d+)\.(\d+)", output)
     return tuple(map(int, found.groups())) if found else (0, 0)
 
 
