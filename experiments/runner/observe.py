@@ -231,7 +231,7 @@ class Observer:
             if value is None and running.unpinned:
                 continue
             if value is None:
-                record["marks"].append(f"no {name}: a task may run on several nodes")
+                record["marks"].append(f"no {name}: a task may run on several nodes, or none has pages")
             else:
                 record["metrics"].append(make_metric(name, "fraction", value))
         moved = activity.count_moved(record["kernel"]) if running.unpinned or self.active.mechanism else count_moved_pages(record["apply"])
