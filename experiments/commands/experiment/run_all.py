@@ -16,17 +16,19 @@ from . import run_verbs
 
 
 def run_suites(args: argparse.Namespace) -> int:
-    """A suite that fails does not keep the others from running. Then one report of what there is. Returns the exit status."""
+    """Runs every suite, and makes one report of what there is then: one that fails does not keep the others from running.
+
+    Returns the exit status. UsageError: there are results, and neither --resume nor --force says what to do with them.
+    """
     if args.suite or args.workloads or args.set or args.tuned:
         raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     args.out = args.out or Path("results") / "all"
     options = replace(RunOptions.read(args), all=False, out=None, budget=None)
     found = list_pieces(args.out, list_suites(options), options)
-    if not args.resume:
-        for piece in found:
-            piece.prepare()
     with engine.lock_folder(args.out):
-        engine.run_pieces(engine.list_left(found), args.budget, shared=True)
+        if not args.resume and not args.force and any(args.out.glob(f"*/{results.NAME}")):
+            raise UsageError(f"{args.out} has results: go on with --resume, throw them away with --force, or give another --out")
+        engine.run_pieces(engine.list_left(found) if args.resume else found, args.budget, shared=True)
     status = engine.conclude_pieces("numaplace experiment run --all", found, "--resume goes on")
     if any(args.out.glob(f"*/{results.NAME}")):
         args.command, args.directory = "report", str(args.out)

@@ -136,3 +136,28 @@ def test_after_all_runs_there_is_one_report_though_one_failed(tmp_path: Path, mo
     said = capsys.readouterr()
     assert "policy-matrix on demo-2s has failed: bad" in said.err and str(tmp_path / "report.html") in said.out
     assert "policy-matrix" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_finished_suites_are_kept_until_the_user_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    ran: list[list[str]] = []
+
+    def finish(found: list[Piece], *_: object, **__: object) -> None:
+        ran.append([one.name for one in found])
+        for one in found:
+            synthetic.write(one.out, synthetic.make_full())
+            (one.out / piece.VERDICT).write_text(f"{piece.DONE} 1\n")
+
+    monkeypatch.setattr(suites, "list_names", lambda: ["policy-matrix"])
+    monkeypatch.setattr(engine, "run_pieces", finish)
+    words = ["run", "--all", "--lab", "--out", str(tmp_path)]
+    whole = ["policy-matrix on demo-2s"]
+    assert main(words) == 0 and ran == [whole]
+    assert main(words) == 2 and ran == [whole]
+    assert "has results: go on with --resume" in capsys.readouterr().err
+    assert list(tmp_path.glob(f"*/{piece.VERDICT}"))
+    assert main([*words, "--resume"]) == 0 and ran == [whole, []]
+    assert main([*words, "--force"]) == 0 and ran == [whole, [], whole]
+    with engine.lock_folder(tmp_path):
+        assert main([*words, "--force"]) == 2 and len(ran) == 3
+    assert list(tmp_path.glob(f"*/{piece.VERDICT}"))
