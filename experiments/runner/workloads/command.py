@@ -50,8 +50,8 @@ class Command(RunningWorkload):
         self.folder, self.data = scratch / f"{self.spec.name}-scratch", scratch / f"{self.spec.name}-data"
         self.logs = scratch / f"{self.spec.name}-output"
         self.role = "server" if self.spec.client else "program"
-        self.found: list[Process] = []  # the program and its descendants, as the tasks
-        self.seen: dict[int, dict[str, Any]] = {}  # each task as it was read last, by pid
+        self.processes: list[Process] = []  # the program and its descendants, as the tasks
+        self.last_read: dict[int, dict[str, Any]] = {}  # each task as it was read last, by pid
         self.client: Background | None = None
 
     def start(self) -> None:
@@ -174,33 +174,33 @@ class Command(RunningWorkload):
     def _find_tasks(self, processes: list[Process]) -> None:
         """Takes the program and its descendants as the workload's tasks."""
         task, = self.tasks
-        self.found = processes
+        self.processes = processes
         names = [self.role, *(f"{process.comm}-{k}" for k, process in enumerate(processes[1:], 2))]
         self.tasks = tuple(replace(task, role=name) for name in names[:len(processes)])
 
     @property
     def pids(self) -> list[int]:
-        return [process.pid for process in self.found]
+        return [process.pid for process in self.processes]
 
     def list_alive(self) -> list[int]:
-        return [process.pid for process in self.found if process.alive]
+        return [process.pid for process in self.processes if process.alive]
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         """Reads the tasks; of one that has ended, returns what was read last, and drops those that were never read.
         ExperimentError: none was."""
         self.numaplace = numaplace
         self._look_at_tasks()
-        if not self.seen and not self.unseen_counts:
+        if not self.last_read and not self.unseen_counts:
             raise ExperimentError(f"{self.programs[self.role].explain_end()}, before it could be looked at: give it more work")
-        kept = [k for k, process in enumerate(self.found) if process.pid in self.seen]
-        self.found, self.tasks = [self.found[k] for k in kept], tuple(self.tasks[k] for k in kept)
-        return [self.seen[process.pid] for process in self.found]
+        kept = [k for k, process in enumerate(self.processes) if process.pid in self.last_read]
+        self.processes, self.tasks = [self.processes[k] for k in kept], tuple(self.tasks[k] for k in kept)
+        return [self.last_read[process.pid] for process in self.processes]
 
     def _look_at_tasks(self) -> None:
         """Reads the tasks that are alive and keeps what was read of those that have pages."""
         while alive := self.list_alive():
             try:  # a process that ends has given up its memory before it is gone
-                self.seen |= {task["pid"]: task for task in self.numaplace.read_tasks(alive)["tasks"] if any(task["pages"].values())}
+                self.last_read |= {task["pid"]: task for task in self.numaplace.read_tasks(alive)["tasks"] if any(task["pages"].values())}
                 return
             except ExperimentError:  # no error where one of them ended meanwhile
                 if alive == self.list_alive():
