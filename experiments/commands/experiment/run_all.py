@@ -16,18 +16,19 @@ from . import run_verbs
 
 
 def run_suites(args: argparse.Namespace) -> int:
-    """A suite that fails does not keep the others from running. Then one report of what there is. Returns the exit status."""
+    """Runs every suite, also after one that failed, and writes one report of what there is. Returns the exit status. UsageError: an option
+    is of one suite alone."""
     if args.suite or args.workloads or args.set or args.tuned:
         raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     args.out = args.out or Path("results") / "all"
     options = replace(RunOptions.read(args), all=False, out=None, budget=None)
-    found = list_pieces(args.out, list_suites(options), options)
+    campaign = list_pieces(args.out, list_suites(options), options)
     if not args.resume:
-        for piece in found:
+        for piece in campaign:
             piece.prepare()
     with engine.lock_folder(args.out):
-        engine.run_pieces(engine.list_left(found), args.budget, shared=True)
-    status = engine.conclude_pieces("numaplace experiment run --all", found, "--resume goes on")
+        engine.run_pieces(engine.list_left(campaign), args.budget, shared=True)
+    status = engine.conclude_pieces("numaplace experiment run --all", campaign, "--resume goes on")
     if any(args.out.glob(f"*/{results.NAME}")):
         args.command, args.directory = "report", str(args.out)
         status = max(status, run_verbs.carry_out_verb(args))
