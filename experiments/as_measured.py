@@ -24,44 +24,46 @@ def find_expected_end(measured: str) -> str:
 
 
 def remove_figures(line: str) -> str:
-    """A line without its figures, intervals, widths and folders: these differ from run to run and from machine to machine."""
+    """Removes figures, intervals, widths and folders from a line: these differ from run to run and from machine to machine."""
     line = re.sub("─+", "─", REPORT.sub("report.html", line.rstrip()))
     return " ".join(FIGURE.sub("#", INTERVAL.sub("", line)).split())
 
 
 def list_kinds(text: str) -> list[str]:
-    """Of a table's lines, which begin with a space, and of the words below it, whose lines break where figures let them."""
+    """Lists a table's lines, which begin with a space, then the words below it as one, all without figures."""
+    # The lines of the words break where figures let them.
     lines = text.strip("\n").splitlines()
     words = " ".join(line.strip() for line in lines if not line.startswith(" "))
     rows = [remove_figures(line) for line in lines if line.startswith(" ")]
-    return [found for found in (*rows, remove_figures(words)) if found not in ("", "#")]
+    return [kind for kind in (*rows, remove_figures(words)) if kind not in ("", "#")]
 
 
 def find_end(output: str) -> str:
-    """From the head of the last table on."""
+    """Returns the end of an output, from the head of its last table on."""
     lines = output.splitlines(keepends=True)
     head = max((number for number, line in enumerate(lines) if line.startswith(" workload")), default=len(lines))
     return "".join(lines[head:])
 
 
 def find_difference(output: str, measured: str) -> str | None:
-    """Returns what is wrong with the first line that is not of the measured kind, or None."""
-    wanted = list_kinds(find_expected_end(measured))
-    found = list_kinds(find_end(output))
-    for number, kind_wanted in enumerate(wanted):
-        kind_found = found[number] if number < len(found) else "nothing"
-        if kind_found != kind_wanted:
-            return f"line {number + 1} of the end of make demo is '{kind_found}', in Documentation/measured/demo.txt '{kind_wanted}'"
+    """Returns a sentence about the first line of the output's end that is not of the measured kind; None where there is none."""
+    measured_kinds = list_kinds(find_expected_end(measured))
+    output_kinds = list_kinds(find_end(output))
+    for number, measured_kind in enumerate(measured_kinds):
+        kind = output_kinds[number] if number < len(output_kinds) else "nothing"
+        if kind != measured_kind:
+            return f"line {number + 1} of the end of make demo is '{kind}', in Documentation/measured/demo.txt '{measured_kind}'"
     return None
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Compares the output in a file with the measured one. Returns 0 where it is of the same kinds, else 1."""
     parser = argparse.ArgumentParser(prog="as_measured", description=__doc__)
     parser.add_argument("output", type=Path, help="file with what make demo wrote")
     args = parser.parse_args(arguments)
-    differs = find_difference(args.output.read_text(), MEASURED.read_text())
-    if differs:
-        print(f"demo: {differs}: correct whichever is wrong", file=sys.stderr)
+    difference = find_difference(args.output.read_text(), MEASURED.read_text())
+    if difference:
+        print(f"demo: {difference}: correct whichever is wrong", file=sys.stderr)
         return 1
     print("demo: it ended as Documentation/measured/demo.txt says")
     return 0

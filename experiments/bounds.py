@@ -36,7 +36,7 @@ class Outcome:
         self.check(what, value, unit, "at least " + unit.format(least), bool(value >= least))
 
     def interval_at_least(self, what: str, value: float, low: float, high: float, least: float, unit: str):
-        """Of a value with an interval: where that reaches the bound and the value does not, nothing is shown."""
+        """Checks that a value with an interval is at least `least`; UNDECIDED where the interval reaches that and the value does not."""
         verdict = UNDECIDED if value < least <= high else bool(value >= least)
         within = unit + f" ({unit.format(low)} to {unit.format(high)})"
         self.check(what, value, within, "at least " + unit.format(least), verdict)

@@ -38,7 +38,7 @@ class Interrupted(BaseException):
         self.left = "nothing that it placed is left"
 
     def add(self, failed: list[str]) -> None:
-        """What could not be put back."""
+        """Adds to the message what could not be put back."""
         if failed:
             self.left = describe_not_put_back(failed)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def cache() -> Path:
-    """Per user: the lab's kernels, and for an installed numaplace the modules that are built for them."""
+    """Returns the user's cache folder: the lab's kernels, and for an installed numaplace the modules that are built for them."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "numaplace"
 
@@ -25,7 +25,7 @@ class Places:
     installed: bool
 
     def remedy(self, tree: str, installed: str = "run numaplace lab setup") -> str:
-        """Advice about a missing file."""
+        """Returns the advice about a missing file: of a tree or of an installation."""
         return installed if self.installed else tree
 
 
@@ -47,7 +47,7 @@ def find_in_prefix(code: Path, prefix: Path) -> Places:
 
 
 def find_places(code: Path) -> Places:
-    """The places that belong to the package experiments in this folder."""
+    """Finds the places that belong to the package experiments in this folder."""
     if code.parts[-3:] == ("lib", "numaplace", "python"):
         return find_in_prefix(code, code.parents[2])
     if (code / "Kbuild").exists():

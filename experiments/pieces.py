@@ -18,15 +18,16 @@ def git(top: Path, *words: str) -> str:
 
 
 def digest(top: Path, paths: Iterable[str], values: tuple[object, ...] = ()) -> str:
-    """Of the names and contents of the files that git knows below these paths, as they are in the tree, committed or not.
+    """Computes a digest of the names and contents of the files that git knows below these paths, as they are in the tree, committed or
+    not. Returns its first DIGITS digits.
 
-    Paths are git's, with its magic words; values are of the work besides, such as options.
+    paths: git's, with its magic words; values: of the work besides, such as options.
     """
     names = git(top, "ls-files", "-z", "--", *paths).split("\0")
-    found = hashlib.sha256(repr(values).encode() if values else b"")
+    whole = hashlib.sha256(repr(values).encode() if values else b"")
     for name in sorted(name for name in names if name and (top / name).is_file()):
-        found.update(f"{name}\0".encode() + hashlib.sha256((top / name).read_bytes()).digest())
-    return found.hexdigest()[:DIGITS]
+        whole.update(f"{name}\0".encode() + hashlib.sha256((top / name).read_bytes()).digest())
+    return whole.hexdigest()[:DIGITS]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Kept:
         return {record["piece"]: record for record in map(json.loads, lines)}
 
     def write(self, record: dict[str, Any]) -> None:
-        """In place of what there was of the piece; the file is replaced whole."""
+        """Writes a record in the place of what there was of its piece; the file is replaced whole."""
         records = self.read() | {record["piece"]: record}
         new = self.path.with_name(self.path.name + ".new")
         new.write_text("".join(json.dumps(records[name]) + "\n" for name in sorted(records)), encoding="utf-8")

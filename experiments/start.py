@@ -9,6 +9,7 @@ DISTRIBUTED_AS = {"elftools": "pyelftools"}  # packages whose modules have other
 
 
 def main() -> int:
+    """Calls the function that the first word of the command line names. Returns its exit status, or UNABLE where a package is missing."""
     entry = sys.argv.pop(1)
     try:
         return pkgutil.resolve_name(entry)()

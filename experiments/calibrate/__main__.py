@@ -21,7 +21,10 @@ FAILED, USAGE, UNABLE = 1, 2, 3
 TIMES_THE_CACHE = 4
 LONGEST_NAME = 63  # of a machine file
 LINE_SHARE = 4 / 3  # a triad moves four lines where it counts three
-READ_PART = 3 / 4
+READ_PART = 3 / 4  # of these lines
+VARIABILITY = 0.1  # where the search begins: little
+PORT_ROOM = 1.5  # where the search begins, of a port's bandwidth: times what the local threads take of it
+DEFAULT_LINE = 64  # bytes, where the kernel knows no cache
 
 
 def print_line(text: str):
@@ -35,6 +38,7 @@ def exit_with(status: int, why: str):
 
 
 def parse_arguments() -> argparse.Namespace:
+    """Parses the command line; ends the program where it is wrong."""
     parser = argparse.ArgumentParser(prog="numaplace calibrate-machine", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE.toml", help="the machine file to write")
@@ -78,7 +82,7 @@ def measure_latencies(taken: Picture, effort: Effort):
 
 
 def measure_bandwidths(taken: Picture, triads: Triads, most: int):
-    """Measures and prints the bandwidth of each pair of nodes, in MB/s; most: of threads."""
+    """Measures and prints the bandwidth of each pair of nodes, in MB/s, with a thread a CPU, `most` threads at most."""
     print_line(f"bandwidth, MB/s of a triad: as many threads as CPUs, {most} at most")
     for near in taken.list_nodes_with_cpus():
         for far in taken.list_nodes_with_memory():
@@ -87,12 +91,13 @@ def measure_bandwidths(taken: Picture, triads: Triads, most: int):
             print_line(f"  node {near.id}, memory {far.id}   {value}")
 
 
-def format_cell(local: int, remote: int, mine: Value | None, others: Value | None) -> str:
-    return f"  {local}L{remote}R   {str(mine or '-'):>18}  {str(others or '-'):>18}"
+def format_cell(local: int, remote: int, local_mb_s: Value | None, remote_mb_s: Value | None) -> str:
+    return f"  {local}L{remote}R   {str(local_mb_s or '-'):>18}  {str(remote_mb_s or '-'):>18}"
 
 
 def measure_contention(taken: Picture, triads: Triads, most: int):
-    """Measures the contention table of the first node with CPUs and memory, and the one farthest from it."""
+    """Measures and prints the contention table, in MB/s: memory of the first node with CPUs and memory, threads of it and of the one
+    farthest from it, `most` of each at most."""
     node, *others = (n for n in taken.nodes if n.cpus and n.mib)
     index = taken.nodes.index
     other = max(others, key=lambda n: node.distances[index(n)])
@@ -103,14 +108,14 @@ def measure_contention(taken: Picture, triads: Triads, most: int):
                 continue
             groups = [(node, node, local)] * bool(local) + [(other, node, remote)] * bool(remote)
             values = triads.measure_groups(groups)
-            mine = values[0] if local else None
-            far = values[-1] if remote else None
-            taken.contention.append(Cell(node.id, other.id, local, remote, mine, far))
-            print_line(format_cell(local, remote, mine, far))
+            local_mb_s = values[0] if local else None
+            remote_mb_s = values[-1] if remote else None
+            taken.contention.append(Cell(node.id, other.id, local, remote, local_mb_s, remote_mb_s))
+            print_line(format_cell(local, remote, local_mb_s, remote_mb_s))
 
 
 def estimate_numbers(taken: Picture, known: pattern_search.Known) -> pattern_search.Numbers:
-    """Returns what the measurements say of each number by themselves, to start the search from."""
+    """Estimates each number from single cells of the contention table, to start the search from."""
     alone = next(cell for cell in taken.contention if (cell.local, cell.remote) == (1, 0))
     local = max(cell.local_mb_s.mean for cell in taken.contention if cell.local_mb_s and not cell.remote)
     total = max((cell.local_mb_s.mean if cell.local_mb_s else 0) + (cell.remote_mb_s.mean if cell.remote_mb_s else 0)
@@ -118,15 +123,15 @@ def estimate_numbers(taken: Picture, known: pattern_search.Known) -> pattern_sea
     remote = max(cell.remote_mb_s.mean for cell in taken.contention if cell.remote_mb_s and not cell.local)
     on_link = LINE_SHARE * remote * (READ_PART + known.header / known.line)
     return pattern_search.Numbers(outstanding=alone.local_mb_s.mean * 1e6 * known.local_ns * 1e-9 / known.line,
-                       dram_mb_s=LINE_SHARE * total, dram_variability=0.1, link_mb_s=on_link, link_variability=0.1,
-                       port_mb_s=LINE_SHARE * local * 1.5)
+                       dram_mb_s=LINE_SHARE * total, dram_variability=VARIABILITY, link_mb_s=on_link, link_variability=VARIABILITY,
+                       port_mb_s=LINE_SHARE * local * PORT_ROOM)
 
 
 def fit_numbers(taken: Picture):
-    """Fits the contention model's numbers to the contention table."""
+    """Fits the contention model's numbers to the contention table, and prints the mean residual."""
     first = taken.contention[0]
-    known = pattern_search.Known(2, taken.caches[-1].line if taken.caches else 64, HEADER_BYTES, taken.compute_local_ns(),
-                      taken.compute_link_ns(first.node, first.other))
+    known = pattern_search.Known(nodes=2, line=taken.caches[-1].line if taken.caches else DEFAULT_LINE, header=HEADER_BYTES,
+                                 local_ns=taken.compute_local_ns(), link_ns=taken.compute_link_ns(first.node, first.other))
     cells = []
     for cell in taken.contention:
         flows = [(0, 0, cell.local)] * bool(cell.local) + [(1, 0, cell.remote)] * bool(cell.remote)
@@ -136,6 +141,7 @@ def fit_numbers(taken: Picture):
 
 
 def main():
+    """Measures the machine and writes its file; ends the program with a status where that fails."""
     args = parse_arguments()
     taken, effort = describe_machine(args)
     triads = Triads(effort)

@@ -10,6 +10,7 @@ NODES = Path("/sys/devices/system/node")
 CPU = Path("/sys/devices/system/cpu")
 LEAST_CACHE = 8 << 20  # where the kernel knows none
 MIB = 1 << 20
+DEFAULT_MHZ = 1000  # where the kernel says none
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,14 @@ def parse_cpu_list(words: str) -> list[int]:
 
 
 def read_nodes() -> list[Node]:
-    found = []
+    """Reads the nodes that are online, in their order."""
+    nodes = []
     for number in parse_cpu_list(read_text(NODES / "online")):
         folder = NODES / f"node{number}"
         kib = re.search(r"MemTotal:\s+(\d+) kB", read_text(folder / "meminfo"))
-        found.append(Node(number, parse_cpu_list(read_text(folder / "cpulist")), int(kib[1]) // 1024,
+        nodes.append(Node(number, parse_cpu_list(read_text(folder / "cpulist")), int(kib[1]) // 1024,
                           [int(word) for word in read_text(folder / "distance").split()]))
-    return found
+    return nodes
 
 
 def parse_size(size: str) -> int:
@@ -58,14 +60,14 @@ def parse_size(size: str) -> int:
 
 def read_caches(cpu: int) -> list[Cache]:
     """Reads the data and unified caches of a CPU, by level."""
-    found = []
+    caches = []
     for index in sorted((CPU / f"cpu{cpu}" / "cache").glob("index*")):
         if read_text(index / "type") == "Instruction":
             continue
-        found.append(Cache(int(read_text(index / "level")), parse_size(read_text(index / "size")),
-                           int(read_text(index / "ways_of_associativity")), int(read_text(index / "coherency_line_size")),
-                           len(parse_cpu_list(read_text(index / "shared_cpu_list")))))
-    return sorted(found, key=lambda cache: cache.level)
+        caches.append(Cache(int(read_text(index / "level")), parse_size(read_text(index / "size")),
+                            int(read_text(index / "ways_of_associativity")), int(read_text(index / "coherency_line_size")),
+                            len(parse_cpu_list(read_text(index / "shared_cpu_list")))))
+    return sorted(caches, key=lambda cache: cache.level)
 
 
 def find_largest_cache(cpu: int) -> int:
@@ -74,11 +76,11 @@ def find_largest_cache(cpu: int) -> int:
 
 
 def read_megahertz() -> float:
-    """Reads the first CPU's clock; 1000 where the kernel says none."""
+    """Reads the first CPU's clock in MHz; DEFAULT_MHZ where the kernel says none."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("cpu MHz"):
             return float(line.split(":")[1])
-    return 1000
+    return DEFAULT_MHZ
 
 
 def read_platform() -> tuple[str, str]:

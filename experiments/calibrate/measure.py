@@ -13,6 +13,8 @@ from experiments.paths import HERE
 
 PROGRAM = HERE.programs / "np-mem"
 TRIAD = [str(PROGRAM), "triad", "--kernel", "plain"]
+ARRAYS = 3  # of a triad
+WHOLE = 1 << 16  # bytes: whole pages on every machine
 # Student's t, 97.5 %, by degrees of freedom
 T = (0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 
@@ -48,7 +50,8 @@ class Failed(Exception):
 
 
 def measure_chase_ns(cpu: int, node: int, effort: Effort) -> Value:
-    """Measures a pointer chase, in ns a load, after one run that warms up; Failed where it ends with an error."""
+    """Measures a pointer chase by a CPU in the memory of a node, in ns a load, after one run that warms up. Failed: it ended with an
+    error."""
     argv = [str(PROGRAM), "chase", "--size", str(effort.size), "--cpus", str(cpu), "--mem", str(node)]
     orders = f"run {effort.seconds}\n" * (effort.repeats + 1) + "quit\n"  # the first one warms up
     done = subprocess.run(argv, input=orders, capture_output=True, text=True, check=False)
@@ -71,13 +74,13 @@ class Triads:
 
     def __init__(self, effort: Effort):
         self.effort = effort
-        array = max(1 << 16, effort.size // 3 >> 16 << 16)
+        array = max(WHOLE, effort.size // ARRAYS // WHOLE * WHOLE)
         self.size = str(array)
         self.team = Team({"program": TRIAD, "seconds": effort.seconds})
 
     def measure_groups(self, groups: list[tuple[Node, Node, int]]) -> list[Value]:
-        """Measures, of each group, MB/s of all its threads together."""
-        used: dict[int, int] = {}
+        """Measures the groups at once. Returns the MB/s of all threads of each group together."""
+        used: dict[int, int] = {}  # CPUs of each node so far
         threads, ends = [], []
         for node, memory, count in groups:
             first = used.setdefault(node.id, 0)

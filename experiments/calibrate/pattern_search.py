@@ -10,6 +10,7 @@ from experiments.model_fit.native import TRIAD, Model
 
 STEPS = (0.2, 0.1, 0.05, 0.02, 0.01)  # relative
 ROUNDS = 12                            # of each step at most
+LEAST_GAIN = 1e-6                      # relative, of the error: less is no improvement
 
 
 @dataclass
@@ -50,7 +51,7 @@ def build_model(known: Known, numbers: Numbers) -> Model:
 
 
 def compute_residuals(known: Known, numbers: Numbers, cells: list[Cell], scale: float) -> list[float]:
-    """Returns the residual of each flow of each cell, in parts of `scale` (MB/s)."""
+    """Computes the residual of each flow of each cell, the model's bandwidth less the measured one, in parts of `scale` (MB/s)."""
     model = build_model(known, numbers)
     return [(granted / 1e6 - wanted) / scale for cell in cells
             for granted, wanted in zip(model.bandwidths(cell.flows, TRIAD), cell.measured, strict=True)]
@@ -62,20 +63,21 @@ def compute_error(known: Known, numbers: Numbers, cells: list[Cell], scale: floa
 
 
 def improve_numbers(known: Known, numbers: Numbers, cells: list[Cell], scale: float, step: float) -> Numbers:
-    """Tries a step up and down in each number; returns the numbers with the least error."""
-    best, least = numbers, compute_error(known, numbers, cells, scale)
+    """Tries a step up and down in each number, `step` being relative. Returns the numbers with the least error."""
+    best, least_error = numbers, compute_error(known, numbers, cells, scale)
     for name in vars(numbers):
         for factor in (1 + step, 1 / (1 + step)):
-            tried = Numbers(**vars(best))
-            setattr(tried, name, getattr(best, name) * factor)
-            found = compute_error(known, tried, cells, scale)
-            if found < least * (1 - 1e-6):
-                best, least = tried, found
+            candidate = Numbers(**vars(best))
+            setattr(candidate, name, getattr(best, name) * factor)
+            error = compute_error(known, candidate, cells, scale)
+            if error < least_error * (1 - LEAST_GAIN):
+                best, least_error = candidate, error
     return best
 
 
 def search_numbers(known: Known, start: Numbers, cells: list[Cell]) -> tuple[Numbers, float]:
-    """Returns the numbers, and the mean absolute residual in parts of the largest total."""
+    """Searches the numbers with which the model comes closest to the cells. Returns them, and the mean absolute residual in parts of the
+    largest total."""
     scale = max(sum(cell.measured) for cell in cells)
     for step in STEPS:
         for _ in range(ROUNDS):
@@ -83,5 +85,5 @@ def search_numbers(known: Known, start: Numbers, cells: list[Cell]) -> tuple[Num
             if better == start:
                 break
             start = better
-    left = compute_residuals(known, start, cells, scale)
-    return start, sum(map(abs, left)) / len(left)
+    residuals = compute_residuals(known, start, cells, scale)
+    return start, sum(map(abs, residuals)) / len(residuals)

@@ -45,7 +45,7 @@ class Picture:
         return sum(values) / len(values)
 
     def compute_link_ns(self, a: int, b: int) -> float:
-        """Returns what the way between two nodes adds, the mean of both ways."""
+        """Computes the ns that the way between two nodes, by ids, adds to a local access: the mean of both ways, 0 or more."""
         ways = [value.mean for pair, value in self.latency.items() if set(pair) == {a, b}]
         return max(0.0, sum(ways) / len(ways) - self.compute_local_ns())
 
@@ -66,6 +66,7 @@ def format_ranges(cpus: list[int]) -> str:
 
 
 def build_head(picture: Picture) -> list[str]:
+    """Builds the lines of the machine file before its tables."""
     cpus = sorted(cpu for node in picture.nodes for cpu in node.cpus)
     return ["# Written by numaplace calibrate-machine. Nodes and CPUs are numbered from 0 in their order.",
             f'name = "{picture.name}"', f'summary = "as measured: {len(picture.nodes)} nodes, {len(cpus)} CPUs"',
@@ -75,10 +76,10 @@ def build_head(picture: Picture) -> list[str]:
 
 
 def build_node_tables(picture: Picture) -> list[str]:
-    number = {cpu: n for n, cpu in enumerate(sorted(cpu for node in picture.nodes for cpu in node.cpus))}
+    numbers = {cpu: n for n, cpu in enumerate(sorted(cpu for node in picture.nodes for cpu in node.cpus))}
     lines = []
     for node in picture.nodes:
-        lines += ["[[node]]", f'cpus = "{format_ranges([number[cpu] for cpu in node.cpus])}"',
+        lines += ["[[node]]", f'cpus = "{format_ranges([numbers[cpu] for cpu in node.cpus])}"',
                   f'memory = "{node.mib} MiB"' if node.mib else 'memory = "0"', ""]
     return lines
 
@@ -93,6 +94,7 @@ def build_cache_tables(picture: Picture) -> list[str]:
 
 
 def build_model_tables(picture: Picture) -> list[str]:
+    """Builds the lines of the contention model: each number with its source, and a link for each pair of nodes that was measured."""
     numbers = picture.numbers
     fitted = f"calibrated: contention table below, mean residual {picture.residual:.1%}"
     chase = "calibrated: pointer chase"
@@ -121,7 +123,7 @@ def format_value(prefix: str, value: Value | None) -> str:
 
 
 def build_measured_tables(picture: Picture) -> list[str]:
-    """Builds the tables of the measurements that the numbers above were found from; _half is half of the 95 % interval."""
+    """Builds the lines of the measurements that the numbers above were found from; _half is half of the 95 % interval."""
     lines = ["[measured]", "latency = ["]
     lines += [f"    {{ from = {a}, to = {b}, {format_value('ns', value)} }}," for (a, b), value in picture.latency.items()]
     lines += ["]", "bandwidth = ["]

@@ -52,17 +52,17 @@ class Team:
         self.members: dict[tuple, Member] = {}
 
     def list_members(self, cell: dict) -> list[Member]:
-        """Returns a member for each thread of a cell; threads that are twins have one each."""
-        found = []
+        """Returns a member for each thread of a cell, starting those that are missing; threads on the same CPU and memory have one each."""
+        members = []
         for index, (cpu, memory) in enumerate(cell["threads"]):
             key = (cell["size"], cpu, memory, cell["threads"][:index].count([cpu, memory]))
             if key not in self.members:
                 self.members[key] = Member(self.plan["program"], cell["size"], cpu, memory)
-            found.append(self.members[key])
-        return found
+            members.append(self.members[key])
+        return members
 
     def measure_cell(self, cell: dict) -> list[float]:
-        """Returns MB/s of each thread of a cell; all are measured at once."""
+        """Measures all threads of a cell at once. Returns the MB/s of each. AssertionError: a result is wrong, or they did not overlap."""
         members = self.list_members(cell)
         for member in members:
             member.wait_until_ready()
@@ -81,6 +81,7 @@ class Team:
 
 
 def main():
+    """Measures the cells of the command line's plan and prints them."""
     plan = json.loads(sys.argv[1])
     team = Team(plan)
     for cell in plan["cells"] if plan["keep"] else []:

@@ -22,6 +22,7 @@ from ..units import percent
 
 
 def add_run_options(one: argparse.ArgumentParser) -> None:
+    """Adds the options of `experiment run` to a parser."""
     one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
     one.add_argument("--all", action="store_true", help="every suite, and a report of all")
     one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
@@ -64,14 +65,14 @@ def split_list(text: str) -> list[str]:
 
 
 def split_policies(text: str) -> list[str]:
-    """Commas stand between policies and between a policy's options: OPTION=VALUE belongs to the policy before it."""
-    found: list[str] = []
+    """Splits a list of policies at its commas, but not at those between a policy's options: OPTION=VALUE belongs to the policy before."""
+    policies: list[str] = []
     for word in split_list(text):
-        if found and ":" in found[-1] and "=" in word.partition(":")[0].partition("#")[0]:
-            found[-1] += f",{word}"
+        if policies and ":" in policies[-1] and "=" in word.partition(":")[0].partition("#")[0]:
+            policies[-1] += f",{word}"
         else:
-            found.append(word)
-    return found
+            policies.append(word)
+    return policies
 
 
 def read_options(words: list[str]) -> RunOptions:
@@ -82,7 +83,7 @@ def read_options(words: list[str]) -> RunOptions:
 
 
 def request_of(args: RunOptions) -> Request:
-    """Returns what is asked for, on no machine yet."""
+    """Makes the request of a run's options, not adapted to a machine yet. UsageError: an option is wrong, or two exclude each other."""
     if not args.suite:
         raise UsageError("which suite? 'list' shows them; --all runs every one")
     suite = suites.load_suite(args.suite)
@@ -91,8 +92,8 @@ def request_of(args: RunOptions) -> Request:
     elif args.lab is None and not read_lab_name():
         suite = suites.replace_levels(suite, suite.real)
     suite = suites.replace_levels(suite, suite.on.get(choose_lab_machine(args, suite), {}))
-    now = None if suite.design else args.workloads  # a design makes its workloads on the machine
-    suite = suites.change_parameters(suites.choose_cells(suite, now, args.policies), args.set)
+    workloads = None if suite.design else args.workloads  # a design makes its workloads on the machine
+    suite = suites.change_parameters(suites.choose_cells(suite, workloads, args.policies), args.set)
     suite = suites.replace_repeats(suite, args.repeats, args.seed)
     if args.tuned:
         suite = add_tuned(args, suite)
@@ -111,18 +112,19 @@ def request_of(args: RunOptions) -> Request:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     until = args.repeat_until_ci
     rule = None if until is None else partial(precision.next_block, percent=until, most=args.max_repeats)
-    return Request(suite, args.out or Path("results") / suite.name, args.engine,
-                   args.resume, args.force, tuple(args.workloads or ()) if suite.design else (), rule, until,
-                   args.max_repeats, args.quick, args.budget, boots, jobs, args.share)
+    return Request(suite, args.out or Path("results") / suite.name, args.engine, resume=args.resume, force=args.force,
+                   workloads=tuple(args.workloads or ()) if suite.design else (), rule=rule, until_ci=until,
+                   max_repeats=args.max_repeats, quick=args.quick, budget=args.budget, boots=boots, jobs=jobs, share=args.share)
 
 
 def choose_boots(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
-    """And how many of them run side by side: a repeat is a boot of its own, but where times mean nothing, and where it is not
-    known before how many there will be. A functional machine uses several processors itself."""
-    own = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
-    boots = boot_shares.choose_boots(suite, suite.boots or suite.repeats) if own else 1 if args.boots is None else args.boots
-    usual = 1 if args.functional or not own else min(boots, len(os.sched_getaffinity(0)))
-    jobs = usual if args.jobs is None else args.jobs
+    """Chooses how many boots a run has, and how many of them run side by side. UsageError: more of the latter than boots."""
+    # In the lab a repeat is a boot of its own, but where times mean nothing, and where it is not known before how many there will be.
+    by_repeat = args.lab is not None and args.boots is None and args.repeat_until_ci is None and not args.functional
+    boots = boot_shares.choose_boots(suite, suite.boots or suite.repeats) if by_repeat else 1 if args.boots is None else args.boots
+    # A functional machine uses several processors itself.
+    default_jobs = 1 if args.functional or not by_repeat else min(boots, len(os.sched_getaffinity(0)))
+    jobs = default_jobs if args.jobs is None else args.jobs
     if not 1 <= jobs <= max(1, boots):
         raise UsageError(f"--jobs {jobs}: the run has {boots} boot{'s' * (boots > 1)}: give more --boots")
     return boots, jobs
@@ -130,10 +132,10 @@ def choose_boots(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
 
 def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
     from .tune import tuned
-    most = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
-    found = tuned.add_tuned(suite.policies, args.tuned, choose_lab_machine(args, suite) or host_nodes.machine_name(),
-                            range(suite.seed, suite.seed + most))
-    return suites.choose_cells(suite, None, found)
+    repeats = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
+    levels = tuned.add_tuned(suite.policies, args.tuned, choose_lab_machine(args, suite) or host_nodes.machine_name(),
+                             range(suite.seed, suite.seed + repeats))
+    return suites.choose_cells(suite, None, levels)
 
 
 def choose_lab_machine(args: RunOptions, suite: suites.Suite) -> str | None:

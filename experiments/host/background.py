@@ -35,7 +35,8 @@ class Process:
 
 
 def _read_stat(pid: int) -> tuple[int, str, str, str] | None:
-    """Reads parent, name, start and state of a process from /proc; None where it has ended."""
+    """Reads /proc/PID/stat. Returns the parent's pid, the name, the start in clock ticks since boot and the state's letter;
+    None where the process has ended."""
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
@@ -46,12 +47,12 @@ def _read_stat(pid: int) -> tuple[int, str, str, str] | None:
 
 
 def list_tree(pid: int) -> list[Process]:
-    """Lists a process and all below it, parents first, without zombies; none where it has ended."""
-    every = {int(name): found for name in os.listdir(PROC) if name.isdigit() and (found := _read_stat(int(name)))}
-    ordered = [pid] if pid in every else []
-    for parent in ordered:
-        ordered += sorted(own for own, found in every.items() if found[0] == parent)
-    return [Process(own, every[own][2], every[own][1]) for own in ordered if every[own][3] != "Z"]
+    """Lists a process and all its descendants, parents first, without zombies; [] where it has ended."""
+    stats = {int(name): stat for name in os.listdir(PROC) if name.isdigit() and (stat := _read_stat(int(name)))}
+    ordered = [pid] if pid in stats else []
+    for parent in ordered:  # which grows by each one's children
+        ordered += sorted(child for child, stat in stats.items() if stat[0] == parent)
+    return [Process(number, stats[number][2], stats[number][1]) for number in ordered if stats[number][3] != "Z"]
 
 
 def find_user(user: str) -> pwd.struct_passwd | None:
@@ -69,18 +70,20 @@ class Background:
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path, user: str = "",
                  before_exec: Callable[[], None] = lambda: None) -> None:
+        """Starts the program in `folder`; what it writes goes to `output` with the suffixes .out and .err.
+        CannotError: there is no such user, or the program cannot be started."""
         self.words, self.out, self.err = words, output.with_suffix(".out"), output.with_suffix(".err")
-        as_user = find_user(user)
-        who = {"user": as_user.pw_uid, "group": as_user.pw_gid, "extra_groups": []} if as_user else {}
+        entry = find_user(user)
+        identity = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []} if entry else {}
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.started = time.monotonic()
             try:
                 self.process = start(list(words), signal.SIGKILL, before_exec, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                     env=os.environ | environment, cwd=folder, start_new_session=True, **who)
+                                     env=os.environ | environment, cwd=folder, start_new_session=True, **identity)
             except OSError as error:
                 relative = "/" in words[0] and not words[0].startswith("/")
-                where = f"it starts in {folder}: {{folder}} in it is its file's folder" if relative else "correct the command or install it"
-                raise CannotError(f"{words[0]} cannot be started: {error.strerror}; {where}") from None
+                hint = f"it starts in {folder}: {{folder}} in it is its file's folder" if relative else "correct the command or install it"
+                raise CannotError(f"{words[0]} cannot be started: {error.strerror}; {hint}") from None
         self.pid = self.process.pid
         self.below: dict[tuple[int, str], Process] = {}
         self.ended = 0.0
@@ -124,9 +127,9 @@ class Background:
         return self.stdout + self.err.read_text(errors="replace")
 
     def explain_end(self) -> str:
-        """Returns how the program ended, and the last line that it said."""
-        said = last_line(self.err.read_text(errors="replace")) or last_line(self.stdout)
-        return f"{self.words[0]} ended with status {self.process.poll()}" + (f": {said}" if said else "")
+        """Returns how the program ended, and the last line that it wrote."""
+        message = last_line(self.err.read_text(errors="replace")) or last_line(self.stdout)
+        return f"{self.words[0]} ended with status {self.process.poll()}" + (f": {message}" if message else "")
 
     def finish(self, limit: float) -> None:
         """Waits for the program's end. ExperimentError: it did not come within `limit` seconds, or with a status that is not 0."""
@@ -136,7 +139,7 @@ class Background:
             raise ExperimentError(self.explain_end())
 
     def stop(self) -> None:
-        """Lets the program end in its own way, then kills what is left of it and below it."""
+        """Asks the program to end (SIGTERM), waits at most END_LIMIT seconds, then kills what is left of it and its descendants."""
         self.list_processes()
         if self.alive:
             self.process.terminate()
@@ -147,5 +150,5 @@ class Background:
                 try:
                     os.kill(process.pid, signal.SIGKILL)
                 except ProcessLookupError:
-                    pass  # between the two
+                    pass  # it ended between the two
         self.waiter.join()

@@ -24,10 +24,11 @@ class Counting:
     """Counts in its context; afterwards rows has a row an interval, none where nothing can be counted."""
 
     def __init__(self, cpus: tuple[int, ...], interval: float) -> None:
-        self.cpus, self.interval = cpus, interval
+        self.cpus, self.interval = cpus, interval  # s
         self.rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> "Counting":
+        """Starts 'numaplace counters' and waits until it counts."""
         self.out = tempfile.TemporaryFile("w+")
         self.process = start(
             [HERE.programs / "numaplace", "counters", "--json", "--interval", f"{round(self.interval * 1000)}ms",
@@ -37,12 +38,14 @@ class Counting:
         return self
 
     def _wait_for_first(self) -> None:
-        """Waits for the object without rows, which says that counting has begun: a measurement may be shorter than the tool's start."""
+        """Waits for the first object, which says that counting has begun, for LIMIT seconds at most."""
+        # Without this wait a short measurement might end before the tool counts.
         deadline = time.monotonic() + LIMIT
         while self.process.poll() is None and not os.fstat(self.out.fileno()).st_size and time.monotonic() < deadline:
             time.sleep(POLL)
 
     def __exit__(self, *_: object) -> None:
+        """Ends the tool, by SIGKILL where SIGINT does not end it within LIMIT seconds, and reads its rows of all CPUs together."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
@@ -55,20 +58,21 @@ class Counting:
         self.out.close()
 
     def list_series(self) -> dict[str, Any] | None:
-        """Lists IPC and accesses of each interval; a gap is None. None where nothing was counted."""
+        """Returns IPC and DRAM accesses of each interval by name, None for a gap, with the interval and the source; None where nothing
+        was counted."""
         if not self.rows:
             return None
         return {"interval_s": self.interval, "source": name_source(self.rows[0])} | {
             name: [row[name]["value"] for row in self.rows] for name in ("ipc", "local_dram", "remote_dram")}
 
     def sum_counts(self) -> dict[str, float]:
-        """Sums the counts of the whole time by name, without what was not counted in every interval."""
-        found = {}
+        """Sums the counts of the whole time by name, without those that were not counted in every interval."""
+        sums = {}
         for name in COUNTS:
             values = [row[name]["value"] for row in self.rows]
             if values and None not in values:
-                found[name] = sum(values)
-        return found
+                sums[name] = sum(values)
+        return sums
 
 
 def name_source(row: dict[str, Any]) -> str:

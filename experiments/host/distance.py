@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def get_distance(nodes: list[Node], a: int, b: int) -> int:
-    """Returns the distance from the CPUs of node `a` to the memory of node `b`."""
+    """Returns the distance from the CPUs of node `a` to the memory of node `b`, as the firmware says it: 10 is local."""
     return nodes[a].distances[nodes[b].id]
 
 
@@ -30,8 +30,8 @@ def find_far_pair(nodes: list[Node]) -> tuple[int, int]:
 
 
 def find_far_shift(nodes: list[Node]) -> int:
-    """Finds k such that node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
-    another package, not only another node). Of nodes with CPUs."""
+    """Finds k such that, of the nodes with CPUs, node i + k is as far from node i as can be, for all i at once (Bergstrom, 3.2:
+    another package, not only another node)."""
     nodes = [nodes[k] for k in list_with_cpus(nodes)]
 
     def rank_shift(shift: int) -> tuple[int, int]:
@@ -43,7 +43,8 @@ def find_far_shift(nodes: list[Node]) -> int:
 
 
 def list_remote(workloads: Iterable[Workload], nodes: list[Node]) -> list[dict[str, Any]]:
-    """Lists from whose CPUs the workloads use whose memory, by ids; not of tasks with memory on several nodes."""
+    """Lists the pairs of nodes, by ids and with their distance, of which a task runs on one and has its memory on the other;
+    tasks with memory on several nodes are left out."""
     pairs = {(task.runs_on, *task.memory_on) for w in workloads for task in w.tasks if len(task.memory_on) == 1}
     return [{"from": nodes[a].id, "to": nodes[b].id, "distance": get_distance(nodes, a, b)}
             for a, b in sorted(pairs) if a != b and max(a, b) < len(nodes)]

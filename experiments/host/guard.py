@@ -30,13 +30,14 @@ SYSFS, CGROUPS = Path("/sys"), Path("/sys/fs/cgroup")
 OF_PROCESS = re.compile(r"/proc/\d+/")
 CHOSEN = re.compile(r"(?<!\S)\[(\S+)\](?!\S)")
 OF_RUN = "NUMAPLACE_SCRATCH"  # in the environment of programs: the scratch folder of the run that has started them
-LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to
+LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to; between two looks
 
 
 class Guard:
     """Undoes, at the end of its context or of the `scope`, what is changed by its functions."""
 
     def __enter__(self) -> "Guard":
+        """Makes the scratch folder and forks the child that keeps the steps."""
         self.scratch = Path(tempfile.mkdtemp(prefix="numaplace-"))
         self.socket, theirs = socket.socketpair()
         self.child = os.fork()
@@ -75,8 +76,8 @@ class Guard:
 
     def join(self, pid: int, group: Path) -> None:
         """Moves a process, with all its threads, into a cgroup; it goes back to the one (version 2) in which it was."""
-        own = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()[-1].partition("::/")[2]
-        self._add_step("write", str(CGROUPS / own / "cgroup.procs"), str(pid))
+        before = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()[-1].partition("::/")[2]
+        self._add_step("write", str(CGROUPS / before / "cgroup.procs"), str(pid))
         (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
     def run_at_end(self, *command: str) -> None:
@@ -137,8 +138,7 @@ class Guard:
 
 
 def _keep_steps(theirs: socket.socket, scratch: Path) -> None:
-    """Keeps the steps, in the child, and undoes them after the runner's end; it does not return. What goes wrong with the programs
-    does not keep the steps from being undone."""
+    """Keeps the steps, in the child, answers the runner, and undoes what is left after the runner's end; does not return."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -146,18 +146,18 @@ def _keep_steps(theirs: socket.socket, scratch: Path) -> None:
     for stream in range(3):  # a reader of the runner's output must not wait for this child
         os.dup2(nothing, stream)
     steps: list[list[str]] = []
-    with theirs.makefile("r", encoding="utf-8") as asked:
-        for line in asked:
-            what, argument = json.loads(line)
-            answer = []
-            if what == "add":
+    with theirs.makefile("r", encoding="utf-8") as messages:
+        for line in messages:
+            request, argument = json.loads(line)
+            failed = []
+            if request == "add":
                 steps.append(argument)
             else:
-                answer = _undo_steps(steps, argument)
-            theirs.sendall(json.dumps(answer).encode() + b"\n")
+                failed = _undo_steps(steps, argument)
+            theirs.sendall(json.dumps(failed).encode() + b"\n")
     try:
         _end_programs(scratch)
-    finally:
+    finally:  # whatever goes wrong with the programs
         if failed := _undo_steps(steps, 0):
             _log_failure(describe_not_put_back(failed))
         shutil.rmtree(scratch, ignore_errors=True)
@@ -173,7 +173,7 @@ def _log_failure(text: str) -> None:
 
 
 def _end_programs(scratch: Path) -> None:
-    """Kills what the run's programs have forked, also in sessions of its own."""
+    """Kills all processes that have the run's scratch folder in their environment: its programs and what they have forked."""
     wanted = f"{OF_RUN}={scratch}".encode()
     for pid, environment in read_processes("environ"):
         if wanted in environment.split(b"\0"):
@@ -185,10 +185,10 @@ def _undo_steps(steps: list[list[str]], left: int) -> list[str]:
     """Undoes the steps, the last one first, until `left` of them are left. Returns what could not be put back, a line each."""
     failed = []
     while len(steps) > left:
-        what, name, *words = steps.pop()
+        kind, name, *words = steps.pop()
         try:
-            UNDO[what](name, *words)
-        except ProcessLookupError:  # of a process that was in another cgroup, and has ended
+            UNDO[kind](name, *words)
+        except ProcessLookupError:  # a process that was in another cgroup has ended
             pass
         except FileNotFoundError as error:
             if not OF_PROCESS.match(name):  # else it has ended
@@ -199,18 +199,18 @@ def _undo_steps(steps: list[list[str]], left: int) -> list[str]:
 
 
 def _write_file(path: str, before: str) -> None:
-    """Writes what a file said before."""
+    """Writes back what a file said before."""
     Path(path).write_text(before, encoding="utf-8")
 
 
 def _remove_cgroup(path: str) -> None:
-    """Removes a cgroup, also one whose processes are just ending. One that was never made is none."""
-    group, end = Path(path), time.monotonic() + LIMIT
+    """Removes a cgroup where there is one, and waits for processes in it that are just ending. OSError: not within LIMIT seconds."""
+    group, deadline = Path(path), time.monotonic() + LIMIT
     while group.exists():
         try:
             group.rmdir()
         except OSError:
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(TURN)
 
@@ -221,18 +221,19 @@ def _run_command(*command: str) -> None:
 
 
 def _wait_for_end(pid_file: str) -> None:
-    """Waits for the end of the process whose number the file has; a file that stays behind may have that of one that ended long ago."""
-    file, end = Path(pid_file), time.monotonic() + LIMIT
+    """Waits until the file is gone or the process whose number it has. TimeoutError: not within LIMIT seconds."""
+    file, deadline = Path(pid_file), time.monotonic() + LIMIT
     while file.exists() and Path("/proc", file.read_text(encoding="ascii").strip() or "none").exists():
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             raise TimeoutError(errno.ETIMEDOUT, "its process does not end")
         time.sleep(TURN)
 
 
 def _restore_processes(numaplace: str, *pids: str) -> None:
-    """Restores processes after the end of what still places them, which a runner that was killed has left behind."""
-    end = time.monotonic() + LIMIT
-    while _is_placing(pids) and time.monotonic() < end:
+    """Restores CPUs and pages of processes, after a wait of at most LIMIT seconds for the end of a `numaplace apply` that a killed
+    runner has left behind."""
+    deadline = time.monotonic() + LIMIT
+    while _is_placing(pids) and time.monotonic() < deadline:
         time.sleep(TURN)
     _run_command(numaplace, "restore", "--pages", *pids)  # of one that has ended nothing is left
 
@@ -248,7 +249,7 @@ UNDO = {"write": _write_file, "remove": _remove_cgroup, "run": _run_command, "en
 
 
 def read_choice(path: Path) -> str:
-    """Reads what is to be written for the file to say what it says now: of a choice in sysfs, '[always] madvise never', the word."""
+    """Reads what is to be written to a file for it to say what it says now: of a choice in sysfs, '[always] madvise never', 'always'."""
     text = path.read_text(encoding="utf-8")
     chosen = CHOSEN.search(text) if path.is_relative_to(SYSFS) else None
     return chosen[1] if chosen else text

@@ -49,7 +49,8 @@ def format_list(numbers: tuple[int, ...]) -> str:
 
 
 def _read_node(directory: Path, online: list[int], caches: list[dict[str, Any]] | None) -> Node:
-    """Reads a node from its folder in sysfs. caches: those that the lab simulates; None where the kernel's are true."""
+    """Reads a node from its folder in sysfs. online: the ids of all nodes in their order, which is that of the distances.
+    caches: those that the lab simulates; None where the kernel's are true."""
     cpus = parse_list((directory / "cpulist").read_text())
     memory = {key: int(value) for key, value in
               re.findall(r"(\w+):\s+(\d+) kB", (directory / "meminfo").read_text())}
@@ -60,7 +61,7 @@ def _read_node(directory: Path, online: list[int], caches: list[dict[str, Any]] 
 
 
 def nodes(root: Path = SYSFS) -> list[Node]:
-    """Returns all nodes that are online, which are those that have a folder: a node's distances are in their order."""
+    """Reads all nodes that are online, which are those that have a folder, in the order of their ids."""
     online = sorted(int(d.name[4:]) for d in root.glob("node*") if d.name[4:].isdigit())
     return [_read_node(root / f"node{number}", online, _find_lab_caches()) for number in online]
 
@@ -119,14 +120,15 @@ def remote_memory(found: Iterable[Node]) -> bool:
 
 
 def select_usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
-    """Selects all nodes with CPUs and memory, then those of memory alone. CannotError: fewer than `needed` have CPUs and memory."""
-    there = nodes(root) if among is None else among
-    good = [node for node in there if node.usable]
-    if len(good) < needed:
-        which = ", ".join(f"node {node.id}" for node in good) or "none"
+    """Selects, of this machine's nodes or of those in `among`, those with CPUs and memory, then those of memory alone.
+    CannotError: fewer than `needed` have CPUs and memory."""
+    candidates = nodes(root) if among is None else among
+    usable = [node for node in candidates if node.usable]
+    if len(usable) < needed:
+        names = ", ".join(f"node {node.id}" for node in usable) or "none"
         raise CannotError(f"suite {suite} needs {needed} nodes with CPUs and memory, this machine "
-                          f"has {len(good)} ({which}): run it in the lab with --lab")
-    return in_order(there)
+                          f"has {len(usable)} ({names}): run it in the lab with --lab")
+    return in_order(candidates)
 
 
 def in_order(found: list[Node]) -> list[Node]:

@@ -35,8 +35,8 @@ class stop_signals:
 
 @contextmanager
 def hold_signals() -> Iterator[None]:
-    """Holds Interrupted back until the end of this block: of a handler that runs in the middle of a fork, Python
-    prints the exception and goes on."""
+    """Holds Interrupted back until the end of this block."""
+    # Of a handler that runs in the middle of a fork, Python prints the exception and goes on.
     stop_signals.held = True
     try:
         yield

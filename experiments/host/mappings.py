@@ -7,22 +7,23 @@ from pathlib import Path
 
 FIELD = re.compile(r"(?:N(\d+)|kernelpagesize_kB)=(\d+)")
 OTHER = "anonymous memory"
+PAGE = 4  # KiB, of a line that does not say the size of its pages
 
 
 def of_process(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, int]]:
-    """Returns the KiB of each mapping by name and node, as JSON has it; {} of a process that has ended."""
+    """Reads the KiB of each mapping by its name, then by the node's number as text, as in JSON; {} of a process that has ended."""
     try:
         text = (proc / str(pid) / "numa_maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
-    found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    kib: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for line in text.splitlines():
         words = line.split(" ")[2:]
         pages = {match[1] or "size": int(match[2]) for word in words if (match := FIELD.fullmatch(word))}
-        size = pages.pop("size", 4)
+        page_kib = pages.pop("size", PAGE)
         for node, count in pages.items():
-            found[name_mapping(words)][node] += count * size
-    return {name: dict(nodes) for name, nodes in found.items()}
+            kib[name_mapping(words)][node] += count * page_kib
+    return {name: dict(by_node) for name, by_node in kib.items()}
 
 
 def name_mapping(words: list[str]) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 REQUIREMENTS = "setup/requirements-arena.txt"
 SBIN = "/usr/local/sbin:/usr/sbin:/sbin"  # some of Debian's servers are there, which is not on a user's PATH
+VERSION_LIMIT = 60  # s, for a program to say its version
 
 
 def find_folder() -> Path:
@@ -78,12 +79,13 @@ def read_versions(command: Command) -> dict[str, str | None]:
 
 
 def read_version(need: Need) -> str | None:
-    """Reads the version of a package, or the first line of what a program says of its own; None where it cannot be known."""
+    """Reads the version of a package, or the first line that a program prints of its own; None where it cannot be known."""
     if not need.program:
-        found = (d.version for d in metadata.distributions(path=[str(find_folder())]) if d.metadata["Name"] == need.pypi)
-        return next(found, None)
+        versions = (d.version for d in metadata.distributions(path=[str(find_folder())]) if d.metadata["Name"] == need.pypi)
+        return next(versions, None)
+    command = need.version or (find_program(need) or need.program, "--version")
     try:
-        done = subprocess.run(need.version or (find_program(need) or need.program, "--version"), capture_output=True, text=True, timeout=60,
+        done = subprocess.run(command, capture_output=True, text=True, timeout=VERSION_LIMIT,
                               stdin=subprocess.DEVNULL, env=os.environ | make_environment())
     except (OSError, subprocess.TimeoutExpired):
         return None

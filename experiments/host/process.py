@@ -18,6 +18,7 @@ from .interrupts import NUMBERS, hold_signals
 from .tool import last_line
 
 PR_SET_PDEATHSIG = 1
+PIPE_SIZE = 65536  # bytes that a pipe of Linux holds, unless it is told otherwise
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -30,7 +31,7 @@ def die_with(parent: int, number: signal.Signals) -> None:
 
 def start(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
           **options: Any) -> subprocess.Popen[bytes]:
-    """Starts a child that gets the signal when the runner ends, or is interrupted while it starts the child."""
+    """Starts a child that gets the signal when the runner ends, or is interrupted while it starts the child. Interrupted: it was."""
     runner, child = os.getpid(), None
 
     def reset_signals() -> None:
@@ -52,10 +53,8 @@ def start(arguments: list[str | Path], number: signal.Signals, before_exec: Call
 
 
 def read_processes(name: str) -> Iterator[tuple[int, bytes]]:
-    """Yields each process's number with the content of its file of this name in /proc; none that ends meanwhile or is another user's.
-
-    A process that ends is ESRCH to whatever passes its folder, which Path.glob() raises.
-    """
+    """Yields the number of each process with the content of /proc/PID/`name`; not of one that has ended or whose file may not be read."""
+    # Path.glob() would raise the ESRCH of a process that ends meanwhile.
     for number in filter(str.isdigit, os.listdir("/proc")):
         try:
             content = Path("/proc", number, name).read_bytes()
@@ -81,7 +80,7 @@ class Program:
                  environment: Mapping[str, str], memory: int | None = None,
                  before_exec: Callable[[], None] = lambda: None) -> None:
         """Starts a program on these CPUs, so that what the loader touches is on their node; with a node's
-        number as memory, all that it ever allocates is to be there."""
+        number as memory, all that it ever allocates is to be there. CannotError: the program is missing."""
         self.name = Path(arguments[0]).name
         self.errors = tempfile.TemporaryFile()
         self.pending = b""
@@ -106,10 +105,10 @@ class Program:
         self.pid = self.process.pid
 
     def explain_end(self) -> str:
-        """Returns the last line that the program said on stderr, or how it ended."""
+        """Returns the last line that the program wrote to stderr, or how it ended."""
         self.errors.seek(0)
-        said = last_line(self.errors.read().decode(errors="replace"))
-        return said or f"{self.name}: ended with status {self.process.poll()}"
+        message = last_line(self.errors.read().decode(errors="replace"))
+        return message or f"{self.name}: ended with status {self.process.poll()}"
 
     def send(self, line: str) -> None:
         """Sends the program a line. ExperimentError: it has ended."""
@@ -120,25 +119,26 @@ class Program:
             raise ExperimentError(self.explain_end()) from None
 
     def receive(self, event: str, limit: float) -> dict[str, Any]:
-        """Returns the next line, which must be this event and come within `limit` seconds. ExperimentError: another one or none came."""
+        """Reads the next line. Returns its object, which must be this event and come within `limit` seconds.
+        ExperimentError: another one or none came."""
         line = self._read_line(time.monotonic() + limit, event)
         try:
             answer = json.loads(line)
-            said = answer["event"]
+            received = answer["event"]
         except (ValueError, KeyError, TypeError):
-            said = line.decode(errors="replace")
-        if said != event:
-            raise ExperimentError(f"{self.name}: said {said!r} instead of {event!r}")
+            received = line.decode(errors="replace")
+        if received != event:
+            raise ExperimentError(f"{self.name}: said {received!r} instead of {event!r}")
         return answer
 
     def _read_line(self, deadline: float, event: str) -> bytes:
         """Reads the next line until `deadline`, in s of the monotonic clock. ExperimentError: none came, or the program has ended."""
         out = self.process.stdout.fileno()
         while b"\n" not in self.pending:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([out], [], [], left)[0]:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or not select.select([out], [], [], remaining)[0]:
                 raise ExperimentError(f"{self.name} (pid {self.pid}): no {event!r} in time")
-            data = os.read(out, 65536)
+            data = os.read(out, PIPE_SIZE)
             if not data:
                 self.process.wait()
                 raise ExperimentError(self.explain_end())

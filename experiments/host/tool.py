@@ -39,7 +39,8 @@ class Numaplace:
             raise ExperimentError(f"numaplace {' '.join(arguments)}: no answer for {LIMIT} s") from None
 
     def _read_json(self, *arguments: str) -> Any:
-        """Runs one command and returns its JSON. UsageError, CannotError or ExperimentError by its status, but for failed decisions."""
+        """Runs one command and returns its JSON, also where some decisions failed. UsageError, CannotError or ExperimentError, by its
+        status: it gave no decisions and failed."""
         done = self._run_command(*arguments)
         try:
             answer = json.loads(done.stdout)
@@ -68,8 +69,8 @@ class Numaplace:
         """Lists those of the policies that say of themselves that they need `what`."""
         if not policies:
             return []
-        told = self._read_json("policies", "--json", *map(get_policy, policies))["policies"]
-        return [policy for policy, about in zip(policies, told, strict=True) if what in about["needs"]]
+        descriptions = self._read_json("policies", "--json", *map(get_policy, policies))["policies"]
+        return [policy for policy, description in zip(policies, descriptions, strict=True) if what in description["needs"]]
 
     def read_model_origin(self) -> str:
         """Reads the origin of the contention model that a plan has here."""
@@ -85,7 +86,8 @@ class Numaplace:
         return self._read_json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
-        """Applies a policy. sample: seconds that the tasks are watched and counted."""
+        """Applies a policy to processes. Returns the tool's decisions as JSON. assume: values in the place of measured ones, as of
+        --assume; sample: seconds that the tasks are watched and counted."""
         options = [word for text in assume for word in ("--assume", text)]
         # The runner itself has chosen the CPUs that programs start on. A policy is measured, whatever its prediction.
         return self._read_json("apply", "--override", "--least-gain", "0", "--policy", get_policy(policy),
@@ -93,10 +95,10 @@ class Numaplace:
                                "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def measure_penalty(self, pid: int, phase: float) -> tuple[float, float | None]:
-        """Measures the penalty of a working task, and its misses per 1000 instructions; it runs away from its memory for two phases of
-        `phase` seconds each."""
-        found, = self._read_json("measure-penalty", "--flip", str(pid), "--sample", f"{round(phase * 1000)}ms", "--json")["tasks"]
-        return found["penalty"], found["mpki"]
+        """Measures the penalty of a working task, a ratio of 1 or more, and its misses per 1000 instructions; the task runs away from
+        its memory for two phases of `phase` seconds each."""
+        task, = self._read_json("measure-penalty", "--flip", str(pid), "--sample", f"{round(phase * 1000)}ms", "--json")["tasks"]
+        return task["penalty"], task["mpki"]
 
     def restore(self, pids: list[int], pages: bool = False) -> str | None:
         """Restores tasks, with the pages where they were before, if asked. Returns None, or why it did not work."""

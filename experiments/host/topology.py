@@ -25,7 +25,7 @@ class Cpu:
 
 
 def parse_list(text: str) -> tuple[int, ...]:
-    """Returns the numbers of '0-2,5'."""
+    """Parses a list as the kernel writes it, such as '0-2,5'. Returns its numbers."""
     numbers: list[int] = []
     for part in text.strip().split(","):
         if part:
@@ -40,7 +40,7 @@ def of_host(cpus: Iterable[int], root: Path) -> tuple[Cpu, ...]:
 
 
 def _read_cpu(number: int, folder: Path) -> Cpu:
-    """Reads a CPU; where a kernel says nothing of a core or of caches, it is alone and the size is not known."""
+    """Reads a CPU from its folder in sysfs; where the kernel says nothing of cores or caches, it is alone in them and their size is 0."""
     siblings = _read_text(folder / "topology/thread_siblings_list") or str(number)
     caches = {}
     for index in folder.glob("cache/index*"):
@@ -62,21 +62,21 @@ def _read_text(path: Path) -> str:
 
 def _read_size(cache: Path | None) -> int:
     """Reads the size of a cache in bytes from its folder; 0 where it is not known."""
-    found = re.fullmatch(r"(\d+)([KM]?)", _read_text(cache / "size") if cache else "")
-    return int(found[1]) << {"": 0, "K": 10, "M": 20}[found[2]] if found else 0
+    match = re.fullmatch(r"(\d+)([KM]?)", _read_text(cache / "size") if cache else "")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]] if match else 0
 
 
 def make_lab_cpus(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]:
-    """Returns the CPUs of a node of a lab machine: its caches are those of the machine file, not those that QEMU tells of."""
+    """Makes the CPUs of a node of a lab machine, each a core of its own, with the caches of the machine file, not of QEMU."""
     sizes = {cache["level"]: cache["size"] for cache in caches}
     last = max(caches, key=lambda cache: cache["level"], default=None)
-    share = last["shared_by_cpus"] if last else 1
-    return tuple(Cpu(cpu, cpu, cpus[k - k % share], sizes.get(2, 0), last["size"] if last else 0)
+    sharing = last["shared_by_cpus"] if last else 1
+    return tuple(Cpu(cpu, cpu, cpus[k - k % sharing], sizes.get(2, 0), last["size"] if last else 0)
                  for k, cpu in enumerate(cpus))
 
 
 def order_cpus(cpus: Iterable[Cpu], spread: str) -> tuple[int, ...]:
-    """Returns the order in which the threads of a node take its CPUs. UsageError: no such spread.
+    """Orders the ids of a node's CPUs as its threads take them. UsageError: no such spread.
 
     l3: a CPU of each core, the last-level caches in turn; cores: one cache after the other; compact: the siblings of
     a core beside each other too. A sibling comes after all cores but in compact."""
@@ -85,13 +85,13 @@ def order_cpus(cpus: Iterable[Cpu], spread: str) -> tuple[int, ...]:
     cpus = sorted(cpus, key=lambda cpu: (cpu.l3, cpu.core, cpu.id))
     if spread == "compact":
         return tuple(cpu.id for cpu in cpus)
-    in_core: dict[int, int] = defaultdict(int)  # siblings so far
-    in_l3: dict[tuple[int, int], int] = defaultdict(int)  # cores so far
-    places = {}
+    in_core: dict[int, int] = defaultdict(int)  # CPUs of the core so far
+    in_l3: dict[tuple[int, int], int] = defaultdict(int)  # CPUs of the cache, with this rank in their cores, so far
+    sort_keys = {}
     for cpu in cpus:
         rank = in_core[cpu.core]
         in_core[cpu.core] += 1
         turn = in_l3[cpu.l3, rank]
         in_l3[cpu.l3, rank] += 1
-        places[cpu.id] = (rank, turn if spread == "l3" else 0, cpu.l3, cpu.core, cpu.id)
-    return tuple(sorted(places, key=places.__getitem__))
+        sort_keys[cpu.id] = (rank, turn if spread == "l3" else 0, cpu.l3, cpu.core, cpu.id)
+    return tuple(sorted(sort_keys, key=sort_keys.__getitem__))

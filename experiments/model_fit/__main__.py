@@ -17,6 +17,7 @@ def load_model(name: str) -> tuple[machine.Machine, Model]:
 
 
 def print_cells(table: luo.Table, model: Model):
+    """Prints the paper's cells beside the model's, relative to 4L0R, then the mean and worst errors."""
     cells, ours = table.read_cells(), luo.predict_relative(model)
     print("cell   paper  model  residual")
     for x in luo.THREADS:
@@ -58,6 +59,7 @@ def print_held_out(table: luo.Table):
 
 
 def print_luo(table: luo.Table):
+    """Prints what the model says of a table of Luo's paper and of the patterns of its text."""
     described, model = load_model(table.machine)
     values = described.calibrated
     print(f"== {table.machine}: Luo et al., {table.title}, relative to 4L0R")
@@ -75,13 +77,14 @@ def print_luo(table: luo.Table):
     print()
 
 
-def print_bergstrom(of: bergstrom.Machine):
-    described, model = load_model(of.name)
+def print_bergstrom(paper_machine: bergstrom.Machine):
+    """Prints the model's COPY on a machine of Bergstrom's paper, by the number of threads."""
+    described, model = load_model(paper_machine.name)
     values = described.calibrated
-    print(f"== {of.name}: Bergstrom, COPY; the text says about {of.peak_gb_s} GB/s, NUMA-aware")
+    print(f"== {paper_machine.name}: Bergstrom, COPY; the text says about {paper_machine.peak_gb_s} GB/s, NUMA-aware")
     print(f"{len(values)} numbers calibrated against the text: {', '.join(values)}")
     print("threads  aware GB/s  unaware GB/s     gap  aware ns  unaware ns")
-    for point in bergstrom.predict_curve(of, model):
+    for point in bergstrom.predict_curve(paper_machine, model):
         gap = 100 * (point.unaware_gb_s / point.aware_gb_s - 1)
         print(f"{point.threads:7}  {point.aware_gb_s:10.1f}  {point.unaware_gb_s:12.1f}  {gap:+5.1f} %  "
               f"{point.aware_ns:8.0f}  {point.unaware_ns:10.0f}")
@@ -89,6 +92,7 @@ def print_bergstrom(of: bergstrom.Machine):
 
 
 def print_fits():
+    """Fits each machine's calibrated numbers anew, and prints them with the error."""
     from experiments.model_fit import fit
 
     for name, task in fit.FITS.items():
@@ -100,13 +104,14 @@ def print_fits():
 
 
 def main():
+    """Prints the model beside both papers' machines, with --fit the fits too."""
     parser = argparse.ArgumentParser(prog="make model-table", description=__doc__)
     parser.add_argument("--fit", action="store_true", help="find the calibrated numbers anew, too")
     arguments = parser.parse_args()
     for table in (luo.E5620, luo.LS3A):
         print_luo(table)
-    for of in (bergstrom.OPTERON, bergstrom.XEON):
-        print_bergstrom(of)
+    for paper_machine in (bergstrom.OPTERON, bergstrom.XEON):
+        print_bergstrom(paper_machine)
     if arguments.fit:
         print_fits()
 

@@ -32,7 +32,7 @@ class Point:
 
 
 def spread_threads(nodes: int, threads: int) -> list[int]:
-    """Returns the threads of each node: the paper fills nodes sparsely, not one after the other."""
+    """Returns the number of threads of each node: the paper fills nodes sparsely, not one after the other."""
     return [threads // nodes + (node < threads % nodes) for node in range(nodes)]
 
 

@@ -17,6 +17,7 @@ from experiments.model_fit.native import Model
 
 STEP = 1e-3          # relative, of the numerical derivatives: well above the solver's precision
 BOUND_WEIGHT = 10  # of a breach of a bound in the text against a cell of the table
+LS3A_CROSS = -0.10  # the text's bound on the LS 3A's cross pattern, relative
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ LS3A = [Free("port", "bandwidth_mb_s", 200, 800),
 
 
 def compute_ls3a_patterns(model: Model) -> np.ndarray:
-    """Returns the breaches of the text's bound on the cross pattern, -10 %, weighted: one counts for more than a cell that is off."""
-    return BOUND_WEIGHT * np.minimum(0, luo.predict_cross(model) + 0.10).ravel()
+    """Returns by how much each cell of the cross pattern is below the text's bound, weighted; 0 where it is not."""
+    return BOUND_WEIGHT * np.minimum(0, luo.predict_cross(model) - LS3A_CROSS).ravel()
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,9 @@ def build_model(described: machine.Machine, free: list[Free], values) -> Model:
 
 
 def fit_machine(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, float], Model]:
-    """Returns the calibrated numbers by name, and the machine's model with them; fitted to these cells, or to all but the outliers."""
+    """Fits a machine's calibrated numbers to its table. Returns them by name, and the machine's model with them.
+
+    fitted: which cells count, shape [local][remote]; None: all but the outliers."""
     task, described = FITS[name], machine.find(name)
     cells = task.table.read_cells()
     if fitted is None:

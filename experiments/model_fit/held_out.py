@@ -29,7 +29,7 @@ class Prediction:
 
 
 def predict_cells(name: str, held: set[Cell]) -> Prediction:
-    """Fits the other cells and predicts these."""
+    """Fits the model to a machine's table without the cells `held`, and predicts these."""
     table = fit.FITS[name].table
     fitted = table.select_fitted()
     held = {cell for cell in held if fitted[cell] and cell != (luo.CORES, 0)}

@@ -55,11 +55,12 @@ class Model:
     @classmethod
     def derive(cls, distances: list[list[int]], cpus: list[int], memory: list[float]) -> "Model":
         """Derives the model that plans go by where nothing but the nodes and their distances is known: no number of it is
-        fitted. memory: by node, above 0 where it has some."""
-        n, error, model = len(cpus), ctypes.create_string_buffer(ERROR_BYTES), cls.__new__(cls)
-        rows = (ctypes.c_int * (n * n))(*chain.from_iterable(distances))
-        found = load_library().native_derived(n, rows, (ctypes.c_int * n)(*cpus), (ctypes.c_double * n)(*memory), error, ERROR_BYTES)
-        model._keep_machine(found, error)
+        fitted. cpus: how many each node has; memory: by node, above 0 where it has some. ValueError: there is no such model."""
+        nodes, error, model = len(cpus), ctypes.create_string_buffer(ERROR_BYTES), cls.__new__(cls)
+        rows = (ctypes.c_int * (nodes * nodes))(*chain.from_iterable(distances))
+        machine = load_library().native_derived(nodes, rows, (ctypes.c_int * nodes)(*cpus), (ctypes.c_double * nodes)(*memory),
+                                                error, ERROR_BYTES)
+        model._keep_machine(machine, error)
         return model
 
     def _keep_machine(self, machine: int | None, error: ctypes.Array) -> None:
@@ -79,7 +80,7 @@ class Model:
         return self
 
     def results(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
-        """Returns, of each (from, to, cores): bytes a second that it reports, and nanoseconds a line. ValueError where the
+        """Computes, for each flow (from, to, cores), the bytes a second that it reports and its nanoseconds a line. ValueError: the
         model refuses the flows."""
         numbers = (ctypes.c_double * (3 * len(flows)))(*chain.from_iterable(flows))
         results = (ctypes.c_double * (2 * len(flows)))()

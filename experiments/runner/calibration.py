@@ -39,8 +39,10 @@ NO_TIMES = "times mean nothing in a functional lab machine, so it cannot be cali
 
 def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, begun: dict[str, Any] | None,
                  scratch: Path) -> dict[str, Any] | None:
-    """Returns which model the plans use, for the manifest; None where no policy of the suite needs one. numaplace plans with it
-    from then on. `begun`: `model` in the manifest of the run to resume; None for a new run."""
+    """Chooses the contention model of a run, calibrating the machine where it has none, and has numaplace plan with it.
+
+    Returns the manifest's `model`; None where no policy of the suite needs one, or nothing is remote. begun: that of the run to resume;
+    None for a new run. CannotError or ExperimentError: the machine cannot be calibrated."""
     needing = numaplace.list_needing(suite.policies, NEED)
     if not needing or sum(node.usable for node in host_nodes.nodes()) < 2:
         return None
@@ -60,12 +62,12 @@ def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, b
 
 @contextmanager
 def falsify_links(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterator[None]:
-    """Plans, while it is entered, with links that are wrong by what the level says."""
+    """Has numaplace plan, within the block, with links that are wrong by what the level says. CannotError: there is no machine file."""
     if not known.links:
         yield
         return
-    right = numaplace.model
-    file = right or Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED)
+    true_model = numaplace.model
+    file = true_model or Path(os.environ.get("NUMAPLACE_MACHINE_FILE") or INSTALLED)
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -75,7 +77,7 @@ def falsify_links(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iter
     try:
         yield
     finally:
-        numaplace.model = right
+        numaplace.model = true_model
 
 
 def _describe_model(origin: str, file: Path | None = None) -> dict[str, Any]:
@@ -85,6 +87,7 @@ def _describe_model(origin: str, file: Path | None = None) -> dict[str, Any]:
 
 
 def _measure_in_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
+    """Calibrates the machine, unless that was done in this boot. Returns the path of its machine file."""
     machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.machine_name())
     path = _find_folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
     if path.exists():
@@ -103,6 +106,7 @@ def _measure_in_this_boot(suite: Suite, numaplace: Numaplace, platform: str, nee
 
 
 def _find_folder() -> Path:
+    """Finds, or makes, the folder where numaplace keeps its state until the next boot. CannotError or ExperimentError: there is none."""
     base = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR")
     if not base:
         raise CannotError("no folder for the calibration of this boot: XDG_RUNTIME_DIR is not set; set it to a private "
@@ -116,23 +120,24 @@ def _find_folder() -> Path:
 
 
 def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log: Path) -> None:
+    """Calibrates the machine into a file, several times in the lab where it fails. CannotError or ExperimentError: it did not succeed."""
     options, tries = (in_lab.OPTIONS, in_lab.TRIES) if platform == "lab-timed" else ((), 1)
     command: list[str | Path] = [program, "calibrate-machine", file, *options]
-    with open(log, "wb") as told:
+    with open(log, "wb") as log_file:
         for _ in range(tries):
-            status = _run_for_status(command, told)
-            if status != 1:  # a measurement that failed may succeed
+            status = _run_for_status(command, log_file)
+            if status != ExperimentError.status:  # a measurement that failed may succeed
                 break
     if status:
-        kind = CannotError if status == 3 else ExperimentError
+        kind = CannotError if status == CannotError.status else ExperimentError
         raise kind(f"{last_line(log.read_text(errors='replace')) or 'numaplace calibrate-machine said nothing'}: "
                    f"this machine is not calibrated, and {', '.join(needing)} would plan with assumed bandwidths; stop "
                    "what else runs and try again, name a machine file by NUMAPLACE_MACHINE_FILE, or take --no-calibrate "
                    f"(all of it: {log})")
 
 
-def _run_for_status(command: list[str | Path], told: Any) -> int:
-    child = start(command, signal.SIGINT, stdin=subprocess.DEVNULL, stdout=told, stderr=told)
+def _run_for_status(command: list[str | Path], log_file: Any) -> int:
+    child = start(command, signal.SIGINT, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file)
     try:
         return child.wait()
     finally:

@@ -30,6 +30,8 @@ GIB = 1 << 30
 ROOM = GIB            # bytes on the disk for results
 SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 FREE_SHARE = 0.7      # of a node's memory; less will fall back to other nodes
+IDLE_LOAD = 0.5       # tasks; a machine at rest has less, on average over a minute
+NOT_READY = 3         # exit status
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ class Machine:
         return sorted({path.read_text().strip() for path in self.root.glob(pattern)})
 
 
-def check_nodes(m: Machine) -> Iterator[Finding]:
-    usable = [node for node in m.nodes if node.usable]
+def check_nodes(machine: Machine) -> Iterator[Finding]:
+    """Yields an obstacle where nothing is remote, else how many nodes there are and how far apart, and a doubt for each full node."""
+    usable = [node for node in machine.nodes if node.usable]
     if len(usable) < 2:
         yield Finding("obstacle", f"{len(usable)} node with CPUs and memory: there is nothing remote here",
                       "run in the lab: numaplace experiment run SUITE --lab")
@@ -81,49 +84,52 @@ def check_nodes(m: Machine) -> Iterator[Finding]:
                           "end what uses it, or: sync; echo 3 > /proc/sys/vm/drop_caches")
 
 
-def check_kernel(m: Machine) -> Iterator[Finding]:
-    balancing = m.read("proc/sys/kernel/numa_balancing")
+def check_kernel(machine: Machine) -> Iterator[Finding]:
+    """Yields findings about settings of the kernel's memory management that change where pages are."""
+    balancing = machine.read("proc/sys/kernel/numa_balancing")
     if balancing not in (None, "0"):
         if os.geteuid():
             yield Finding("obstacle", "kernel.numa_balancing is on and only root can switch it off: the kernel "
                           "would move pages too", "sysctl kernel.numa_balancing=0, or run as root")
         else:
             yield Finding("ok", "kernel.numa_balancing is on; a run switches it off and puts it back")
-    reclaim = m.read("proc/sys/vm/zone_reclaim_mode")
+    reclaim = machine.read("proc/sys/vm/zone_reclaim_mode")
     if reclaim not in (None, "0"):
         yield Finding("doubt", f"vm.zone_reclaim_mode is {reclaim}: a full node is reclaimed before memory of "
                       "another is taken", "sysctl vm.zone_reclaim_mode=0")
-    thp = m.read("sys/kernel/mm/transparent_hugepage/enabled") or ""
+    thp = machine.read("sys/kernel/mm/transparent_hugepage/enabled") or ""
     if "[never]" in thp:
         yield Finding("doubt", "transparent huge pages are off: latencies will hold page walks",
                       "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def check_processor(m: Machine) -> Iterator[Finding]:
-    governors = m.glob("sys/devices/system/cpu/cpu*/cpufreq/scaling_governor")
+def check_processor(machine: Machine) -> Iterator[Finding]:
+    """Yields a doubt for each of frequency governor, turbo, SMT and hypervisor that may scatter times."""
+    governors = machine.glob("sys/devices/system/cpu/cpu*/cpufreq/scaling_governor")
     if governors and governors != ["performance"]:
         yield Finding("doubt", f"frequency governor {'/'.join(governors)}: clocks change while a run lasts",
                       "cpupower frequency-set -g performance")
-    if m.read("sys/devices/system/cpu/intel_pstate/no_turbo") == "0" or m.read(
+    if machine.read("sys/devices/system/cpu/intel_pstate/no_turbo") == "0" or machine.read(
             "sys/devices/system/cpu/cpufreq/boost") == "1":
         yield Finding("doubt", "turbo is on: one thread runs faster than many",
                       "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 > .../cpufreq/boost")
-    if m.read("sys/devices/system/cpu/smt/active") == "1":
+    if machine.read("sys/devices/system/cpu/smt/active") == "1":
         yield Finding("doubt", "SMT is on: two threads may share a core", "echo off > "
                       "/sys/devices/system/cpu/smt/control")
-    if "hypervisor" in (m.read("proc/cpuinfo") or "").split():
+    if "hypervisor" in (machine.read("proc/cpuinfo") or "").split():
         yield Finding("doubt", "this is a virtual machine: its nodes need not be the host's", "measure on the host")
 
 
-def check_load(m: Machine) -> Iterator[Finding]:
-    busy = float((m.read("proc/loadavg") or "0").split()[0])
-    if busy > 0.5:
-        yield Finding("doubt", f"load is {busy:g}: others use the processors and their memory bandwidth",
+def check_load(machine: Machine) -> Iterator[Finding]:
+    load = float((machine.read("proc/loadavg") or "0").split()[0])
+    if load > IDLE_LOAD:
+        yield Finding("doubt", f"load is {load:g}: others use the processors and their memory bandwidth",
                       "end them; ps -eo pcpu,pid,comm --sort=-pcpu | head")
 
 
-def check_programs(_m: Machine) -> Iterator[Finding]:
-    for name in sorted({name for wanted in PROGRAMS.values() for name in wanted} | {"numaplace"}):
+def check_programs(_machine: Machine) -> Iterator[Finding]:
+    """Yields an obstacle for each missing program, a doubt for each that one suite alone needs."""
+    for name in sorted({name for programs in PROGRAMS.values() for name in programs} | {"numaplace"}):
         if not (HERE.programs / name).exists():
             yield Finding("obstacle", f"{HERE.programs / name} is missing", MAKE_TOOLS)
     for name, package in (("redis-server", "redis-server"), ("redis-benchmark", "redis-tools"),
@@ -136,30 +142,31 @@ def check_programs(_m: Machine) -> Iterator[Finding]:
                           "build it from its authors' sources; Debian 12 does not have it")
 
 
-def check_module(m: Machine) -> Iterator[Finding]:
-    if m.read("sys/module/numaplace/initstate"):
+def check_module(machine: Machine) -> Iterator[Finding]:
+    """Yields a doubt where the module is not loaded, and another where the kernel would refuse it."""
+    if machine.read("sys/module/numaplace/initstate"):
         return
     yield Finding("doubt", "the module is not loaded: policies act by system calls; the papers' suites need none",
                   HERE.remedy("make module && insmod build/modules/$(uname -r)/numaplace.ko",
                               "apt-get install numaplace-dkms && modprobe numaplace"))
-    yield from check_signatures(m)
+    yield from check_signatures(machine)
 
 
-def check_signatures(m: Machine) -> Iterator[Finding]:
-    """Returns why the kernel would refuse the module. Under lockdown a signature is not enough: debugfs is closed too."""
-    secure = m.has_secure_boot()
-    level = re.search(r"\[(integrity|confidentiality)\]", m.read("sys/kernel/security/lockdown") or "")
+def check_signatures(machine: Machine) -> Iterator[Finding]:
+    """Yields a doubt where the kernel would refuse the module. Under lockdown a signature is not enough: debugfs is closed too."""
+    secure = machine.has_secure_boot()
+    level = re.search(r"\[(integrity|confidentiality)\]", machine.read("sys/kernel/security/lockdown") or "")
     if level:
         yield Finding("doubt", f"the kernel is locked down ({level[1]}{', for Secure Boot' * secure}): it refuses unsigned "
                       "modules, and debugfs, by which the module is used",
                       "mokutil --disable-validation, then reboot" if secure else "boot without the option lockdown=")
-    elif m.read("sys/module/module/parameters/sig_enforce") == "Y":
+    elif machine.read("sys/module/module/parameters/sig_enforce") == "Y":
         yield Finding("doubt", "the kernel loads signed modules only (module.sig_enforce)",
                       "mokutil --import /var/lib/dkms/mok.pub, then reboot: dkms signs the module with that key")
 
 
-def check_counters(_m: Machine) -> Iterator[Finding]:
-    """Asks the tool itself, which knows all of its sources."""
+def check_counters(_machine: Machine) -> Iterator[Finding]:
+    """Yields whether `numaplace counters` can count here, and a doubt with its reason where it cannot."""
     why = Numaplace().check_counters()
     if why:
         yield Finding("doubt", f"{why}: no IPC or local and remote accesses in the reports",
@@ -169,26 +176,27 @@ def check_counters(_m: Machine) -> Iterator[Finding]:
 
 
 def check_disk(out: Path) -> Iterator[Finding]:
-    there = next(folder for folder in [out.absolute(), *out.absolute().parents] if folder.exists())
-    free = shutil.disk_usage(there).free
-    if not os.access(there, os.W_OK):
-        yield Finding("obstacle", f"{there} cannot be written", "choose another folder with --out")
+    """Yields an obstacle where results cannot be written, a doubt where the disk has less than ROOM bytes free."""
+    existing = next(folder for folder in [out.absolute(), *out.absolute().parents] if folder.exists())
+    free = shutil.disk_usage(existing).free
+    if not os.access(existing, os.W_OK):
+        yield Finding("obstacle", f"{existing} cannot be written", "choose another folder with --out")
     elif free < ROOM:
-        yield Finding("doubt", f"{there} has {free >> 20} MiB free", "results of all suites take up to "
+        yield Finding("doubt", f"{existing} has {free >> 20} MiB free", "results of all suites take up to "
                       f"{ROOM >> 20} MiB; a run that meets a full disk goes on with --resume")
 
 
-def check_sizes(m: Machine) -> Iterator[Finding]:
-    """Checks whether the nodes hold what the suites need on them; that there are nodes enough is not asked here."""
-    counted = sum(node.usable for node in m.nodes)
+def check_sizes(machine: Machine) -> Iterator[Finding]:
+    """Yields what does not fit on its node, of all suites for which there are nodes enough."""
+    usable = sum(node.usable for node in machine.nodes)
     for name in list_names():
         suite = load_suite(name)
-        if counted >= suite.nodes:
-            yield from check_largest(replace_levels(suite, suite.real), host_nodes.in_order(m.nodes))
+        if usable >= suite.nodes:
+            yield from check_largest(replace_levels(suite, suite.real), host_nodes.in_order(machine.nodes))
 
 
 def check_largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:
-    """Returns what is too much for its node, of the workload that takes the greatest part of one."""
+    """Yields a doubt where the workload that takes the greatest part of a node takes more than FREE_SHARE of it."""
     try:
         suite = expand_suite(suite, nodes)
     except UsageError as error:
@@ -205,30 +213,30 @@ def check_largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Findin
 
 def list_doubts() -> list[str]:
     """Returns the doubts about this machine's state now, for the manifest of a run."""
-    m = Machine()
-    return [finding.what for check in (check_nodes, check_kernel, check_processor, check_load) for finding in check(m)
+    machine = Machine()
+    return [finding.what for check in (check_nodes, check_kernel, check_processor, check_load) for finding in check(machine)
             if finding.kind == "doubt"]
 
 
-def list_findings(m: Machine, out: Path) -> list[Finding]:
+def list_findings(machine: Machine, out: Path) -> list[Finding]:
     found: list[Finding] = []
     for check in (check_nodes, check_kernel, check_processor, check_load, check_programs, check_module, check_counters, check_sizes):
-        found += check(m)
+        found += check(machine)
     return found + list(check_disk(out))
 
 
 def print_findings(out: Path) -> int:
-    """Prints all of them. Returns 0 where a long run can start, else 3."""
+    """Prints all findings. Returns the exit status: 0 where a long run can start, else NOT_READY."""
     try:
-        found = list_findings(Machine(), out)
+        findings = list_findings(Machine(), out)
     except CannotError as error:
-        found = [Finding("obstacle", str(error))]
+        findings = [Finding("obstacle", str(error))]
     except UsageError as error:
-        found = [Finding("obstacle", str(error), "correct the suite")]
-    for finding in found:
+        findings = [Finding("obstacle", str(error), "correct the suite")]
+    for finding in findings:
         print(f"{finding.kind:9} {finding.what}" + (f"\n{'':9}   -> {finding.remedy}" if finding.remedy else ""))
-    obstacles = sum(f.kind == "obstacle" for f in found)
-    doubts = sum(f.kind == "doubt" for f in found)
+    obstacles = sum(f.kind == "obstacle" for f in findings)
+    doubts = sum(f.kind == "doubt" for f in findings)
     print(f"\n{obstacles} obstacle{'s' * (obstacles != 1)}, {doubts} doubt{'s' * (doubts != 1)}: "
           + ("not ready" if obstacles else "ready" if not doubts else "ready, but look at the doubts first"))
-    return 3 if obstacles else 0
+    return NOT_READY if obstacles else 0

@@ -11,7 +11,7 @@ def count_pages(task: Mapping[str, Any]) -> int:
 
 
 def count_local_pages(task: Mapping[str, Any]) -> int | None:
-    """Sums those on the node that the task runs on; None where it may run on several."""
+    """Counts a task's anonymous pages on the node that it runs on; None where it may run on several."""
     if task["node"] is None:
         return None
     return task["pages"].get(str(task["node"]), 0)
@@ -23,13 +23,13 @@ def compute_locality(task: Mapping[str, Any]) -> float | None:
 
 
 def compute_overall(tasks: Iterable[Mapping[str, Any]]) -> float | None:
-    """Returns local pages / all pages over all tasks; None where some task has no node of its own."""
+    """Computes local pages / all pages over all tasks, 0..1; None where some task may run on several nodes or none has pages."""
     local = total = 0
     for task in tasks:
-        own = count_local_pages(task)
-        if own is None:
+        task_local = count_local_pages(task)
+        if task_local is None:
             return None
-        local += own
+        local += task_local
         total += count_pages(task)
     return local / total if total else None
 
@@ -41,6 +41,5 @@ def compute_share(task: Mapping[str, Any], nodes: Iterable[int]) -> float:
 
 
 def compute_smallest_share(task: Mapping[str, Any], nodes: Collection[int]) -> float:
-    """Returns, of pages that are to be spread evenly over these nodes, what the node with the fewest has
-    of its part; 1 where all have theirs."""
+    """Computes which share of its even part of a task's pages the node with the fewest of them has; 1 where all have theirs."""
     return min(compute_share(task, [node]) for node in nodes) * len(nodes)

@@ -49,7 +49,8 @@ class Observer:
         self.platform = platform or numaplace.read_tasks([os.getpid()])["platform"]
 
     def observe(self, trial: Trial) -> dict[str, Any]:
-        """Makes one observation. Returns a line for results.jsonl; what goes wrong with it alone becomes a mark."""
+        """Makes one observation. Returns its record for results.jsonl; what goes wrong with it alone becomes a mark. CannotError or
+        UsageError: no observation of this kind can be made."""
         record = self._make_record(trial)
         begin = time.monotonic()
         self.saved_cpus: dict[int, set[int]] = {}
@@ -74,6 +75,7 @@ class Observer:
         return KINDS[trial.workload.kind](trial, self.suite, self.nodes, self.scratch)
 
     def _carry_out(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
+        """Takes the steps of an observation and undoes the placement; what a program spoils becomes marks of the record."""
         try:
             self._take_steps(trial, running, record)
         except (CannotError, UsageError):
@@ -85,6 +87,7 @@ class Observer:
             self._undo_placement(running, record)
 
     def _make_record(self, trial: Trial) -> Record:
+        """Makes the record of an observation that has not begun, with a mark where the kernel balances."""
         record = {"suite": self.suite.name, "workload": trial.workload.name, "policy": trial.policy,
                   "repeat": trial.repeat, "order": trial.order, "seed": self.suite.seed,
                   "platform": "", "started": datetime.now(timezone.utc).isoformat(), **state.read_state(),
@@ -100,6 +103,7 @@ class Observer:
         return record
 
     def _take_steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
+        """Starts the workload, places it while it works, measures and verifies it, and fills the record with what each step gave."""
         timed = Stopwatch(record["steps"]).time_step
         with timed("pilot"):
             self._run_pilot(trial, running, record)
@@ -137,19 +141,22 @@ class Observer:
         name = trial.workload.name
         if name not in self.pilots:
             self.pilots[name] = pilot.run_pilot(trial, levels, self._make_workload, self.numaplace, self.turn,
-                                                 self.platform != "lab-functional")
+                                                timed=self.platform != "lab-functional")
         running.work = record["work"] = self.pilots[name].work
 
     def _choose_inputs(self, running: RunningWorkload, known: knowledge.Knowledge) -> dict[str, pilot.Input]:
-        """Returns what policies are told; where times mean nothing, what the suite declares is all that there is."""
-        found = self.pilots.get(running.trial.workload.name)
-        if known.knows == "nothing" or found is None:
+        """Returns the inputs that a policy gets, by role: none, those that the suite declares, or those of the pilot; where times mean
+        nothing the declared ones in their place."""
+        workload_pilot = self.pilots.get(running.trial.workload.name)
+        if known.knows == "nothing" or workload_pilot is None:
             return {}
         if known.knows == "declared" or self.platform == "lab-functional":
             return pilot.read_declared(running.tasks)
-        return found.inputs
+        return workload_pilot.inputs
 
     def _apply_policy(self, trial: Trial, running: RunningWorkload, sample: float, record: Record) -> None:
+        """Applies the trial's policy, or attaches its mechanism, and writes answer, inputs, cost and times to the record.
+        sample: seconds that working tasks are watched for."""
         begin = time.monotonic()
         if self.active.mechanism:
             record["apply"] = self.active.place(running)
@@ -159,7 +166,7 @@ class Observer:
             self.active.watch(running)
             known = knowledge.read_knowledge(trial.policy)
             sample, inputs = 0 if known.knows == "nothing" else sample, self._choose_inputs(running, known)
-            record["inputs"] = {role: asdict(found) for role, found in inputs.items()}
+            record["inputs"] = {role: asdict(role_input) for role, role_input in inputs.items()}
             if running.runs_already and self.guard:
                 self.guard.restore_at_end(self.numaplace.program, running.pids)
             with calibration.falsify_links(self.numaplace, known, self.scratch):
@@ -170,32 +177,32 @@ class Observer:
         record["apply_at"] = [round(begin, 6), round(end, 6)]
 
     def _read_tasks(self, running: RunningWorkload, record: Record) -> list[dict[str, Any]]:
-        """Reads the tasks, in the workload's order; where their pages are then is a sample of the record. They wait meanwhile."""
+        """Reads the tasks, which wait meanwhile, in the workload's order; adds where their pages are to the record's samples."""
         record["platform"] = self.platform
-        found = running.read_tasks(self.numaplace)
+        tasks = running.read_tasks(self.numaplace)
         if running.unpinned and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
-            seen = {task.role: mappings.of_process(pid) for task, pid in zip(running.tasks, running.pids, strict=True)}
-            record["mappings"] = record.get("mappings", {}) | {role: maps for role, maps in seen.items() if maps}
-        record.setdefault("samples", []).append(make_page_sample([task.role for task in running.tasks], found, record["apply"]))
-        return found
+            mapped = {task.role: mappings.of_process(pid) for task, pid in zip(running.tasks, running.pids, strict=True)}
+            record["mappings"] = record.get("mappings", {}) | {role: maps for role, maps in mapped.items() if maps}
+        record.setdefault("samples", []).append(make_page_sample([task.role for task in running.tasks], tasks, record["apply"]))
+        return tasks
 
     def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
                      record: Record) -> None:
-        """Marks tasks that are not as misplaced as the suite wants them."""
-        for task, seen in zip(running.tasks, before) if not running.unpinned else ():
+        """Marks tasks that are not as misplaced as the suite wants them. before: the tasks as they are now."""
+        for task, actual in zip(running.tasks, before) if not running.unpinned else ():
             memory = [self.nodes[n].id for n in task.memory_on]
-            if locality.compute_smallest_share(seen, memory) < (ENOUGH if len(memory) == 1 else EVEN):
+            if locality.compute_smallest_share(actual, memory) < (ENOUGH if len(memory) == 1 else EVEN):
                 record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
-                                       f"{seen['pages']}: fell back to another node")
-            if seen["node"] != self.nodes[task.runs_on].id:
+                                       f"{actual['pages']}: fell back to another node")
+            if actual["node"] != self.nodes[task.runs_on].id:
                 record["marks"].append(f"{task.role}: was to run on node "
-                                       f"{self.nodes[task.runs_on].id}, runs on CPUs {seen['cpus']}")
+                                       f"{self.nodes[task.runs_on].id}, runs on CPUs {actual['cpus']}")
 
     def _check_end(self, after: list[dict[str, Any]], applied: list[dict[str, Any]] | None, record: Record) -> None:
-        """Marks tasks and pages that are not where the policy's answer says.
+        """Writes to the record's check which tasks and pages are not where the policy's answer says.
 
-        applied: tasks that are as found, right after that. Their node may have no room for all, and memory that they take
-        later is where the kernel puts it.
+        after: the tasks at the end. applied: unpinned tasks right after the placement, else None. Their node may have no room for all,
+        and memory that they take later is where the kernel puts it.
         """
         by_pid = {task["pid"]: task for task in after}
         moved_to = {task["pid"]: task for task in applied or ()}
@@ -203,24 +210,25 @@ class Observer:
         if record["apply"].get("error"):
             problems.append(f"apply: {record['apply']['error']}")
         for decision in record["apply"]["decisions"]:
-            seen = by_pid[decision["pid"]]
+            task = by_pid[decision["pid"]]
             if decision.get("error"):
                 problems.append(f"pid {decision['pid']}: {decision['error']}")
                 continue
-            if decision["to"] is not None and seen["node"] != decision["to"]:
+            if decision["to"] is not None and task["node"] != decision["to"]:
                 problems.append(f"pid {decision['pid']}: to run on node {decision['to']}, "
-                                f"runs on CPUs {seen['cpus']}")
-            why = describe_strays(decision, seen) if applied is None else describe_missing(decision, moved_to[decision["pid"]])
+                                f"runs on CPUs {task['cpus']}")
+            why = describe_strays(decision, task) if applied is None else describe_missing(decision, moved_to[decision["pid"]])
             if decision["pages_to"] is not None and why:
                 problems.append(f"pid {decision['pid']}: {why}")
         record["check"] = "; ".join(problems) or "ok"
 
     def _fill_record(self, running: RunningWorkload, before: list[dict[str, Any]], after: list[dict[str, Any]],
                      measured: Measured, record: Record) -> None:
+        """Fills the record's tasks, metrics and series from what was measured, and from the tasks before and after."""
         if record["platform"] != "lab-functional":  # where times mean nothing, so do those in which tasks worked together
             record["marks"] += measured.marks
-        record["tasks"] = [make_task_record(task.role, b, a, measured.details.get(task.role))
-                           for task, b, a in zip(running.tasks, before, after)]
+        record["tasks"] = [make_task_record(task.role, task_before, task_after, measured.details.get(task.role))
+                           for task, task_before, task_after in zip(running.tasks, before, after)]
         record["metrics"] = measured.metrics
         if measured.series:
             record["series"] = measured.series
@@ -245,7 +253,7 @@ class Observer:
             record["marks"].append(f"the work was over after {running.solved:.3f} s, before the placement was at {end - begin:.3f} s")
 
     def _undo_placement(self, running: RunningWorkload, record: Record) -> None:
-        """Restores what apply did, looks whether it worked, and ends the processes."""
+        """Restores what apply did, marks the record where that failed, switches the mechanism off and ends the processes."""
         timed = Stopwatch(record["steps"]).time_step
         try:
             with timed("restore"):
@@ -260,14 +268,15 @@ class Observer:
                 running.stop()
 
     def _restore_tasks(self, running: RunningWorkload, record: Record) -> None:
+        """Restores the placed tasks that are alive, and marks the record where one has not its own CPUs again."""
         alive = running.list_alive()
         if record["apply"] is None:
             for pid in alive if self.saved_cpus else []:
                 self.numaplace.restore([pid])  # apply gave no answer: its changes are not known
             return
-        pages = running.runs_already
-        pids = [pid for pid in list_placed(record["apply"], pages) if pid in alive]
-        if pids and (why := self.numaplace.restore(pids, pages)):
+        with_pages = running.runs_already
+        pids = [pid for pid in list_placed(record["apply"], pages=with_pages) if pid in alive]
+        if pids and (why := self.numaplace.restore(pids, with_pages)):
             record["marks"].append(f"not restored: {why}")
         for pid in pids:
             cpus = os.sched_getaffinity(pid)
@@ -277,23 +286,23 @@ class Observer:
 
 
 def read_cpus(running: RunningWorkload) -> dict[int, set[int]]:
-    found = {}
+    cpus = {}
     for pid in running.pids:
         with suppress(ProcessLookupError) if running.unseen_counts else nullcontext():
-            found[pid] = os.sched_getaffinity(pid)
-    return found
+            cpus[pid] = os.sched_getaffinity(pid)
+    return cpus
 
 
-def describe_strays(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
-    wanted = decision["pages_to"]
-    return f"pages to be on node {wanted}, are {seen['pages']}" if locality.compute_share(seen, [wanted]) < ENOUGH else None
+def describe_strays(decision: dict[str, Any], task: dict[str, Any]) -> str | None:
+    node = decision["pages_to"]
+    return f"pages to be on node {node}, are {task['pages']}" if locality.compute_share(task, [node]) < ENOUGH else None
 
 
-def describe_missing(decision: dict[str, Any], seen: dict[str, Any]) -> str | None:
-    """Checks whether fewer pages are on the node than were moved there."""
+def describe_missing(decision: dict[str, Any], task: dict[str, Any]) -> str | None:
+    """Describes how many pages are on the node where fewer are there than were moved to it; None where enough are."""
     moved = ((decision.get("result") or {}).get("migrate") or {}).get("moved", 0)
-    there = seen["pages"].get(str(decision["pages_to"]), 0)
-    return f"{moved} pages moved to node {decision['pages_to']}, {there} are there" if there < ENOUGH * moved else None
+    count = task["pages"].get(str(decision["pages_to"]), 0)
+    return f"{moved} pages moved to node {decision['pages_to']}, {count} are there" if count < ENOUGH * moved else None
 
 
 class Stopwatch:
@@ -316,14 +325,15 @@ def describe_error(error: Exception) -> str:
 
 def drop_infinite(record: Record) -> None:
     """Removes infinite metrics from a record: JSON has no such numbers, and no mean may have one in it."""
-    wrong = [m for m in record["metrics"] if not math.isfinite(m["value"])]
-    if wrong:
-        record["marks"].append(f"no number: {', '.join(m['name'] for m in wrong)}")
-        record["metrics"] = [m for m in record["metrics"] if m not in wrong]
+    infinite = [m for m in record["metrics"] if not math.isfinite(m["value"])]
+    if infinite:
+        record["marks"].append(f"no number: {', '.join(m['name'] for m in infinite)}")
+        record["metrics"] = [m for m in record["metrics"] if m not in infinite]
 
 
 def list_placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
-    """Returns the tasks whose CPUs or memory policy were changed, or whose pages if asked; apply has undone its own failures."""
+    """Lists the pids of tasks whose CPUs or memory policy were changed, with pages also those whose pages were; none where apply has
+    undone its changes."""
     if applied.get("undone"):
         return []
     results = ((d["pid"], d.get("result") or {}) for d in applied["decisions"])
@@ -331,7 +341,7 @@ def list_placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
 
 
 def compute_cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, float | int]:
-    """Returns the price of a placement: the seconds of apply, and the bytes that it moved.
+    """Computes the price of a placement: the seconds of apply and of its moves, and the bytes that it moved.
 
     watched: the part of the seconds in which apply only looked on while the tasks worked."""
     moves = [(decision.get("result") or {}).get("migrate") or {} for decision in applied["decisions"]]
@@ -354,6 +364,7 @@ def count_moved_pages(applied: dict[str, Any]) -> int:
 
 def make_task_record(role: str, before: dict[str, Any], after: dict[str, Any],
                      details: dict[str, Any] | None) -> dict[str, Any]:
+    """Makes the record of a task: its node, its pages by node and its locality, each before and after; details: its program's own."""
     record = {"role": role, "pid": after["pid"], "comm": after["comm"]}
     for when, task in (("before", before), ("after", after)):
         record |= {f"node_{when}": task["node"], f"pages_{when}": task["pages"],

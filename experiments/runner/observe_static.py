@@ -16,6 +16,7 @@ class StaticObserver(Observer):
     """Observes tasks that start where the design says: looks, measures, looks again, verifies."""
 
     def _take_steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
+        """Starts the workload, measures and verifies it, checks before and after that it is in its place, and fills the record."""
         timed = Stopwatch(record["steps"]).time_step
         record["platform"] = self.platform
         with timed("start"):
@@ -32,18 +33,18 @@ class StaticObserver(Observer):
         record["metrics"] = measured.metrics
         if measured.series:
             record["series"] = measured.series
-        record["tasks"] = [make_task_record(task.role, b, a, measured.details.get(task.role))
-                           for task, b, a in zip(running.tasks, before, after)]
+        record["tasks"] = [make_task_record(task.role, task_before, task_after, measured.details.get(task.role))
+                           for task, task_before, task_after in zip(running.tasks, before, after)]
 
-    def _check_placed(self, when: str, running: RunningWorkload, seen: list[dict[str, Any]],
+    def _check_placed(self, when: str, running: RunningWorkload, tasks: list[dict[str, Any]],
                       record: Record) -> None:
-        """Marks tasks whose memory or CPUs are not those of the design."""
-        for task, found in zip(running.tasks, seen):
+        """Marks tasks whose memory or CPUs are not those of the design. tasks: as they were read; when: in the mark's words."""
+        for task, actual in zip(running.tasks, tasks):
             memory = [self.nodes[n].id for n in task.memory_on]
-            if locality.compute_share(found, memory) < ENOUGH:
+            if locality.compute_share(actual, memory) < ENOUGH:
                 record["marks"].append(f"{task.role} {when}: memory was to be on node {memory}, pages are "
-                                       f"{found['pages']}")
+                                       f"{actual['pages']}")
             node = self.nodes[task.runs_on].id
-            if not running.on_every_node and found["node"] != node:
+            if not running.on_every_node and actual["node"] != node:
                 record["marks"].append(f"{task.role} {when}: was to run on node {node}, runs on CPUs "
-                                       f"{found['cpus']}")
+                                       f"{actual['cpus']}")

@@ -47,9 +47,9 @@ class RunOptions:
 
     def list_words(self) -> list[str]:
         """Returns the words of the command line, `run` first, that give what is not a default."""
-        given = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
-        words = ["run", *([given.pop("suite")] if self.suite else [])]
-        return words + [word for name, value in given.items() for word in spell_option(name, value)]
+        changed = {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
+        words = ["run", *([changed.pop("suite")] if self.suite else [])]
+        return words + [word for name, value in changed.items() for word in spell_option(name, value)]
 
 
 def spell_option(name: str, value: Any) -> list[str]:

@@ -23,6 +23,8 @@ from .workloads.workload import RunningWorkload
 BASELINE = "none"
 TIMES = 3              # that the work takes as long as a placement
 STEP = 10 ** 0.05      # between two amounts of work: boots whose placements take about as long have the same
+EXACT = 1e-9           # steps, by which a logarithm may miss a whole number; ROUNDING digits do the same for a power
+ROUNDING = 6
 FLIP = 0.02  # s, of each of a flip's four phases
 TURN = 0.25  # s: between two turns a task waits, and what its CPU counts then is others' work
 Start = Callable[[Trial], RunningWorkload]
@@ -46,10 +48,12 @@ class Pilot:
 
 
 def run_pilot(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
-    """Carries the pilot out. levels: the suite's placements. timed: whether times mean anything here."""
+    """Measures the tasks' inputs, where a level needs them, and the work that takes TIMES as long as the first level's placement.
+
+    levels: the suite's placements. turn: seconds that tasks are watched for. timed: whether times mean anything here."""
     placing = [level for level in levels if get_policy(level) != BASELINE]
-    wanted = {knowledge.read_knowledge(level).knows for level in placing}
-    inputs = measure_inputs(trial, start, numaplace) if timed and "measured" in wanted else {}
+    kinds_of_knowledge = {knowledge.read_knowledge(level).knows for level in placing}
+    inputs = measure_inputs(trial, start, numaplace) if timed and "measured" in kinds_of_knowledge else {}
     running = start(replace(trial, policy=placing[0]))
     try:
         running.start()
@@ -65,18 +69,18 @@ def run_pilot(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Nu
 
 
 def round_work(least: float) -> int:
-    """Returns the next step of a geometric series, one at least."""
-    return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - 1e-9), 6))
+    """Rounds an amount of work up to the next step of a geometric series, one at least."""
+    return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - EXACT), ROUNDING))
 
 
 def measure_inputs(trial: Trial, start: Start, numaplace: Numaplace) -> dict[str, Input]:
-    """Measures the inputs of each task; those that differ in nothing but their place have the same."""
-    found: dict[tuple[str, int], Input] = {}
+    """Measures the inputs of the tasks, by role; tasks that differ in nothing but their place are measured once."""
+    by_kind: dict[tuple[str, int], Input] = {}
     for task in trial.workload.tasks:
         kind = identify_kind(task, trial.workload)
-        if kind not in found:
-            found[kind] = measure_input(trial, task, start, numaplace)
-    return {task.role: found[identify_kind(task, trial.workload)] for task in trial.workload.tasks}
+        if kind not in by_kind:
+            by_kind[kind] = measure_input(trial, task, start, numaplace)
+    return {task.role: by_kind[identify_kind(task, trial.workload)] for task in trial.workload.tasks}
 
 
 def identify_kind(task: Task, workload: Workload) -> tuple[str, int]:
@@ -88,7 +92,8 @@ ALONE = ("memory", "triad")
 
 
 def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) -> Input:
-    """Measures a task with its memory on the node that it runs on, the others beside it where it needs them."""
+    """Measures penalty and MPKI of a task with its memory on the node that it runs on, the others beside it where it needs them.
+    Returns an Input without them, but with the reason, where that fails."""
     needed = (task,) if trial.workload.kind in ALONE else trial.workload.tasks
     tasks = tuple(replace(one, memory_on=(one.runs_on,)) for one in needed)
     running = start(replace(trial, workload=replace(trial.workload, tasks=tasks)))
@@ -105,10 +110,10 @@ def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) 
 
 
 def list_assumptions(running: RunningWorkload, inputs: dict[str, Input]) -> list[str]:
-    """Returns the words of --assume."""
+    """Lists the words of --assume, one for each task whose penalty and MPKI are known."""
     known = [(pid, inputs[task.role]) for pid, task in zip(running.pids, running.tasks, strict=True) if task.role in inputs]
-    return [f"pid={pid}" + "".join(f",{name}={value:g}" for name, value in (("penalty", found.penalty), ("mpki", found.mpki)))
-            for pid, found in known if None not in (found.penalty, found.mpki)]
+    return [f"pid={pid},penalty={task_input.penalty:g},mpki={task_input.mpki:g}"
+            for pid, task_input in known if None not in (task_input.penalty, task_input.mpki)]
 
 
 def read_declared(tasks: tuple[Task, ...]) -> dict[str, Input]:

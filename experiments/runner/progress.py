@@ -28,6 +28,7 @@ class Lines:
         return self
 
     def show(self, done: int, text: str) -> None:
+        """Prints how many are done, unless that is as before or the last line is younger than INTERVAL seconds; the end always."""
         now = time.monotonic()
         if done == self.shown or (now - self.last < INTERVAL and done < self.total):
             return
@@ -35,7 +36,7 @@ class Lines:
         print(f"{now - self.begin:5.0f} s  {done}/{self.total}  {text}{self._estimate_left(done, now)}", flush=True)
 
     def _estimate_left(self, done: int, now: float) -> str:
-        """Estimates the time left by the pace since the first was done, without what came before it."""
+        """Formats the time left, by the pace since the first was done; "" at the end and while no pace is known. now: s."""
         if self.first is None and done:
             self.first = done, now
         before, begin = self.first or (done, now)
@@ -84,15 +85,16 @@ class Narrator:
     """Prints an observation as one line of text, with the time that the rest will take."""
 
     def __init__(self) -> None:
-        self.begin, self.told = time.monotonic(), 0
+        self.begin, self.printed = time.monotonic(), 0
 
     def tell(self, number: int, total: int, record: Record) -> None:
-        self.told += 1
-        left = (time.monotonic() - self.begin) / self.told * (total - number)
+        self.printed += 1
+        left = (time.monotonic() - self.begin) / self.printed * (total - number)
         print(format_line(number, total, record, f"{format_duration(left)} left" if total > number else ""), flush=True)
 
 
 def format_line(number: int, total: int, record: Record, left: str = "") -> str:
+    """Formats an observation as a line, its marks and its failed check on lines below; left: the time left, in words."""
     values = {m["name"]: m for m in record["metrics"]}
     first = record["metrics"][0] if record["metrics"] else None
     parts = [f"{number:{len(str(total))}}/{total}", f"{record['workload']:16}", f"{record['policy']:14}"]

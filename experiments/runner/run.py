@@ -60,25 +60,27 @@ def adapt_to_machine(request: Request, nodes: list[host_nodes.Node]) -> Request:
 
 
 def plan_run(request: Request, lab: str | None) -> Request:
-    """Says how long it will take, with as many repeats as the budget is enough for, or as the run began with."""
+    """Returns the request with as many repeats as the budget is enough for, or as the run began with; prints how long it will take.
+
+    lab: the machine of the lab that it will run on; None: this one. UsageError: the budget is too short for one repeat."""
     if read_lab_name():  # the host has planned it
         return request
-    asked = request.suite.repeats
-    begun = manifest.read_repeats(request.out) if request.resume and request.budget is not None else None
-    if begun is not None and begun <= asked:
-        request = replace(request, suite=replace(request.suite, repeats=begun))
+    repeats_wanted = request.suite.repeats
+    begun_with = manifest.read_repeats(request.out) if request.resume and request.budget is not None else None
+    if begun_with is not None and begun_with <= repeats_wanted:
+        request = replace(request, suite=replace(request.suite, repeats=begun_with))
     elif request.budget is not None:
         suite = estimate.limit_repeats(request.suite, request.budget * request.jobs, lab)
         request = replace(request, suite=suite, boots=boot_shares.choose_boots(suite, request.boots))
-    found, repeats = estimate.estimate_run(request.suite, lab), request.suite.repeats
-    takes = found.source if found.seconds is None else f"about {format_duration(found.seconds / request.jobs)} ({found.source})"
-    fewer = f"; {repeats} of {asked} repeats, for the budget" if repeats < asked else ""
-    print(f"{request.suite.name}: {found.observations} observations, {takes}{fewer}", flush=True)
+    whole, repeats = estimate.estimate_run(request.suite, lab), request.suite.repeats
+    takes = whole.source if whole.seconds is None else f"about {format_duration(whole.seconds / request.jobs)} ({whole.source})"
+    fewer = f"; {repeats} of {repeats_wanted} repeats, for the budget" if repeats < repeats_wanted else ""
+    print(f"{request.suite.name}: {whole.observations} observations, {takes}{fewer}", flush=True)
     return request
 
 
 def check_suite(suite: Suite, numaplace: Numaplace) -> None:
-    """Checks what the suite starts and needs, before the first process starts."""
+    """Checks that this machine has what the suite starts and needs. CannotError: a program, node, mechanism or the module is missing."""
     check_programs(suite)
     nodes = host_nodes.nodes()
     active_mechanism.check_mechanisms(suite, nodes)
@@ -92,7 +94,7 @@ def check_suite(suite: Suite, numaplace: Numaplace) -> None:
 
 
 def check_policies(suite: Suite, numaplace: Numaplace) -> None:
-    """Checks the policies' names and options, before anything starts."""
+    """Checks the names and options of the suite's policies. UsageError: one is unknown or wrong."""
     policies = registry.select_policies(suite.policies)
     for level in suite.policies:
         if knowledge.read_knowledge(level) != knowledge.Knowledge() and level not in policies:
@@ -106,7 +108,8 @@ def check_policies(suite: Suite, numaplace: Numaplace) -> None:
 
 
 def prepare_folder(request: Request) -> None:
-    """Prepares the folder of the results, which are never mixed with other ones, nor thrown away unasked."""
+    """Removes what the folder has of another run, with --force also its results. UsageError: it holds results, and neither --force
+    nor --resume was given."""
     try:
         for name in FILES if request.force else ():
             (request.out / name).unlink(missing_ok=True)
@@ -120,14 +123,15 @@ def prepare_folder(request: Request) -> None:
 
 
 def execute_suite(request: Request, report: Report) -> int:
-    """Returns how many observations failed their check or carry a mark, also when made again."""
+    """Makes the observations of a suite on this machine, plans and checks included. Returns how many failed their check or carry a mark,
+    also when made again."""
     numaplace = Numaplace(engine=request.engine)
     check_policies(request.suite, numaplace)
     request = plan_run(adapt_to_machine(request, host_nodes.nodes()), None)
     check_suite(request.suite, numaplace)
     # Of a guest that a run has booted its host holds the folder.
-    alone = nullcontext() if manifest.SOURCES in os.environ else results.writing(request.out)
-    with stop_signals(), alone, Guard() as guard:
+    folder_lock = nullcontext() if manifest.SOURCES in os.environ else results.writing(request.out)
+    with stop_signals(), folder_lock, Guard() as guard:
         prepare_folder(request)
         switch_balancing_off(guard)
         platform = numaplace.read_tasks([os.getpid()])["platform"]
@@ -135,29 +139,30 @@ def execute_suite(request: Request, report: Report) -> int:
         request = select_boot(request, records)
         request, model = _make_model(request, numaplace, platform, records, guard.scratch)
         _write_manifest(request, numaplace, platform, model, records)
-        make = StaticObserver if schedule.is_static(request.suite) else Observer
-        observer = make(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform, guard)
+        make_observer = StaticObserver if schedule.is_static(request.suite) else Observer
+        observer = make_observer(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform, guard)
         writer = results.Writer(request.out)
         try:
             runner = Runner(request, observer, writer, report, records)
-            bad = estimate.measure_estimate(request.suite, None, request.out, runner.make_all)
+            without_clean = estimate.measure_estimate(request.suite, None, request.out, runner.make_all)
         finally:
             writer.close()
     tell_precision(request)
     tell_boots(request)
-    return bad
+    return without_clean
 
 
 def select_boot(request: Request, records: list[Record]) -> Request:
-    """Returns the part of the request that this boot of a real machine makes; its user reboots before the next."""
+    """Returns the request with the share that this boot of a real machine makes: the one that it has begun, else the first that is left.
+    CannotError: this boot has made its share, and the machine is to be rebooted for the others."""
     if request.share or request.boots == 1:
         return request
-    parts, boot = boot_shares.divide_repeats(request.suite, request.boots), state.boot_id()
-    mine = next((part for part in parts if any(part.contains(record) and record.get("boot_id") == boot for record in records)), None)
-    left = [part for part in parts if part.has_left(records)]
-    if mine and left and mine not in left:
-        raise CannotError(f"{request.out}: boot {mine.boot + 1} of {request.boots} is made: reboot this machine, then go on with --resume")
-    return replace(request, share=((mine or (left or parts)[0]).boot, request.boots))
+    shares, boot = boot_shares.divide_repeats(request.suite, request.boots), state.boot_id()
+    begun = next((share for share in shares if any(share.contains(record) and record.get("boot_id") == boot for record in records)), None)
+    left = [share for share in shares if share.has_left(records)]
+    if begun and left and begun not in left:
+        raise CannotError(f"{request.out}: boot {begun.boot + 1} of {request.boots} is made: reboot this machine, then go on with --resume")
+    return replace(request, share=((begun or (left or shares)[0]).boot, request.boots))
 
 
 def tell_boots(request: Request) -> None:
@@ -176,12 +181,12 @@ def switch_balancing_off(guard: Guard) -> None:
 
 
 def tell_precision(request: Request) -> None:
-    """Prints, at the end of a run that was to reach a precision, whether it did."""
+    """Prints, at the end of a run that was to reach a precision, which means did not."""
     if request.until_ci is None or read_lab_name():  # the host tells it
         return
-    told = precision.not_reached(request.suite.responses, results.read(request.out), request.until_ci)
-    if told:
-        print(f"{request.suite.name}: {told}", flush=True)
+    message = precision.not_reached(request.suite.responses, results.read(request.out), request.until_ci)
+    if message:
+        print(f"{request.suite.name}: {message}", flush=True)
 
 
 def _is_begun(request: Request, records: list[Record]) -> bool:
@@ -191,10 +196,11 @@ def _is_begun(request: Request, records: list[Record]) -> bool:
 
 def _make_model(request: Request, numaplace: Numaplace, platform: str, records: list[Record],
                 scratch: Path) -> tuple[Request, dict[str, Any] | None]:
-    """Makes the model that policies plan with; the time that it takes to measure it is a part of the budget."""
+    """Chooses the model that policies plan with. Returns the request, whose budget is less by the seconds that this took, and the model
+    for the manifest."""
     begin, begun = time.monotonic(), manifest.read_model(request.out) if _is_begun(request, records) else None
-    ours = replace(request.suite, policies=tuple(registry.select_policies(request.suite.policies)))
-    model = calibration.choose_model(ours, numaplace, platform, request.out, begun, scratch)
+    with_policies_alone = replace(request.suite, policies=tuple(registry.select_policies(request.suite.policies)))
+    model = calibration.choose_model(with_policies_alone, numaplace, platform, request.out, begun, scratch)
     if request.budget is not None:
         request = replace(request, budget=request.budget - (time.monotonic() - begin))
     return request, model
@@ -202,7 +208,8 @@ def _make_model(request: Request, numaplace: Numaplace, platform: str, records: 
 
 def _write_manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
                     records: list[Record]) -> None:
-    """Writes it, or compares it when this run goes on with another, whose records there are."""
+    """Writes the run's manifest; of a run that goes on, compares it with the one that is there and adds this boot. UsageError: they are
+    of different runs."""
     now = manifest.collect_manifest(request.suite, numaplace, platform, check_machine.list_doubts() if platform == "real" else []) | {
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
@@ -225,6 +232,7 @@ class Runner:
         self.until = time.monotonic() + request.budget if request.budget else None
 
     def make_all(self) -> int:
+        """Makes all observations of this boot until the budget is spent. Returns how many never came out without a mark."""
         suite = self.request.suite
         number, boots = self.request.share or (0, 1)
         self._observe(boot_shares.divide_repeats(suite, boots)[number].list_trials())
@@ -236,7 +244,7 @@ class Runner:
         return schedule.count_without_clean(self.records)
 
     def _observe(self, trials: list[schedule.Trial], before: int = 0) -> None:
-        """Makes the observations that are left. before: how many the run has had."""
+        """Makes those of the observations that are left, until the budget is spent. before: how many the run has had."""
         left = {trial.key for trial in self._list_left(trials)}
         for number, trial in enumerate(trials, before + 1):
             if self.over:
@@ -258,6 +266,7 @@ class Runner:
         return self.until is not None and time.monotonic() >= self.until
 
     def _observe_one(self, trial: schedule.Trial, number: int, total: int) -> None:
+        """Makes, writes and reports an observation, once more where it has a mark. NotPutBackError: its changes could not be undone."""
         for _attempt in range(schedule.ATTEMPTS):
             record = self.observer.observe(trial)
             self.writer.append(record)

@@ -32,6 +32,7 @@ LOG = "lab.log"
 CONSOLE = "console.log"
 ToBoot = Callable[[list[Any], list[Any]], list[str]]  # the words of one boot, from those of its command and options of `lab run`
 POLL = 0.5  # s
+END_LIMIT = 30  # s, for the lab to power off
 
 
 # A user's command before the run, in the guest; what it prints is in the log.
@@ -53,9 +54,9 @@ class Guest:
 
 
 def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[str], functional: bool, boots: int | None = None) -> int:
-    """Boots the machine, runs `numaplace experiment ARGUMENTS` in it. Returns its exit status.
+    """Boots the machine, runs `numaplace experiment ARGUMENTS` in it, in boots one after the other or `jobs` at a time. Returns 0.
 
-    `boots`: the first so many of the request's.
+    boots: the first so many of the request's; None: all. ExperimentError or one of its kinds, by the guest's exit status: it is not 0.
     """
     if not (HERE.programs / "numaplace").exists():
         raise CannotError(f"{HERE.programs / 'numaplace'} is missing: {MAKE_TOOLS}")
@@ -102,7 +103,8 @@ def _has_left(request: Request, parts: list[Share]) -> list[Share]:
 
 def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str, parts: list[Share],
                  is_late: Callable[[], bool]) -> tuple[int, int]:
-    """Runs the boots one after the other; the last is one that did not make its share."""
+    """Runs the boots one after the other, up to one that did not make its share, or until is_late(). Returns the exit status of the last
+    one, and 0, the number of the boot that the log is of."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
         for part in parts:
@@ -116,6 +118,7 @@ def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Reques
 
 def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str,
                       parts: list[Share], is_late: Callable[[], bool]) -> tuple[int, int]:
+    """Runs the boots side by side, with a progress display. Returns the exit status of the last one that failed, else 0, and its number."""
     def begin_boot(part: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
             return _start_boot(list_command(build_boot_words, arguments, request, part, folder), log)
@@ -127,11 +130,12 @@ def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: R
 
 
 def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Request, part: Share, folder: Path) -> list[str]:
-    """Returns the words of one boot; several boots are without a snapshot, which has what a kernel chose at random."""
+    """Lists the words of the command that boots the machine for one share, whose results are in `folder`."""
     console = folder / (CONSOLE if folder != request.out else parallel_boots.name_log(CONSOLE, part.boot))
     goes_on = (folder / manifest.NAME).exists()
-    several = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
-    command = [*arguments, "--out", folder, *["--resume"] * (goes_on and "--resume" not in arguments), *several]
+    share_words = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
+    command = [*arguments, "--out", folder, *["--resume"] * (goes_on and "--resume" not in arguments), *share_words]
+    # Several boots are without a snapshot, which has what a kernel chose at random.
     return build_boot_words(command, [*["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console])
 
 
@@ -141,7 +145,7 @@ def _start_boot(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
 
 
 def _run_boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
-    """Starts the machine once, until it is off. Returns the exit status of the guest's run."""
+    """Boots the machine once, waits until it is off, and adds the host's load to the records. Returns the guest's exit status."""
     host = HostLoad(request.out)
     child = _start_boot(command, log)
     try:
@@ -161,6 +165,7 @@ def check_shared(out: Path) -> None:
 
 def _watch_boot(child: subprocess.Popen[bytes], out: Path, trials: list[schedule.Trial], machine: str,
                 host: HostLoad) -> None:
+    """Shows the progress of the boot's observations, and looks at the host's load, every POLL seconds until the machine is off."""
     with progress.make_progress(len(trials)) as display:
         display.show(results.count_reached(out), f"booting {machine}")
         while child.poll() is None:
@@ -175,18 +180,18 @@ def _watch_boot(child: subprocess.Popen[bytes], out: Path, trials: list[schedule
 
 
 def end(child: subprocess.Popen[bytes]) -> None:
-    """Asks the lab to power off; it leaves no QEMU behind when asked so."""
+    """Ends the lab where it runs: asks it to power off, which leaves no QEMU behind, and kills it after END_LIMIT seconds."""
     if child.poll() is None:
         child.terminate()
         try:
-            child.wait(30)
+            child.wait(END_LIMIT)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
 
 
 def _explain_status(status: int, log: Path, machine: str) -> None:
-    """Raises the guest's own one line where there is one; everything else stands in the log."""
+    """Raises the error of the guest's exit status, with the last line of its log. UsageError, CannotError or ExperimentError."""
     why = last_line(log.read_text(errors="replace")) or "nothing was said"
-    kind = {2: UsageError, 3: CannotError}.get(status, ExperimentError)
+    kind = {UsageError.status: UsageError, CannotError.status: CannotError}.get(status, ExperimentError)
     raise kind(f"in the lab ({machine}): {why} (all of it: {log})")

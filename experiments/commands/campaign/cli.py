@@ -29,6 +29,7 @@ actions on the folder of a campaign:
 
 
 def make_parser() -> argparse.ArgumentParser:
+    """Makes the parser of a campaign that begins: machines, suites and options of `experiment run`."""
     top = argparse.ArgumentParser(
         prog="numaplace campaign", epilog=ACTIONS, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="numaplace campaign [OPTION..] MACHINES.toml SUITE.. | status DIR | resume DIR | report DIR",
@@ -50,13 +51,14 @@ def list_options(args: argparse.Namespace) -> list[str]:
 
 
 def check_requests(campaign: state.Campaign, suites: list[str]) -> None:
-    """Refuses what `experiment run` would refuse on a machine. suites: as they were given."""
+    """Checks that `experiment run` would take each suite on each machine. suites: as on the command line. UsageError: it would not."""
     for machine in campaign.machines:
         for suite in suites:
             request_of(replace(campaign.read_run_options(), suite=suite, lab=machine.lab or None))
 
 
 def list_kept_names(suites: list[str]) -> list[str]:
+    """Returns the names under which the campaign keeps the suites: of a file its last part. UsageError: two have the same."""
     names = [Path(suite).name if suite.endswith(".toml") else suite for suite in suites]
     stems = [name.removesuffix(".toml") for name in names]
     for stem in stems:
@@ -66,6 +68,8 @@ def list_kept_names(suites: list[str]) -> list[str]:
 
 
 def begin_campaign(argv: list[str]) -> int:
+    """Begins the campaign of a command line, with copies of the user's suites in its folder, and runs it. Returns the exit status.
+    UsageError: the folder has one already, or cannot be made."""
     args = make_parser().parse_args(argv)
     folder = args.out.absolute()
     campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", list_kept_names(args.suites),
@@ -96,7 +100,7 @@ def show_campaign(campaign: state.Campaign) -> int:
 
 
 def conclude_campaign(campaign: state.Campaign) -> int:
-    """0 where every piece is done or skipped."""
+    """Prints what has failed or is left. Returns the exit status: 0 where every piece is done or skipped."""
     return engine.conclude_pieces("numaplace campaign", campaign.list_pieces(),
                                   f"numaplace campaign resume {campaign.folder} goes on", (DONE, SKIPPED))
 
@@ -106,6 +110,7 @@ def report_campaign(campaign: state.Campaign) -> int:
 
 
 def carry_out(argv: list[str]) -> int:
+    """Carries a command line out. Returns the exit status. UsageError: an action has other words than one folder."""
     actions = {"status": show_campaign, "resume": resume_campaign, "report": report_campaign}
     if not argv or argv[0] not in actions:
         return begin_campaign(argv)

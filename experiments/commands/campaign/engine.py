@@ -26,7 +26,7 @@ from . import piece as pieces
 from .piece import Piece, State
 
 POLL = 0.5   # s
-LEAST = 60   # s, for which a piece is begun
+LEAST = 60   # s, that must be left for a piece to begin
 UNFINISHED = 1
 
 
@@ -39,6 +39,7 @@ class Running:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
+    """Makes a campaign's folder and locks it for the block. UsageError: another process has it locked."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "a", encoding="ascii") as lock:
         try:
@@ -48,37 +49,37 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def list_left(found: Sequence[Piece]) -> list[Piece]:
-    """Returns what is not done, in its order, what has failed last."""
-    words = {piece: piece.read_state().word for piece in found}
-    return sorted((piece for piece in found if words[piece] != pieces.DONE), key=lambda piece: words[piece] == pieces.FAILED)
+def list_left(campaign: Sequence[Piece]) -> list[Piece]:
+    """Lists the pieces that are not done, in their order, those that have failed last."""
+    words = {piece: piece.read_state().word for piece in campaign}
+    return sorted((piece for piece in campaign if words[piece] != pieces.DONE), key=lambda piece: words[piece] == pieces.FAILED)
 
 
-def run_pieces(found: Sequence[Piece], seconds: float | None = None, shared: bool = False) -> None:
+def run_pieces(campaign: Sequence[Piece], seconds: float | None = None, shared: bool = False) -> None:
     """Runs each piece to its end, unless its machine is lost. Prints a line for each that ends; a terminal also has a bar of them.
 
     seconds: no piece begins after them. shared: each gets an equal part of what is left as its budget; else what runs then is
     ended, and goes on in a later call.
     """
-    waiting, running, beside = list(found), [], count_at_once(found, len(os.sched_getaffinity(0)))
+    waiting, running, at_once = list(campaign), [], count_at_once(campaign, len(os.sched_getaffinity(0)))
     until = float("inf") if seconds is None else time.monotonic() + seconds
-    with stop_signals(), (Bar(len(found)) if sys.stdout.isatty() else nullcontext()) as bar:
+    with stop_signals(), (Bar(len(campaign)) if sys.stdout.isatty() else nullcontext()) as bar:
         try:
             while (waiting or running) and (shared or time.monotonic() < until):
-                while one := next((one for one in waiting if is_free(one, running, beside)), None):
-                    room = until - time.monotonic()
-                    budget = compute_share(room, len(waiting), beside) if shared and seconds is not None else None
-                    if budget == 0 if shared else room < LEAST:
+                while piece := next((piece for piece in waiting if is_free(piece, running, at_once)), None):
+                    seconds_left = until - time.monotonic()
+                    budget = compute_share(seconds_left, len(waiting), at_once) if shared and seconds is not None else None
+                    if budget == 0 if shared else seconds_left < LEAST:
                         waiting.clear()
                         break
-                    waiting.remove(one)
-                    one.prepare()
-                    running.append(Running(one, one.start(budget), time.monotonic()))
+                    waiting.remove(piece)
+                    piece.prepare()
+                    running.append(Running(piece, piece.start(budget), time.monotonic()))
                 time.sleep(POLL)
-                for lost in take_ended(running):
-                    waiting = [one for one in waiting if one.machine.host_name != lost]
+                for lost_host in take_ended(running):
+                    waiting = [piece for piece in waiting if piece.machine.host_name != lost_host]
                 if bar:
-                    bar.show(len(found) - len(waiting) - len(running), ", ".join(one.piece.name for one in running))
+                    bar.show(len(campaign) - len(waiting) - len(running), ", ".join(one.piece.name for one in running))
         finally:
             for one in running:
                 one.piece.stop(one.process)
@@ -86,27 +87,29 @@ def run_pieces(found: Sequence[Piece], seconds: float | None = None, shared: boo
                 one.process.wait()
 
 
-def count_at_once(found: Sequence[Piece], processors: int) -> int:
-    """So many on this computer that their machines' CPUs, on average, are no more than the processors; one at least."""
-    here = [one.machine.lab for one in found if not one.machine.remote]
+def count_at_once(campaign: Sequence[Piece], processors: int) -> int:
+    """Computes how many pieces run at once on this computer: the CPUs of their machines, on average, are no more than its processors.
+    At least one; one alone where a piece runs outside the lab."""
+    here = [piece.machine.lab for piece in campaign if not piece.machine.remote]
     if not here or not all(here):
         return 1
     cpus = sum(len(node.cpus) for lab in here for node in host_nodes.of_lab(lab))
     return max(1, min(len(here), processors * len(here) // max(1, cpus)))
 
 
-def is_free(piece: Piece, running: list[Running], beside: int) -> bool:
-    there = sum(one.piece.machine.host_name == piece.machine.host_name for one in running)
-    return there < (1 if piece.machine.remote else beside)
+def is_free(piece: Piece, running: list[Running], at_once: int) -> bool:
+    same_host = sum(one.piece.machine.host_name == piece.machine.host_name for one in running)
+    return same_host < (1 if piece.machine.remote else at_once)
 
 
-def compute_share(room: float, waiting: int, beside: int) -> int:
+def compute_share(seconds_left: float, waiting: int, at_once: int) -> int:
     """Returns the seconds for the next of so many pieces: what one does not need is for those after it."""
-    return max(0, int(room * min(beside, waiting) / waiting))
+    return max(0, int(seconds_left * min(at_once, waiting) / waiting))
 
 
 def take_ended(running: list[Running]) -> Iterator[str]:
-    """Takes those out that have ended, and prints them. Yields the hosts that are lost: not reached, or not as they were."""
+    """Removes the runs that have ended from the list, and prints their pieces. Yields the hosts that are lost: not reached, or not as
+    they were."""
     for one in [one for one in running if one.process.poll() is not None]:
         running.remove(one)
         status = one.piece.conclude(one.process.returncode, time.monotonic() - one.begin)
@@ -120,18 +123,19 @@ def format_line(piece: Piece, state: State) -> str:
             f"{state.why}").rstrip()
 
 
-def count_states(found: Sequence[Piece]) -> str:
-    counted = Counter(piece.read_state().word for piece in found)
-    return f"{len(found)} pieces: " + ", ".join(f"{number} {word}" for word, number in counted.items())
+def count_states(campaign: Sequence[Piece]) -> str:
+    counts = Counter(piece.read_state().word for piece in campaign)
+    return f"{len(campaign)} pieces: " + ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
-def conclude_pieces(name: str, found: Sequence[Piece], goes_on: str, enough: Sequence[str] = (pieces.DONE,)) -> int:
-    """Names what has failed, then how much is not done, on standard error. Returns 1 where something is not, else 0."""
-    states = {piece: piece.read_state() for piece in found}
+def conclude_pieces(name: str, campaign: Sequence[Piece], goes_on: str, enough: Sequence[str] = (pieces.DONE,)) -> int:
+    """Prints, on standard error, which pieces have failed and how many are left. Returns UNFINISHED where one is not in a state of
+    `enough`, else 0."""
+    states = {piece: piece.read_state() for piece in campaign}
     for piece, state in states.items():
         if state.word == pieces.FAILED:
             print(f"{name}: {piece.name} has failed: {state.why}: see {piece.out / pieces.LOG}", file=sys.stderr)
     if all(state.word in enough for state in states.values()):
         return 0
-    print(f"{name}: {count_states(found)}: {goes_on}", file=sys.stderr)
+    print(f"{name}: {count_states(campaign)}: {goes_on}", file=sys.stderr)
     return UNFINISHED

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from experiments import pieces
 from experiments.commands.run_request import request_of
-from experiments.errors import exit_status
+from experiments.errors import ExperimentError, exit_status
 from experiments.host import host_nodes
 from experiments.mechanisms import registry
 from experiments.paths import HERE
@@ -51,19 +51,19 @@ class EvidencePiece(Piece):
         return pieces.digest(HERE.code, [*INPUTS, *self.list_uses(), *WITHOUT_TESTS], tuple(OPTIONS.list_words()))
 
     def list_uses(self) -> list[str]:
-        """What not every piece uses: machine, suite, the programs' sources, mechanisms."""
+        """Lists the paths that this piece depends on and not every other: machine, suite, its programs' sources, its mechanisms."""
         suite = self.request.suite
-        programs = {name for one in suite.workloads for name in PROGRAMS[one.kind]}
-        programs |= {name for one in suite.workloads if one.kind == "command"
-                     for words in (one.options["command"].command, one.options["command"].client) for name in words}
-        found = [f"experiments/workloads/{SOURCES[name]}" for name in sorted(programs & SOURCES.keys())]
-        found += ["experiments/workloads/apps"] if "apps/" in suite.text else []
-        found += ["experiments/mechanisms"] if {re.split("[:#]", one)[0] for one in suite.policies} & set(registry.KNOWN) else []
-        return [f"experiments/lab/machines/{self.machine.lab}.toml", f"experiments/suites/{self.suite}.toml", *found]
+        programs = {name for workload in suite.workloads for name in PROGRAMS[workload.kind]}
+        programs |= {name for workload in suite.workloads if workload.kind == "command"
+                     for words in (workload.options["command"].command, workload.options["command"].client) for name in words}
+        paths = [f"experiments/workloads/{SOURCES[name]}" for name in sorted(programs & SOURCES.keys())]
+        paths += ["experiments/workloads/apps"] if "apps/" in suite.text else []
+        paths += ["experiments/mechanisms"] if {re.split("[:#]", level)[0] for level in suite.policies} & set(registry.KNOWN) else []
+        return [f"experiments/lab/machines/{self.machine.lab}.toml", f"experiments/suites/{self.suite}.toml", *paths]
 
     def read_state(self) -> State:
-        made_by, found = self._read_inputs(), super().read_state()
-        return found if made_by in ("", self.digest) else replace(found, word=OLD)
+        made_by, state = self._read_inputs(), super().read_state()
+        return state if made_by in ("", self.digest) else replace(state, word=OLD)
 
     def _read_inputs(self, commit: bool = False) -> str:
         file = self.out / INPUTS_FILE
@@ -78,23 +78,25 @@ class EvidencePiece(Piece):
         (self.out / INPUTS_FILE).write_text(inputs, encoding="utf-8")
 
     def is_done(self, status: int) -> bool:
-        """A run with a marked observation ends with 1: it is done where each cell has one that may be averaged."""
-        if status != 1:
+        """Checks whether a run that ended with this status is done; one with marked observations where each cell also has one without."""
+        if status != ExperimentError.status:
             return status == 0
-        there = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.list_marks(r)}
-        return there >= {(trial.workload.name, trial.policy) for trial in schedule.make_schedule(self.request.suite)}
+        clean = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.list_marks(r)}
+        return clean >= {(trial.workload.name, trial.policy) for trial in schedule.make_schedule(self.request.suite)}
 
 
 def carry_out(folder: Path, time: float | None) -> int:
-    """`time`: in seconds; None runs nothing."""
-    found = list_pieces(folder, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
+    """Runs the pieces that are left for `time` seconds, not at all where that is None, and writes the page once none is open. Returns
+    the exit status."""
+    campaign = list_pieces(folder, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
     if time is not None:
-        print(engine.count_states(found), flush=True)
+        print(engine.count_states(campaign), flush=True)
         with engine.lock_folder(folder):
-            engine.run_pieces(engine.list_left(found), time)
-    if time is None or not {piece.read_state().word for piece in found} & {OPEN, OLD}:
-        print(evidence_page.write_page(folder, [piece for piece in found if piece.read_state().word == DONE], engine.count_states(found)))
-    return engine.conclude_pieces("evidence", found, "the same command goes on")
+            engine.run_pieces(engine.list_left(campaign), time)
+    if time is None or not {piece.read_state().word for piece in campaign} & {OPEN, OLD}:
+        done = [piece for piece in campaign if piece.read_state().word == DONE]
+        print(evidence_page.write_page(folder, done, engine.count_states(campaign)))
+    return engine.conclude_pieces("evidence", campaign, "the same command goes on")
 
 
 def main() -> int:

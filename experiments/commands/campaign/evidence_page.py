@@ -16,7 +16,8 @@ from .piece import Piece
 
 
 def write_page(folder: Path, done: list[Piece], states: str) -> str:
-    """FOLDER/report.html with all chapters of the pieces that are done; the page as text. states: of all, as words."""
+    """Writes FOLDER/report.html with all chapters of the pieces that are done. Returns the page as text. states: of all pieces, in
+    words."""
     head = [f"This page is of the pieces that are done, of {states}"]
     if not done:
         return head[0]
@@ -34,6 +35,7 @@ def _make_numbers(parts: list[report_all.Part]) -> Iterator[str]:
 
 
 def _make_held_out() -> Iterator[str]:
+    """Yields lines about the errors of the contention model on the rows of each paper's table that it was not fitted to."""
     yield "Errors of what the model was not fitted to"
     for table in (luo.E5620, luo.LS3A):
         text = io.StringIO()

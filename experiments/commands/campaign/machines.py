@@ -41,17 +41,19 @@ class Machine:
 
     @property
     def host_name(self) -> str:
-        """What has one piece at a time; "" is this computer."""
+        """Returns the name of the host, which has one piece at a time; "" is this computer."""
         return self.host or (self.name if self.slurm else "")
 
     def list_command(self, words: list[str], job: str) -> list[str]:
-        """Returns the words that run words there, by ssh or as a job of this name. Of an option that is given twice, ssh takes the first."""
+        """Returns the command line that runs these words on the machine, by ssh or as a job of Slurm's of this name."""
         if self.slurm:
             return ["srun", "--exclusive", "--ntasks=1", f"--job-name={job}", *self.slurm, *words]
+        # Of an option that is given twice, ssh takes the first.
         return ["ssh", "-oBatchMode=yes", *self.ssh, *NOTICES, self.host, shlex.join(words)]
 
 
 def read_machines(path: Path) -> list[Machine]:
+    """Reads the machines of a file. UsageError: it cannot be read, names none, or one is wrong."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -64,6 +66,7 @@ def read_machines(path: Path) -> list[Machine]:
 
 
 def _parse_machine(path: Path, name: str, table: Any) -> Machine:
+    """Makes a machine from its table. UsageError, with the path: a key is unknown, of another type, empty or beside the wrong one."""
     if not NAME.fullmatch(name) or not isinstance(table, dict):
         raise UsageError(f"{path}: '{name}' is no machine: write [NAME], without / and @")
     for key, value in table.items():

@@ -61,7 +61,7 @@ class Piece:
         try:
             return State(*(self.out / VERDICT).read_text(encoding="utf-8").rstrip("\n").split(" ", 2), records)
         except OSError:
-            return State(OPEN, why=self._read_said(), records=records)
+            return State(OPEN, why=self._read_last_line(), records=records)
 
     def prepare(self) -> None:
         """Makes the folder, which then has no verdict."""
@@ -69,7 +69,8 @@ class Piece:
         (self.out / VERDICT).unlink(missing_ok=True)
 
     def start(self, budget: float | None) -> subprocess.Popen[bytes]:
-        """budget: seconds, in the place of that of the options; None keeps that."""
+        """Starts the suite on its machine, as a process of this computer. budget: seconds, in the place of that of the options; None
+        keeps that."""
         options = replace(self.options, lab=self.machine.lab or None, budget=self.options.budget if budget is None else budget)
         with open(self.out / LOG, "wb") as log:
             if self.machine.remote:
@@ -80,12 +81,13 @@ class Piece:
                          stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
     def _start_remote(self, options: RunOptions, log: object) -> subprocess.Popen[bytes]:
-        """A suite of the user's goes there by standard input; the results come as an archive by standard output."""
-        own = options.suite.endswith(".toml")
+        """Starts the suite on another host. A suite of the user's goes there by standard input; the results come as an archive by
+        standard output."""
+        of_user = options.suite.endswith(".toml")
         words = replace(options, suite=None, out=None, resume=False).list_words()[1:]
         step = ["sh", "-c", STEP.read_text(encoding="utf-8"), "step.sh", self.machine.folder, self.kept_as, self.machine.program,
-                f"{self.suite}.toml" if own else self.suite, *words]
-        with open(options.suite if own else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
+                f"{self.suite}.toml" if of_user else self.suite, *words]
+        with open(options.suite if of_user else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
             return start(self.machine.list_command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
                          start_new_session=True)
 
@@ -97,11 +99,12 @@ class Piece:
             process.terminate()
 
     def conclude(self, status: int, seconds: float) -> int | None:
-        """Writes the verdict after its process has ended. Returns the run's status, None where it did not come to its end."""
+        """Writes the verdict of a run that has ended after so many seconds. Returns the run's status; None where nothing came back from
+        another host."""
         if self.machine.remote and (status := self._unpack_results()) is None:
             return None
         word = DONE if self.is_done(status) else STATES.get(status, FAILED)
-        why = {DONE: "", SKIPPED: self._read_said()}.get(word, f"status {status}: {self._read_said()}")
+        why = {DONE: "", SKIPPED: self._read_last_line()}.get(word, f"status {status}: {self._read_last_line()}")
         (self.out / VERDICT).write_text(f"{word} {seconds:.0f} {why}\n", encoding="utf-8")
         return status
 
@@ -109,6 +112,7 @@ class Piece:
         return status == 0
 
     def _unpack_results(self) -> int | None:
+        """Replaces the folder by what came from another host. Returns the run's status there; None where that is not whole."""
         new = self.out.with_name(f"{self.out.name}.new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
@@ -122,7 +126,7 @@ class Piece:
         finally:
             shutil.rmtree(new, ignore_errors=True)
 
-    def _read_said(self) -> str:
+    def _read_last_line(self) -> str:
         log = self.out / LOG
         return last_line(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else ""
 
@@ -130,16 +134,17 @@ class Piece:
 def list_pieces(folder: Path, places: Iterable[tuple[str, Machine]], options: RunOptions, campaign: str = "",
                 kind: type[Piece] = Piece) -> list[Piece]:
     """Makes a piece of each suite and machine; campaign: a name of which there is no other on the machines."""
-    found = []
+    made = []
     for suite, machine in places:
         piece = kind(machine, folder, replace(options, suite=suite))
         name = f"{piece.suite}@{machine.name}"
-        found.append(replace(piece, out=folder / name, kept_as=f"{campaign}-{name}"))
-    return found
+        made.append(replace(piece, out=folder / name, kept_as=f"{campaign}-{name}"))
+    return made
 
 
 def list_suites(options: RunOptions) -> Iterator[tuple[str, Machine]]:
-    """Each suite with its machines: the lab's that is given, its own of the lab, or this one where it has the nodes."""
+    """Yields each suite with its machines: the lab's that is given, its own of the lab, or this one where it has the nodes. Prints which
+    suites are left out, and why."""
     for name in suites.list_names():
         suite = suites.load_suite(name)
         if missing := list_lacking(suite):

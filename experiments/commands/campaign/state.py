@@ -27,8 +27,8 @@ class Campaign:
     machines: list[Machine]
 
     def write(self) -> None:
-        told = {"name": self.name, "suites": self.suites, "options": self.options, "machines": [asdict(m) for m in self.machines]}
-        (self.folder / FILE).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        content = {"name": self.name, "suites": self.suites, "options": self.options, "machines": [asdict(m) for m in self.machines]}
+        (self.folder / FILE).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     def read_run_options(self) -> RunOptions:
         return replace(read_options(["run", *self.options]), resume=True)
@@ -40,10 +40,11 @@ class Campaign:
 
 
 def read_campaign(folder: Path) -> Campaign:
+    """Reads the campaign of a folder. UsageError: it has none."""
     try:
-        told: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{folder} is no campaign's folder: {FILE}: {error.strerror}; name what --out named") from error
     machines = [Machine(**{key: tuple(value) if isinstance(value, list) else value for key, value in m.items()})
-                for m in told["machines"]]
-    return Campaign(folder.absolute(), told["name"], told["suites"], told["options"], machines)
+                for m in content["machines"]]
+    return Campaign(folder.absolute(), content["name"], content["suites"], content["options"], machines)

@@ -27,6 +27,7 @@ from . import run_all, run_verbs
 
 
 def make_parser() -> argparse.ArgumentParser:
+    """Makes the parser of `numaplace experiment` with all its commands."""
     top = argparse.ArgumentParser(prog="numaplace experiment", description="Suites of experiments.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = commands.add_parser("list", help="the suites, what they answer and how long they take")
@@ -59,6 +60,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def add_tune_options(one: argparse.ArgumentParser) -> None:
+    """Adds the options of `experiment tune` to its parser."""
     one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
     one.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split_list, required=True,
                      help="mechanisms that have parameters")
@@ -75,13 +77,14 @@ def add_tune_options(one: argparse.ArgumentParser) -> None:
 
 
 def run_list_command(args: argparse.Namespace) -> int:
+    """Prints all suites, or how long each takes, as text or as JSON. Returns 0."""
     if args.time:
         return list_times(args.json)
-    found = [describe_suite(suites.load_suite(name)) for name in suites.list_names()]
+    descriptions = [describe_suite(suites.load_suite(name)) for name in suites.list_names()]
     if args.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(descriptions, indent=1))
         return 0
-    for suite in found:
+    for suite in descriptions:
         print(f"{suite['name']}: {suite['question']}\n"
               f"  answers to  {suite['paper']}\n"
               f"  in the lab  {', '.join(suite['machines'])}\n"
@@ -93,7 +96,7 @@ def run_list_command(args: argparse.Namespace) -> int:
 
 
 def list_times(as_json: bool) -> int:
-    """Of the whole suites: on this machine where it has the nodes, and on each machine of the lab."""
+    """Prints how long each whole suite takes, on this machine where it has the nodes, and on each of its machines of the lab. Returns 0."""
     rows = []
     for name in suites.list_names():
         suite = suites.load_suite(name)
@@ -109,17 +112,18 @@ def list_times(as_json: bool) -> int:
 
 
 def estimate_time(suite: suites.Suite, lab: str | None) -> dict[str, object]:
+    """Estimates observations and seconds of a suite on a machine of the lab or, None, on this one; `by`: source, or why it cannot run."""
     suite = suites.replace_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
     try:
         request = adapt_to_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
     except ExperimentError as error:
         return {"observations": 0, "seconds": None, "by": str(error)}
-    found = estimate.estimate_run(request.suite, lab)
-    return {"observations": found.observations, "seconds": found.seconds, "by": found.source}
+    whole = estimate.estimate_run(request.suite, lab)
+    return {"observations": whole.observations, "seconds": whole.seconds, "by": whole.source}
 
 
 def describe_suite(suite: suites.Suite) -> dict[str, object]:
-    """With the workloads that it has on its own machine of the lab."""
+    """Describes a suite for `list`, with the workloads that it has on its first machine of the lab."""
     nodes = host_nodes.of_lab(suite.machines[0])
     whole, quick = (designs.expand_suite(s, nodes) for s in (suite, suites.replace_levels(suite, suite.quick)))
     return {"name": suite.name, "question": suite.question, "paper": suite.paper,
@@ -135,7 +139,7 @@ def shorten_names(names: list[str], most: int = 8) -> str:
 
 
 def adapt_to_guest(args: RunOptions, request: Request) -> RunOptions:
-    """The same run, as the guest is to be told: by what its host has planned, with tuned levels and not their file."""
+    """Returns the options with which the guest makes the same run: by what its host has planned, with tuned levels and not their file."""
     return RunOptions(args.suite, repeats=request.suite.repeats, seed=args.seed, repeat_until_ci=args.repeat_until_ci,
                       max_repeats=args.max_repeats, workloads=args.workloads,
                       policies=list(request.suite.policies) if args.policies or args.tuned else None, set=args.set, engine=args.engine,
@@ -143,12 +147,13 @@ def adapt_to_guest(args: RunOptions, request: Request) -> RunOptions:
 
 
 def run_mechanisms_command(args: argparse.Namespace) -> int:
+    """Prints the mechanisms, or those of the files, and what each lacks here. Returns 0. UsageError: a file is no NAME.py."""
     from ...mechanisms import listing
     for file in args.files:
         if not file.endswith(".py"):
             raise UsageError(f"mechanisms {file}: is no file NAME.py")
-    found = listing.make_rows(host_nodes.nodes(), args.files)
-    print(json.dumps(found, indent=1) if args.json else "\n".join(map(listing.format_row, found)))
+    rows = listing.make_rows(host_nodes.nodes(), args.files)
+    print(json.dumps(rows, indent=1) if args.json else "\n".join(map(listing.format_row, rows)))
     return 0
 
 
@@ -166,36 +171,38 @@ def run_suite(args: RunOptions) -> int:
 
 
 def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda record: None) -> None:
-    """look: at each observation, once it is told; what it raises ends the run."""
+    """Runs a suite on this machine and prints each observation; look: called with it then, and what it raises ends the run.
+    ExperimentError: an observation is marked."""
     narrator = Narrator()
 
     def tell(number: int, total: int, record: Record) -> None:
         narrator.tell(number, total, record)
         look(record)
 
-    bad = execute_suite(request, tell)
-    if bad:
-        raise ExperimentError(f"{request.out}: {bad} observations are marked or failed their "
+    without_clean = execute_suite(request, tell)
+    if without_clean:
+        raise ExperimentError(f"{request.out}: {without_clean} observations are marked or failed their "
                               "check; they are never averaged")
 
 
 def run_run_command(args: argparse.Namespace) -> int:
-    """What was measured is told also where something was not."""
+    """Runs a suite or all of them, then prints the table of what was measured. Returns the exit status."""
     if args.all:
         return run_all.run_suites(args)
-    given = RunOptions.read(args)
+    options = RunOptions.read(args)
     if not args.suite or read_lab_name():
-        return run_suite(given)
+        return run_suite(options)
     out = args.out or Path("results") / suites.load_suite(args.suite).name
     before = results.read_write_time(out)
     try:
-        return run_suite(given)
-    finally:
+        return run_suite(options)
+    finally:  # also where an observation failed
         if results.read_write_time(out) != before:
             tell_results(out)
 
 
 def tell_results(out: Path) -> None:
+    """Prints the table of a run, and its papers' chapters; says what is missing where the analysis is not installed."""
     try:
         from ...analysis import papers
         from ...analysis.pages import placement_table, text_table
@@ -204,18 +211,19 @@ def tell_results(out: Path) -> None:
         print(f"the table of the results needs {error.name}: run 'make setup'")
         return
     with suppress(ResultsError):  # nothing but warm-ups
-        found = read(out)
-        placement_table.show_run(found)
-        if chapters := papers.make_chapters(found)[0]:
-            text_table.show_papers(found, chapters)
+        run_results = read(out)
+        placement_table.show_run(run_results)
+        if chapters := papers.make_chapters(run_results)[0]:
+            text_table.show_papers(run_results, chapters)
 
 
 def run_tune_command(args: argparse.Namespace) -> int:
+    """Searches the parameters of mechanisms on the suite's training input. Returns the exit status."""
     from ..tune import command as tune
     seed = tune.choose_training_seed(suites.load_suite(args.suite), args.seed)
-    asked = tune.make_options(args, seed)
-    request = request_of(asked)
-    machine = choose_lab_machine(asked, request.suite)
+    options = tune.make_options(args, seed)
+    request = request_of(options)
+    machine = choose_lab_machine(options, request.suite)
     request = adapt_to_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
     return tune.carry_out_search(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
 

@@ -34,7 +34,7 @@ def print_text(text: str) -> None:
 
 
 def ask_to_load_module() -> bool:
-    """Asks at the terminal; the default is no."""
+    """Asks at the terminal whether to load the module. Returns the answer; False without asking for a user who is not root."""
     if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     answer = input("demo: load numaplace.ko into this machine's kernel until the demo ends? [y/N] ")
@@ -42,17 +42,17 @@ def ask_to_load_module() -> bool:
 
 
 def load_module() -> bool:
-    """Of a tree, the one that it builds; of an installation, the one that dkms has built."""
+    """Loads the module: of a tree the one that it builds, of an installation the one that dkms has built. Returns whether it is loaded."""
     if HERE.installed:
         return subprocess.run(["modprobe", "numaplace"]).returncode == 0
     path = HERE.modules / os.uname().release / "numaplace.ko"
-    made = subprocess.run(["make", "-s", "-C", HERE.sources, "module"]).returncode == 0
-    return made and subprocess.run(["insmod", path]).returncode == 0
+    built = subprocess.run(["make", "-s", "-C", HERE.sources, "module"]).returncode == 0
+    return built and subprocess.run(["insmod", path]).returncode == 0
 
 
 @contextmanager
 def provide_module() -> Iterator[None]:
-    """Loads the module where it is wanted; afterwards the kernel is as before."""
+    """Loads the module for the block where the user wants it, and prints by what pages will be moved."""
     if MODULE.exists() or not ask_to_load_module():
         print_text("the module is loaded" if MODULE.exists() else
                    "without the module: pages and tasks are moved by system calls")
@@ -71,6 +71,7 @@ def provide_module() -> Iterator[None]:
 
 
 def run_suite(quick: bool, experiment: Callable[[list[str]], int]) -> int:
+    """Runs the demo's suite on this machine or in the lab. Returns the exit status. experiment: as of main()."""
     usable = [node for node in host_nodes.nodes() if node.usable]
     options = RunOptions(SUITE, policies=POLICIES, out=OUT, force=True, quick=quick)
     if len(usable) >= 2:
@@ -90,7 +91,8 @@ def show_report() -> None:
 
 
 def main(quick: bool, experiment: Callable[[list[str]], int]) -> int:
-    """Runs the demo; `experiment` carries out the words of a command."""
+    """Runs the demo and prints its table and where its report is. Returns the exit status. experiment: carries out a command of
+    `numaplace experiment` by its words."""
     begin = time.monotonic()
     status = run_suite(quick, experiment)
     if results.count_reached(OUT):

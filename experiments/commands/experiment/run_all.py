@@ -24,12 +24,12 @@ def run_suites(args: argparse.Namespace) -> int:
         raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     args.out = args.out or Path("results") / "all"
     options = replace(RunOptions.read(args), all=False, out=None, budget=None)
-    found = list_pieces(args.out, list_suites(options), options)
+    campaign = list_pieces(args.out, list_suites(options), options)
     with engine.lock_folder(args.out):
         if not args.resume and not args.force and any(args.out.glob(f"*/{results.NAME}")):
             raise UsageError(f"{args.out} has results: go on with --resume, throw them away with --force, or give another --out")
-        engine.run_pieces(engine.list_left(found) if args.resume else found, args.budget, shared=True)
-    status = engine.conclude_pieces("numaplace experiment run --all", found, "--resume goes on")
+        engine.run_pieces(engine.list_left(campaign) if args.resume else campaign, args.budget, shared=True)
+    status = engine.conclude_pieces("numaplace experiment run --all", campaign, "--resume goes on")
     if any(args.out.glob(f"*/{results.NAME}")):
         args.command, args.directory = "report", str(args.out)
         status = max(status, run_verbs.carry_out_verb(args))

@@ -31,6 +31,7 @@ def add_verbs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def add_compare_options(one: argparse.ArgumentParser) -> None:
+    """Adds the options of `experiment compare` to its parser."""
     one.add_argument("first", metavar="A")
     one.add_argument("others", metavar="B", nargs="+")
     one.add_argument("--paired", action="store_true",
@@ -45,6 +46,7 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
 
 
 def report_runs(args: argparse.Namespace) -> None:
+    """Writes the report of a run, or of a folder of runs, and prints its tables and the paths of what was written."""
     from ...analysis.pages import memory_figures, placement_table, report, report_all, summary, text_table
     from ...analysis.runs.results import read
 
@@ -68,20 +70,21 @@ def report_runs(args: argparse.Namespace) -> None:
 
 
 def compare_runs(args: argparse.Namespace) -> int:
+    """Compares runs with the first, prints the differences or their JSON. Returns gate.STATUS where one crosses --fail-if, else 0."""
     from ...analysis.pages import compare_report, text_table
     from ...analysis.stats import compare, gate
 
-    found = compare.compare_runs(args.first, *args.others, in_blocks=args.paired, smallest=args.smallest / 100)
-    crossed = found["crossed"] = gate.judge_rows(found, args.fail_if)
+    comparison = compare.compare_runs(args.first, *args.others, in_blocks=args.paired, smallest=args.smallest / 100)
+    crossed = comparison["crossed"] = gate.judge_rows(comparison, args.fail_if)
     if args.html:
-        compare_report.write_page(found, args.html)
+        compare_report.write_page(comparison, args.html)
     if args.json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        print(json.dumps(comparison, indent=1, ensure_ascii=False))
     else:
-        text_table.show_comparison(found)
+        text_table.show_comparison(comparison)
         if args.html:
             print(args.html)
-    for line in gate.list_undecided(found, args.fail_if) + crossed:
+    for line in gate.list_undecided(comparison, args.fail_if) + crossed:
         print(f"numaplace experiment compare: {line}", file=sys.stderr)
     return gate.STATUS if crossed else 0
 
@@ -96,8 +99,8 @@ def pack_runs(args: argparse.Namespace) -> None:
 def unpack_runs(args: argparse.Namespace) -> None:
     from ...analysis import bundle
 
-    folder, told = bundle.unpack_runs(args.bundle, args.folder, args.allowed)
-    print(told, folder, sep="\n")
+    folder, message = bundle.unpack_runs(args.bundle, args.folder, args.allowed)
+    print(message, folder, sep="\n")
 
 
 def carry_out_verb(args: argparse.Namespace) -> int:

@@ -42,6 +42,7 @@ file = {file}
 
 
 def try_file(path: Path, lab: str | None, timed: bool) -> int:
+    """Runs a workload's file once, here or in the lab, and prints what was seen. Returns the exit status. CannotError: it lacks a need."""
     command = of_file(path)
     print(f"{command.name}: {command.about}", flush=True)
     lines = packages.list_missing(command)
@@ -52,7 +53,7 @@ def try_file(path: Path, lab: str | None, timed: bool) -> int:
 
 
 def try_in_lab(path: Path, machine: str, timed: bool) -> int:
-    """Runs the same command there, with its output here."""
+    """Runs the same command in the lab, with its output here. Returns its exit status. CannotError: the runner is missing."""
     program = HERE.programs / "numaplace-experiment"
     if not program.exists():
         raise CannotError(f"{program} is missing: {MAKE_TOOLS}")
@@ -61,10 +62,11 @@ def try_in_lab(path: Path, machine: str, timed: bool) -> int:
 
 
 def try_here(path: Path, command: Command) -> int:
+    """Runs the workload once on this machine. Returns the exit status. ExperimentError: it could not be run or measured."""
     numaplace = Numaplace()
     nodes = host_nodes.select_usable(1, "try")
     suite = relative.resolve_suite(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
-    trial = schedule.Trial(suite.workloads[0], "none", 0, 0, False)
+    trial = schedule.Trial(suite.workloads[0], "none", repeat=0, order=0, warmup=False)
     with stop_signals(), Guard() as guard:
         running = Running(trial, suite, nodes, guard.scratch)
         platform = numaplace.read_tasks([os.getpid()])["platform"]
@@ -77,26 +79,26 @@ def try_here(path: Path, command: Command) -> int:
 
 
 def tell_results(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
-    """Prints everything that is known at once: what comes later may fail."""
-    print_said("machine", f"{host_nodes.machine_name()}, {platform}"
+    """Runs the workload and prints each step at once, as a later one may fail. Returns the exit status: 0 where its check is ok."""
+    print_line("machine", f"{host_nodes.machine_name()}, {platform}"
                + (", whose times mean nothing" if platform == "lab-functional" else ""))
     running.start()
-    print_said("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")
+    print_line("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")
     tell_tasks("at start", running, numaplace)
     measured = running.measure()
-    for wanted, found in zip(command.metrics, measured.metrics):
-        print_said("metric", f"{found['name']} = {found['value']:g} {found['unit']}, {format_direction(wanted)}")
+    for metric, value in zip(command.metrics, measured.metrics):
+        print_line("metric", f"{value['name']} = {value['value']:g} {value['unit']}, {format_direction(metric)}")
     tell_tasks("at end", running, numaplace)
     verdict = running.verify()
-    print_said("check", verdict if command.check else f"{verdict}: the file has none but the exit status")
+    print_line("check", verdict if command.check else f"{verdict}: the file has none but the exit status")
     if verdict != "ok":
         print(f"numaplace experiment: workload {command.name}: {verdict}", file=sys.stderr)
     return 0 if verdict == "ok" else 1
 
 
 def tell_tasks(when: str, running: Running, numaplace: Numaplace) -> None:
-    for task, seen in zip(running.read_tasks(numaplace), list(running.tasks), strict=True):
-        print_said(when, f"{seen.role}: pid {task['pid']} ({task['comm']}), {format_memory(task['pages'])}")
+    for state, task in zip(running.read_tasks(numaplace), list(running.tasks), strict=True):
+        print_line(when, f"{task.role}: pid {state['pid']} ({state['comm']}), {format_memory(state['pages'])}")
 
 
 def format_memory(pages: Mapping[str, Any]) -> str:
@@ -104,9 +106,9 @@ def format_memory(pages: Mapping[str, Any]) -> str:
     return ", ".join(f"node {node} {count * size / (1 << 20):.1f} MiB" for node, count in pages.items()) or "no memory of its own"
 
 
-def format_direction(wanted: Metric) -> str:
-    return f"{'higher' if wanted.higher else 'lower'} is better"
+def format_direction(metric: Metric) -> str:
+    return f"{'higher' if metric.higher else 'lower'} is better"
 
 
-def print_said(what: str, text: str) -> None:
+def print_line(what: str, text: str) -> None:
     print(f"{what:9} {text}", flush=True)

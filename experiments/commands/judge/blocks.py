@@ -23,7 +23,8 @@ def order_boots(boots: int) -> list[tuple[int, int]]:
 
 
 def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
-    """Makes what is left. `arguments`: of the guest's runner, for each side."""
+    """Makes the boots that are left, those of both kernels in turn. arguments: of the guest's runner, for each side. ExperimentError: a
+    boot did not make its share."""
     parts = boot_shares.divide_repeats(request.suite, request.boots)
     for side in sides:
         forget_unfinished(side, parts)
@@ -32,10 +33,10 @@ def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments:
         if not part.has_left(results.read(side.out)):
             continue
         print(f"block {block + 1} of {request.boots}: kernel {side.letter.upper()}, {side.kernel.release}", file=sys.stderr, flush=True)
-        mine = replace(request, out=side.out, resume=True, force=False)
+        side_request = replace(request, out=side.out, resume=True, force=False)
         try:
             with redirect_stdout(sys.stderr):  # the table is all that standard output has
-                run_in_lab.run_in_guest(mine, machine, side.guest, arguments[number], functional=False, boots=block + 1)
+                run_in_lab.run_in_guest(side_request, machine, side.guest, arguments[number], functional=False, boots=block + 1)
         except ExperimentError:
             # Observations that are marked end a run with an error; they are counted beside the table.
             if part.has_left(results.read(side.out)):
@@ -43,7 +44,7 @@ def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments:
 
 
 def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
-    """Drops a boot that was interrupted: the analysis pairs boots, and its rest would be a boot of its own."""
+    """Removes the records of a boot that was interrupted, and of those after it: the analysis pairs whole boots."""
     with results.writing(side.out):
         records = results.read(side.out)
         unfinished = next((part for part in parts if part.has_left(records)), None)

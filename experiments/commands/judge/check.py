@@ -44,6 +44,7 @@ BLOCKS, JUDGEMENTS = 24, 20
 BOOTS = (cli.BOOTS, 2 * cli.BOOTS)   # of each kernel in a judgement; the second where the first misses
 CLAIMED = ("fault", "huge-fault", "fork", "move")  # by Documentation/how-to/judge.md, with BOOTS[0]
 LEAST = 0.9  # of the judgements of each
+EVEN_ODDS = 0.5  # that a block's boot of pool a is kernel A's
 UNFINISHED = 2
 INPUTS = ("KERNELS", f"experiments/suites/{cli.SUITE}.toml", "experiments/commands/judge/slow", "experiments/workloads/mm",
           ":(glob)experiments/workloads/*.[ch]", "experiments/runner/workloads", "experiments/lab/plugin", "experiments/lab/guest")
@@ -69,7 +70,7 @@ class Boot:
         return kept.read().get(self.name, {}).get("inputs") == self.digest
 
     def make(self, top: Path, kept: Kept) -> None:
-        """Marked observations end a run with an error; they are counted beside the table of a judgement."""
+        """Makes the boot, in a folder of its own below `top`, and keeps that it is made. ExperimentError: it did not make its share."""
         out, begin = top / self.name, time.monotonic()
         shutil.rmtree(out, ignore_errors=True)
         args = cli.make_parser().parse_args(["--kernel", SERIES, "--kernel", SERIES, "--boots", "1", "--seed", str(self.block)])
@@ -79,7 +80,7 @@ class Boot:
         try:
             with redirect_stdout(sys.stderr):
                 run_in_lab.run_in_guest(request, args.machine, guest, arguments, functional=False)
-        except ExperimentError:
+        except ExperimentError:  # as of marked observations, which are counted beside the table of a judgement
             if boot_shares.divide_repeats(request.suite, 1)[0].has_left(results.read(out)):
                 raise
         kept.write({"piece": self.name, "inputs": self.digest, "seconds": round(time.monotonic() - begin)})
@@ -91,7 +92,7 @@ def list_boots(blocks: int) -> list[Boot]:
 
 
 def make_boots(top: Path, blocks: int, limit: float) -> Pools:
-    """The whole blocks that there are. limit: in seconds, after which no boot begins."""
+    """Makes the boots that are missing, none of which begins after `limit` seconds. Returns the records of the blocks that are whole."""
     top.mkdir(parents=True, exist_ok=True)
     kept, until = Kept(top / "boots.jsonl"), time.monotonic() + limit
     for boot in list_boots(blocks):
@@ -106,15 +107,16 @@ def judge_blocks(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
     """Judges the blocks, each of which is a boot, as if they had been made one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         sides = [Path(folder) / letter for letter in "ab"]
-        for out, found in zip(sides, (a, b), strict=True):
+        for out, side_blocks in zip(sides, (a, b), strict=True):
             out.mkdir()
             results.rewrite_records(out, [record | {"repeat": k, "boot_id": f"block-{k}"}
-                                          for k, block in enumerate(found) for record in block])
+                                          for k, block in enumerate(side_blocks) for record in block])
         defaults = cli.make_parser().parse_args([])
         return verdict.compare_kernels(*sides, suites.load_suite(cli.SUITE).responses, defaults.smallest / 100, defaults.exclude / 100)
 
 
 def judge_drawn(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:
+    """Judges drawn blocks, of which kernel B has the fault in the workload `planted` alone; None: in none."""
     a = [pools["ba"[straight]][block] for block, straight in drawn]
     b = [[record for record in pools["ab"[straight]][block] if record["workload"] != planted]
          + [record for record in pools["slow"][block] if record["workload"] == planted] for block, straight in drawn]
@@ -122,13 +124,14 @@ def judge_drawn(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> ve
 
 
 def draw_blocks(pools: Pools, size: int) -> list[list[Drawn]]:
-    """Of each judgement, in the order in which they were made. Which of the two boots without the module is of kernel A is drawn
-    too: else what the pools differ by at random would be in all judgements alike."""
-    found = []
+    """Draws `size` blocks for each judgement, in the order in which they were made, and which boot without the module is kernel A's."""
+    judgements = []
     for number in range(JUDGEMENTS):
-        drawn = random.Random(number)
-        found.append([(block, drawn.random() < 0.5) for block in sorted(drawn.sample(sorted(pools["a"]), size))])
-    return found
+        generator = random.Random(number)
+        # The kernels' boots are drawn too: else what the pools differ by at random would be in all judgements alike.
+        blocks = sorted(generator.sample(sorted(pools["a"]), size))
+        judgements.append([(block, generator.random() < EVEN_ODDS) for block in blocks])
+    return judgements
 
 
 def count_found(pools: Pools, size: int, workload: str) -> tuple[int, str]:
@@ -153,8 +156,9 @@ def _format_rate(found: int) -> str:
 
 
 def summarise(pools: Pools, names: Sequence[str]) -> tuple[str, bool]:
-    """The second: whether each workload that is claimed is found as often as LEAST, with as many boots as a user gets."""
-    blocks, right = len(pools["a"]), True
+    """Returns the table of all workloads, and whether each that is claimed is found as often as LEAST, with as many boots as a user
+    gets."""
+    blocks, all_found = len(pools["a"]), True
     lines = [f"{PERCENT} % slower in one workload alone; {JUDGEMENTS} judgements each, drawn from {blocks} blocks, so that they share boots",
              f"composed of boots with the fault in all {len(names)} workloads, that workload's row, and of boots without, the others'"]
     for name in names:
@@ -162,25 +166,28 @@ def summarise(pools: Pools, names: Sequence[str]) -> tuple[str, bool]:
         missed = found < LEAST * JUDGEMENTS
         lines += [line + (" MISSED" if missed and name in CLAIMED else "")]
         lines += [count_found(pools, BOOTS[1], name)[1]] if missed and blocks >= BOOTS[1] else []
-        right = right and not (missed and name in CLAIMED)
-    return "\n".join([*lines, count_false(pools, BOOTS[0])]), right
+        all_found = all_found and not (missed and name in CLAIMED)
+    return "\n".join([*lines, count_false(pools, BOOTS[0])]), all_found
 
 
 def carry_out(top: Path, blocks: int, limit: float) -> int:
+    """Makes boots for `limit` seconds, and prints the table once there are so many blocks. Returns the exit status: UNFINISHED where
+    blocks are missing, 1 where a claim does not hold, else 0."""
     pools = make_boots(top, blocks, limit)
-    there = len(pools["a"])
-    if there < blocks:
+    whole = len(pools["a"])
+    if whole < blocks:
         records = Kept(top / "boots.jsonl").read().values()
-        each = statistics.fmean(record["seconds"] for record in records) if records else None
-        left = f", {format_duration(each * len(POOLS) * (blocks - there))} to go" if each else ""
-        print(f"check-judge: {there} of {blocks} blocks are there{left}: the same command goes on", file=sys.stderr)
+        boot_seconds = statistics.fmean(record["seconds"] for record in records) if records else None
+        left = f", {format_duration(boot_seconds * len(POOLS) * (blocks - whole))} to go" if boot_seconds else ""
+        print(f"check-judge: {whole} of {blocks} blocks are there{left}: the same command goes on", file=sys.stderr)
         return UNFINISHED
-    text, right = summarise(pools, [workload.name for workload in suites.load_suite(cli.SUITE).workloads])
+    text, all_found = summarise(pools, [workload.name for workload in suites.load_suite(cli.SUITE).workloads])
     print(text)
-    return 0 if right else 1
+    return 0 if all_found else 1
 
 
 def main() -> int:
+    """Carries the command line out. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m experiments.commands.judge.check", description=__doc__)
     parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N", help=f"of three boots ({BLOCKS}), {BOOTS[0]} or more")
     parser.add_argument("--time", type=seconds, default=1500.0, metavar="TIME", help="no boot begins later (1500s)")

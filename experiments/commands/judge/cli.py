@@ -27,6 +27,7 @@ NOT_EXCLUDED = 5
 
 
 def make_parser() -> argparse.ArgumentParser:
+    """Makes the parser of `numaplace judge`."""
     top = argparse.ArgumentParser(
         prog="numaplace judge", usage="numaplace judge --kernel A --kernel B [OPTION..] [SUITE]",
         description="Boots two kernels in turn in the lab, runs a suite in each boot, and says in a table that can be mailed what "
@@ -63,7 +64,7 @@ def make_run_options(args: argparse.Namespace, out: Path) -> RunOptions:
 
 
 def plan_run(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
-    """Returns the run of one kernel, and what its guest is told."""
+    """Returns the request of the run of one kernel, and the words of its guest's runner. UsageError: the boots do not divide the suite."""
     options = make_run_options(args, out)
     request = adapt_to_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
     boot_shares.divide_repeats(request.suite, request.boots)
@@ -71,6 +72,7 @@ def plan_run(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
 
 
 def measure_sides(args: argparse.Namespace, sides: list[side.Side]) -> Request:
+    """Runs the suite in boots of both kernels in turn. Returns kernel A's request."""
     runs = [plan_run(args, one.out) for one in sides]
     for one in sides:
         one.keep_description(args.resume, args.force)
@@ -95,6 +97,7 @@ def format_facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def carry_out(argv: list[str]) -> int:
+    """Measures both kernels and prints the table or its JSON. Returns the exit status: 0, REGRESSED or NOT_EXCLUDED."""
     args = make_parser().parse_args(argv)
     if len(args.kernel) != 2:
         raise UsageError(f"--kernel is given {len(args.kernel)} times: give it twice, kernel A and then kernel B")
@@ -111,12 +114,12 @@ def carry_out(argv: list[str]) -> int:
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
     try:
-        found = verdict.compare_kernels(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100, args.exclude / 100)
+        judgement = verdict.compare_kernels(sides[0].out, sides[1].out, request.suite.responses, args.smallest / 100, args.exclude / 100)
     except ResultsError as error:
         raise ExperimentError(str(error)) from None
     facts = list_facts(request, args.machine, sides)
-    print(json.dumps(facts | found.as_dict(), indent=1) if args.json else verdict.format_mail(format_facts(facts), found))
-    return REGRESSED if found.regressed else os.EX_OK if found.excluded else NOT_EXCLUDED
+    print(json.dumps(facts | judgement.as_dict(), indent=1) if args.json else verdict.format_mail(format_facts(facts), judgement))
+    return REGRESSED if judgement.regressed else os.EX_OK if judgement.excluded else NOT_EXCLUDED
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from ...runner.records import manifest, results
 from ...runner.run_in_lab import Guest
 
 NAME = "side.json"
-STATUS = {2: UsageError, 3: CannotError}
+STATUS = {UsageError.status: UsageError, CannotError.status: CannotError}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Side:
                 "sha256": hashlib.sha256(self.kernel.image.read_bytes()).hexdigest()}
 
     def keep_description(self, resume: bool, force: bool) -> None:
-        """Keeps the description beside its results, which are of nothing else."""
+        """Writes the description into the folder of its results; with `force` these are removed. UsageError: they are there without
+        `resume` or `force`, or of another kernel."""
         path = self.out / NAME
         if resume and results.count(self.out) and path.exists() and json.loads(path.read_text()) != self.describe_side():
             raise UsageError(f"--resume: {path} is of another kernel or set-up: take another --out, or start anew with --force")
@@ -63,7 +64,8 @@ def split_spec(spec: str) -> tuple[Path, Path | None]:
 
 
 def find_side(letter: str, spec: str, setup: str, out: Path) -> Side:
-    """Finds a kernel of a series, or an image of one's own, for which the modules are built then."""
+    """Finds a kernel of a series, or an image of one's own, for which the modules are built then. ExperimentError or one of its kinds:
+    there is none."""
     try:
         if "/" in spec or "," in spec or Path(spec).is_file():
             return Side(letter, spec, setup, out, find_own_kernel(*split_spec(spec)))

@@ -38,16 +38,17 @@ class Verdict:
         return not self.select_rows(NOT_EXCLUDED)
 
     def make_sentence(self) -> str:
+        """Returns in one sentence what is missing, slower, faster and not excluded."""
         slower, faster = self.select_rows(SLOWER), self.select_rows(FASTER)
-        told = [f"{_format_rows(rows)}: kernel B is {word} than kernel A" for word, rows in ((SLOWER, slower), (FASTER, faster)) if rows]
+        parts = [f"{_format_rows(rows)}: kernel B is {word} than kernel A" for word, rows in ((SLOWER, slower), (FASTER, faster)) if rows]
         if self.missing:
-            told.insert(0, f"{', '.join(self.missing)}: kernel B has no result")
+            parts.insert(0, f"{', '.join(self.missing)}: kernel B has no result")
         if not slower and not self.missing:
-            told.insert(0, "no regression found")
-        open_ones = self.select_rows(NOT_EXCLUDED)
-        if open_ones:
-            told.append(f"not excluded: {', '.join(f'{_name_row(row)} {format_slow_down(row)}' for row in open_ones)}")
-        return "; ".join(told)
+            parts.insert(0, "no regression found")
+        not_excluded = self.select_rows(NOT_EXCLUDED)
+        if not_excluded:
+            parts.append(f"not excluded: {', '.join(f'{_name_row(row)} {format_slow_down(row)}' for row in not_excluded)}")
+        return "; ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
         return {"sentence": self.make_sentence(), "regressed": self.regressed, "excluded": self.excluded, "missing": self.missing,
@@ -55,18 +56,20 @@ class Verdict:
 
 
 def compare_kernels(a: Path, b: Path, responses: Sequence[str], smallest: float, exclude: float) -> Verdict:
-    """Compares the runs of kernels A and B. smallest: the share of a mean that matters, as 0.01; exclude: the slow-down that is to be excluded, as 0.05."""
-    found = compare_runs(a, b, in_blocks=True, smallest=smallest, metrics=responses)
-    pair, = found["pairs"]
+    """Compares the runs of kernels A and B, in their folders. smallest: the share of a mean that matters, as 0.01; exclude: the slow-down
+    that is to be excluded, as 0.05."""
+    comparison = compare_runs(a, b, in_blocks=True, smallest=smallest, metrics=responses)
+    pair, = comparison["pairs"]
     marked = [note for note in pair["notes"] if note.endswith("not counted")]
-    rows = [row | {"slower_at_most": compute_slower_at_most(row), "found_from": compute_found_from(row, found["tests"])}
+    rows = [row | {"slower_at_most": compute_slower_at_most(row), "found_from": compute_found_from(row, comparison["tests"])}
             for row in pair["rows"]]
     return Verdict([row | {"verdict": choose_word(row, exclude)} for row in rows], pair["only_in_a"],
                    marked + [f"kernel A has no result: {name}" for name in pair["only_in_b"]])
 
 
 def choose_word(row: dict[str, Any], exclude: float) -> str:
-    """A metric whose unit has no better direction is a cost, as in pages moved."""
+    """Chooses the word of a row. exclude: the slow-down that is to be excluded, as 0.05. A metric whose unit has no better direction is a
+    cost, as in pages moved."""
     word = SMALL if row["too_small"] else UNKNOWN if row["p_holm"] is None and row["difference"] else SAME
     if not row["too_small"] and row["p_holm"] is not None and row["significant"]:
         word = FASTER if (row["difference"] > 0) == _more_is_faster(row) else SLOWER
@@ -109,8 +112,8 @@ def _format_row(row: dict[str, Any]) -> str:
     first = _format_line(row["workload"], format_number(row["mean_a"]), format_number(row["mean_b"]),
                          format_change(row), format_p_value(row["p_holm"]))
     second = _format_second_line(f"{row['policy']}, {row['metric']}, {row['unit']}", row["verdict"])
-    told = [f"found 9 of 10 times from {_format_share(row['found_from'])}"] * (row["found_from"] is not None)
-    return "\n".join([first, second, f"  {'; '.join([*told, format_slow_down(row)])}"])
+    power = [f"found 9 of 10 times from {_format_share(row['found_from'])}"] * (row["found_from"] is not None)
+    return "\n".join([first, second, f"  {'; '.join([*power, format_slow_down(row)])}"])
 
 
 def format_slow_down(row: dict[str, Any]) -> str:
@@ -123,7 +126,7 @@ def _format_share(value: float) -> str:
 
 
 def _format_line(name: str, a: str, b: str, change: str, p: str) -> str:
-    """A name that is too long has a line of its own."""
+    """Formats a row's first line; a name that is too long has a line of its own before it."""
     numbers = f"{a:>{MEAN_WIDTH}} {b:>{MEAN_WIDTH}}  {change:{CHANGE_WIDTH}} {p:>{P_WIDTH}}"
     name = convert_to_ascii(name)
     first = name if len(name) <= NAME_WIDTH else f"{_cut_text(name, WIDTH)}\n{'':{NAME_WIDTH}}"
@@ -131,8 +134,8 @@ def _format_line(name: str, a: str, b: str, change: str, p: str) -> str:
 
 
 def _format_second_line(name: str, verdict: str) -> str:
-    left = WIDTH - len(verdict) - 3
-    return f"  {_cut_text(convert_to_ascii(name), left):{left}} {verdict}"
+    name_width = WIDTH - len(verdict) - len("   ")  # the spaces around the name
+    return f"  {_cut_text(convert_to_ascii(name), name_width):{name_width}} {verdict}"
 
 
 def _cut_text(text: str, width: int) -> str:
@@ -174,10 +177,10 @@ def _name_row(row: dict[str, Any]) -> str:
 
 
 def format_mail(head: Sequence[tuple[str, str]], verdict: Verdict) -> str:
-    """Returns all of it in lines of at most WIDTH columns."""
+    """Formats facts, table, notes and the sentence in lines of at most WIDTH columns of ASCII. head: each fact's name and text."""
     width = max(len(name) for name, _ in head)
     lines = ["\n".join(textwrap.wrap(convert_to_ascii(f"{name:{width}}  {value}"), WIDTH, subsequent_indent=" " * (width + 2)))
              for name, value in head]
     notes = [line for note in verdict.notes for line in textwrap.wrap(convert_to_ascii(f"note: {note}"), WIDTH, subsequent_indent="  ")]
-    said = textwrap.fill(f"Verdict: {verdict.make_sentence()}.", WIDTH)
-    return "\n".join([*lines, "", format_table(verdict), "", *notes, said])
+    sentence = textwrap.fill(f"Verdict: {verdict.make_sentence()}.", WIDTH)
+    return "\n".join([*lines, "", format_table(verdict), "", *notes, sentence])

@@ -21,7 +21,8 @@ AWAY = 1000  # from the suite's seed: more than repeats that a run has
 
 
 def choose_training_seed(suite: Suite, given: int | None) -> int:
-    """Repeats have inputs of their own: the suite's seed and those after it."""
+    """Returns the seed of the training input: `given`, or one far from the suite's. UsageError: a repeat of the suite has it, whose seeds
+    are the suite's and those after it."""
     seed = suite.seed + AWAY if given is None else given
     if seed in range(suite.seed, suite.seed + suite.repeats):
         raise UsageError(f"--seed {seed}: suite {suite.name} is scored with seeds {suite.seed} to "
@@ -35,7 +36,9 @@ def make_options(args: argparse.Namespace, seed: int) -> RunOptions:
 
 
 def carry_out_search(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[RunOptions], int]) -> int:
-    """Carries out the search. `suite` is that of the training input, on its machine; `run` makes a run."""
+    """Searches the parameters of args.policies, writes tuned.toml and prints what was found. Returns 0.
+
+    suite: that of the training input, on its machine; run: makes a run of its options. UsageError: trials or a mechanism are wrong."""
     check_package()
     names = list(dict.fromkeys(args.policies))
     for name in names:
@@ -55,15 +58,16 @@ def carry_out_search(args: argparse.Namespace, suite: Suite, seed: int, machine:
     begin = time.monotonic()
     Rounds(suite, out, measure).make_all(searches, args.trials, until, lambda: tuned.write_tuned(out, head, searches))
     print("\n".join(map(format_result, searches)))
-    made = len(searches[0].tried)
-    fewer = f" of {args.trials}, for the budget" if made < args.trials else ""
-    print(f"{made} trials each{fewer}, in {format_duration(time.monotonic() - begin)}; rank what was found with "
+    trials = len(searches[0].tried)
+    fewer = f" of {args.trials}, for the budget" if trials < args.trials else ""
+    print(f"{trials} trials each{fewer}, in {format_duration(time.monotonic() - begin)}; rank what was found with "
           f"numaplace experiment run {args.suite} --tuned {out / tuned.NAME}")
     return 0
 
 
 def format_result(search: Search) -> str:
-    """The largest of many single observations is no measurement of what it is of."""
+    """Formats what a search found beside the defaults, on the training input."""
+    # The largest of many single observations is no measurement: the line names no speed-up to expect.
     return (f"{search.name}: on the training input defaults {format_score(search.default)}, "
             f"found {format_score(search.best.score)}: {search.best.level}")
 

@@ -28,22 +28,23 @@ class Rounds:
     measure: Callable[[Path, list[str], bool], None]  # levels into a folder; whether its run has begun
 
     def make_all(self, searches: Sequence[Search], trials: int, until: float | None, done: Callable[[], None]) -> None:
-        """Every mechanism has as many trials, also where the time was over. `done` is called after each round."""
+        """Makes rounds until every search has so many trials, all the same number. until: s of the monotonic clock, after which no round
+        begins; done: called after each. ExperimentError: the first round has no score."""
         for number in range(-(-trials // AT_ONCE)):
             if number and until is not None and time.monotonic() >= until:
                 return
             count = min(AT_ONCE, trials - number * AT_ONCE)
-            asked = [level for search in searches for level in search.ask_levels(count)]
-            found = self.make_round(self.out / f"round-{number}", list(dict.fromkeys([BASELINE, *asked])))
-            if not number and not found:
+            levels = [level for search in searches for level in search.ask_levels(count)]
+            scores = self.make_round(self.out / f"round-{number}", list(dict.fromkeys([BASELINE, *levels])))
+            if not number and not scores:
                 raise ExperimentError(f"{self.out}/round-0: no candidate was measured cleanly beside {BASELINE} under every workload: "
                                       f"'numaplace experiment report {self.out}/round-0' shows why")
             for search in searches:
-                search.tell_scores(found)
+                search.tell_scores(scores)
             done()
 
     def make_round(self, folder: Path, levels: list[str]) -> dict[str, float]:
-        """Scores by level. What is there is not run again."""
+        """Runs what is left of a round. Returns the scores by level; an observation that failed its check is a candidate without one."""
         suite, begun = replace(self.suite, policies=tuple(levels)), (folder / results.NAME).exists()
         if results.count(folder):
             check_same(folder, suite)
@@ -53,7 +54,6 @@ class Rounds:
             except ExperimentError:
                 if has_left(folder, suite):
                     raise
-                # An observation that failed its check is a candidate without a score.
         return compute_scores(folder, len(suite.workloads))
 
 
@@ -62,15 +62,15 @@ def has_left(folder: Path, suite: Suite) -> bool:
 
 
 def check_same(folder: Path, suite: Suite) -> None:
-    """Checks that the round has the candidates that the optimiser asks for now, on the same input."""
+    """Checks that the round has the candidates that the optimiser asks for now, on the same input. UsageError: it has not."""
     try:
         then = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder / manifest.NAME} cannot be read ({error}): remove {folder}") from None
     now = {"seed": suite.seed, "suite_text": suite.text, "workloads": [w.name for w in suite.workloads], "policies": list(suite.policies)}
     for key, value in now.items():
-        found = then.get(key)
-        if (list(found) if isinstance(found, dict) else found) != value:
+        kept = then.get(key)
+        if (list(kept) if isinstance(kept, dict) else kept) != value:
             raise UsageError(f"{folder} is of another search: its {key.replace('_', ' ')} differs; take the options that it began "
                              "with, or another --out")
 

@@ -32,7 +32,7 @@ def check_package() -> None:
 
 
 def list_parameters(name: str) -> dict[str, Parameter]:
-    """Returns the parameters of the mechanism that is to be tuned."""
+    """Returns the parameters of the mechanism that is to be tuned, by name. UsageError: it is no mechanism, or has none."""
     mechanism = registry.of_level(name)
     if mechanism is None:
         raise UsageError(f"--placements {name}: is no mechanism: 'numaplace experiment mechanisms' lists them")
@@ -52,24 +52,24 @@ class Search:
         self._optuna = optuna
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-        self._asked: list[tuple[str, object]] = []
+        self._waiting: list[tuple[str, object]] = []  # levels without a score, each with the optimiser's trial
 
     def ask_levels(self, count: int) -> list[str]:
-        """Levels that differ or not: the optimiser may ask for one again."""
+        """Asks the optimiser for so many levels, of which the first of all is the defaults; it may ask for one twice."""
         first = [(self.name, self._make_default_trial())] if not self.tried else []
-        asked = [self._study.ask(fixed_distributions=self._list_ranges()) for _ in range(count - len(first))]
-        self._asked = first + [(self._format_level(trial.params), trial) for trial in asked]
-        return [level for level, _ in self._asked]
+        trials = [self._study.ask(fixed_distributions=self._list_ranges()) for _ in range(count - len(first))]
+        self._waiting = first + [(self._format_level(trial.params), trial) for trial in trials]
+        return [level for level, _ in self._waiting]
 
     def tell_scores(self, scores: dict[str, float]) -> None:
-        """Tells the optimiser the scores of the levels that were asked for; those without clean observations are not there."""
+        """Tells the optimiser the scores of the levels that it asked for; a level without clean observations has none."""
         failed = self._optuna.trial.TrialState.FAIL
-        for level, trial in self._asked:
+        for level, trial in self._waiting:
             score = scores.get(level)
             self.tried.append(Tried(level, score))
             if trial is not None:
                 self._study.tell(trial, score, state=None if score is not None else failed)
-        self._asked = []
+        self._waiting = []
 
     @property
     def default(self) -> float | None:
@@ -81,7 +81,7 @@ class Search:
         return max(self.tried, key=lambda one: -1 if one.score is None else one.score)
 
     def _make_default_trial(self) -> object | None:
-        """None where the kernel has them: the optimiser then cannot learn from them."""
+        """Makes the optimiser's trial of the defaults; None where the kernel chooses one of them, so that it cannot learn from them."""
         values = {name: parameter.default for name, parameter in self.parameters.items()}
         if None in values.values():
             return None

@@ -15,7 +15,8 @@ NAME = "tuned.toml"
 
 
 def write_tuned(out: Path, head: dict[str, str | int], searches: Sequence[Search]) -> None:
-    """Scores are geometric means of speed-ups against `none`, on the training input."""
+    """Writes tuned.toml: the head's keys, and each search's best level with its score and that of the defaults, which are geometric means
+    of speed-ups against `none` on the training input. ExperimentError: it cannot be written."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in (head | {"trials": len(searches[0].tried)}).items()]
     for search in searches:
         best = search.best
@@ -28,17 +29,18 @@ def write_tuned(out: Path, head: dict[str, str | int], searches: Sequence[Search
 
 
 def add_tuned(policies: Sequence[str], file: Path, machine: str, seeds: range) -> list[str]:
-    """Returns the run's levels with each tuned one, and its mechanism at its defaults. `seeds`: of the run's inputs."""
+    """Returns the run's levels with each tuned one, and its mechanism at its defaults. seeds: of the run's inputs. UsageError: the file is
+    wrong, of another machine, or was trained on one of the inputs."""
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
-        trained, on = int(found["seed"]), str(found["machine"])
-        levels = [(str(one["name"]), str(one["level"])) for one in found["mechanism"]]
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        training_seed, tuned_on = int(table["seed"]), str(table["machine"])
+        levels = [(str(one["name"]), str(one["level"])) for one in table["mechanism"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f"has no {error}" if isinstance(error, KeyError) else getattr(error, "strerror", None) or str(error)
         raise UsageError(f"--tuned {file}: {why}: give the {NAME} of 'numaplace experiment tune'") from None
-    if on != machine:
-        raise UsageError(f"--tuned {file}: was tuned on {on} and this run is on {machine}: tune on {machine} too")
-    if trained in seeds:
-        raise UsageError(f"--tuned {file}: was tuned with seed {trained}, which is one of this run's "
+    if tuned_on != machine:
+        raise UsageError(f"--tuned {file}: was tuned on {tuned_on} and this run is on {machine}: tune on {machine} too")
+    if training_seed in seeds:
+        raise UsageError(f"--tuned {file}: was tuned with seed {training_seed}, which is one of this run's "
                          f"({seeds[0]} to {seeds[-1]}): give another --seed")
-    return list(dict.fromkeys([*policies, *(level for both in levels for level in both)]))
+    return list(dict.fromkeys([*policies, *(level for pair in levels for level in pair)]))

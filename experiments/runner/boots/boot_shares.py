@@ -45,10 +45,11 @@ def divide_repeats(suite: Suite, boots: int) -> list[Share]:
     if not divides_evenly(suite, boots):
         raise UsageError(f"--boots {boots}: this run has {suite.repeats} repeats of {len(names)} workloads, and each boot makes one of "
                          f"them at least: give up to {suite.repeats}, or a multiple of it, or more --repeats")
-    parts = max(1, boots // suite.repeats)
-    ends = [suite.repeats * number // (boots // parts) for number in range(boots // parts + 1)]
-    return [Share(suite, number * parts + part, begin, end, frozenset(names[part::parts]))
-            for number, (begin, end) in enumerate(itertools.pairwise(ends)) for part in range(parts)]
+    boots_per_repeat = max(1, boots // suite.repeats)
+    ranges = boots // boots_per_repeat  # of repeats
+    ends = [suite.repeats * number // ranges for number in range(ranges + 1)]
+    return [Share(suite, number * boots_per_repeat + part, begin, end, frozenset(names[part::boots_per_repeat]))
+            for number, (begin, end) in enumerate(itertools.pairwise(ends)) for part in range(boots_per_repeat)]
 
 
 def list_trials_in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:
@@ -61,5 +62,5 @@ def divides_evenly(suite: Suite, boots: int) -> bool:
 
 
 def choose_boots(suite: Suite, boots: int) -> int:
-    """Returns the boots where they divide the suite, else at most its repeats, as where a run has other repeats or workloads."""
+    """Returns `boots` where they divide the suite, else no more than its repeats: the run may have other repeats or workloads."""
     return boots if divides_evenly(suite, boots) else min(boots, suite.repeats)

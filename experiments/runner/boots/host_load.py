@@ -20,18 +20,18 @@ class HostLoad:
     def __init__(self, directory: Path) -> None:
         self.directory, self.first = directory, results.count(directory)
         self.before = state.read_load()  # the lab's own machine is no part of it
-        self.seen: dict[int, list[float]] = defaultdict(list)  # by the lines that there were
+        self.loads: dict[int, list[float]] = defaultdict(list)  # by the lines that there were
 
     def look(self, lines: int) -> None:
-        self.seen[lines].append(state.read_load())
+        self.loads[lines].append(state.read_load())
 
     def write(self) -> None:
-        """Writes the host's load to each new record; one that ended between two looks has the load of the one before it."""
-        records, last = results.read(self.directory), self.before
+        """Writes the host's load to each new record, and that of the beginning to the manifest."""
+        records, load = results.read(self.directory), self.before
         if len(records) == self.first:
             return
         for line, record in enumerate(records[self.first:], self.first):
-            last = fmean(self.seen[line]) if self.seen[line] else last
-            record[KEY] = round(last, 2)
+            load = fmean(self.loads[line]) if self.loads[line] else load  # one that ended between two looks has that of the one before
+            record[KEY] = round(load, 2)
         results.rewrite_records(self.directory, records)
         manifest.add_to_boot(self.directory, records[-1]["boot_id"], {KEY: self.before})

@@ -39,8 +39,8 @@ def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Sh
               stop: Callable[[Process], None], tell: Callable[[int], None], is_late: Callable[[], bool] = lambda: False) -> tuple[int, int]:
     """Runs the boots, at most `jobs` at a time. Returns the status of the last one that failed, else 0, and its number.
 
-    None begins after one that did not make its share, or later than is_late() says; those that run make theirs. tell(): of all
-    observations there are.
+    None begins after one that did not make its share, or later than is_late() says; those that run make theirs. tell: called every
+    POLL seconds with the number of observations that all boots have made.
     """
     waiting, lanes, status, boot, before = list(shares), list[Lane](), 0, shares[-1].boot, results.count(out)
     try:
@@ -67,14 +67,14 @@ def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Sh
 
 
 def hand_out_records(out: Path, share: Share) -> Path:
-    """Copies what the run has of a boot's repeats into the boot's folder, so that it goes on with them."""
-    folder, first = out / f"boot-{share.boot + 1}", find_manifest(out)
+    """Makes a boot's folder, with the run's manifest and its records of this share, so that the boot goes on with them. Returns it."""
+    folder, manifest_path = out / f"boot-{share.boot + 1}", find_manifest(out)
     folder.mkdir()
-    if first:
-        shutil.copyfile(first, folder / manifest.NAME)
-    made = [record for record in results.read(out) if share.contains(record)]
-    if made:
-        results.rewrite_records(folder, made)
+    if manifest_path:
+        shutil.copyfile(manifest_path, folder / manifest.NAME)
+    records = [record for record in results.read(out) if share.contains(record)]
+    if records:
+        results.rewrite_records(folder, records)
     return folder
 
 
@@ -85,15 +85,15 @@ def find_manifest(out: Path) -> Path | None:
 
 
 def gather_records(out: Path) -> None:
-    """Collects the records of all boots, also of those whose run was killed. A record is known by its boot and the time it was made."""
-    records, told = results.read(out), _read_manifest(out)
+    """Collects records, manifests and logs of all boots in the run's folder, also of a run that was killed, and removes their folders."""
+    records, merged = results.read(out), _read_manifest(out)
     for folder in list_folders(out):
         known = {_identify_record(record) for record in records}
         records += [record for record in results.read(folder) if _identify_record(record) not in known]
-        told = _merge_boots(told, _read_manifest(folder))
-    if told:
+        merged = _merge_boots(merged, _read_manifest(folder))
+    if merged:
         results.rewrite_records(out, sorted(records, key=lambda record: record["started"]))
-        manifest.write_manifest(out, told)
+        manifest.write_manifest(out, merged)
     for folder in list_folders(out):
         for log in folder.glob("*.log"):
             log.rename(out / name_log(log.name, int(folder.name.removeprefix("boot-")) - 1))
@@ -119,9 +119,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def _merge_boots(told: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _merge_boots(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     if not other:  # a boot that failed before its run began
-        return told
-    known = {boot["boot_id"] for boot in told.get("boots", [])}
+        return first
+    known = {boot["boot_id"] for boot in first.get("boots", [])}
     more = [boot for boot in other.get("boots", []) if boot["boot_id"] not in known]
-    return (told or other) | {"boots": told.get("boots", []) + more}
+    return (first or other) | {"boots": first.get("boots", []) + more}

@@ -17,6 +17,7 @@ ARRAYS = {"copy": 2, "scale": 2, "sum": 3, "triad": 3}  # of np-mem; one for its
 # Of np-steal, bytes an element: the arrays, and what the serial run has beside them.
 STEALING = {"cilksort": (8, 4), "heat": (16, 16), "transpose": (16, 8), "matmul": (24, 8)}
 STEALING_ELEMENTS = 65536  # times the scale
+DOUBLE = 8  # bytes
 # Bytes an element in redis-server and in np-redis, strings aside, a server's output and a client's input
 # included: growth of VmHWM with redis-server 7.0.15, 50,000 to 150,000 elements, strings of up to 20.
 REDIS = {"lists": (30, 25), "keys": (80, 95), "zsets": (120, 25), "tokens": (0, 35)}
@@ -35,7 +36,7 @@ def count_bytes(workload: Workload, suite: Suite) -> Counter[int]:
 
 
 def count_memory(workload: Workload, options: Options) -> Iterator[Share]:
-    """Returns the bytes of a task's arrays: every process has its own, threads share them."""
+    """Yields the bytes of each task's arrays with their nodes: every process has its own, threads share them."""
     size = parse_bytes(options["size"]) * ARRAYS.get(options.get("operation", "triad"), 1)
     return ((task.memory_on, size) for task in workload.tasks)
 
@@ -50,6 +51,7 @@ def count_handover(workload: Workload, options: Options) -> Iterator[Share]:
 
 
 def count_redis(workload: Workload, options: Options) -> Iterator[Share]:
+    """Yields the bytes of the data in the server and in the client, with their nodes."""
     structure = options.get("structure") or workload.name.removeprefix("redis-")
     several = structure in ("lists", "zsets") or workload.kind == "redis"
     elements = options["elements"] * (STRUCTURES if several else 1)
@@ -88,16 +90,16 @@ def count_command(workload: Workload, options: Options) -> Iterator[Share]:
 
 def count_elements(structure: str, size: float, max_length: int) -> int:
     """Returns the number of elements of each list or sorted set, or of keys, whose data are so large in the server."""
-    each = REDIS[structure][0] + max_length / 2
-    return max(1, round(size / each / (STRUCTURES if structure in ("lists", "zsets") else 1)))
+    element_bytes = REDIS[structure][0] + max_length / 2
+    return max(1, round(size / element_bytes / (STRUCTURES if structure in ("lists", "zsets") else 1)))
 
 
 def count_for_size(kind: str, size: float, options: Options) -> int:
-    """Returns the number that suite.COUNTS names of this kind, of data of that size: values of keys, three lists, an array of
-    doubles."""
+    """Returns the count that suite.COUNTS names of this kind whose data take `size` bytes: of keys, of elements of three lists, or the
+    scale of an array of doubles."""
     if kind == "redis":
         return count_elements("lists", size, options["max_length"])
-    return max(1, round(size / (8 * STEALING_ELEMENTS if kind == "stealing" else options["value_bytes"])))
+    return max(1, round(size / (DOUBLE * STEALING_ELEMENTS if kind == "stealing" else options["value_bytes"])))
 
 
 def parse_bytes(size: str) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "manifest.json"
 SOURCES = "NUMAPLACE_SOURCES"  # which the lab passes on to its guest
+LIMIT = 60  # s, for a program that is asked for one line
 # Entries that must be equal for a run to be resumed.
 SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "policies", "parameters",
         "engine", "machine", "platform", "release", "remote", "tool", "module", "cpu", "thp", "model", "repeat_until_ci", "commands")
@@ -61,7 +62,7 @@ def collect_manifest(suite: Suite, numaplace: Numaplace, measured_on: str, doubt
 
 
 def write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
-    """Writes the manifest, whole or not at all."""
+    """Writes the manifest, whole or not at all. ExperimentError: it cannot be written."""
     partial = directory / (NAME + ".partial")
     try:
         partial.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
@@ -76,7 +77,7 @@ def _describe_boot() -> str:
 
 
 def add_boot(directory: Path, now: dict[str, Any]) -> None:
-    """Adds another boot to those of a run that is resumed."""
+    """Adds the boot of the manifest `now` to those of a run that is resumed, where it is another one."""
     then = json.loads((directory / NAME).read_text())
     boots = then.get("boots", [])
     if now["boots"][0]["boot_id"] not in [boot["boot_id"] for boot in boots]:
@@ -84,9 +85,9 @@ def add_boot(directory: Path, now: dict[str, Any]) -> None:
 
 
 def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
-    found = json.loads((directory / NAME).read_text())
-    write_manifest(directory, found | {"boots": [boot | more if boot["boot_id"] == boot_id else boot
-                                                 for boot in found.get("boots", [])]})
+    manifest = json.loads((directory / NAME).read_text())
+    write_manifest(directory, manifest | {"boots": [boot | more if boot["boot_id"] == boot_id else boot
+                                                    for boot in manifest.get("boots", [])]})
 
 
 def read_repeats(directory: Path) -> int | None:
@@ -100,14 +101,14 @@ def read_repeats(directory: Path) -> int | None:
 def read_model(directory: Path) -> dict[str, Any] | None:
     """Reads the model with which a run began; None where there is none."""
     try:
-        found = json.loads((directory / NAME).read_text())["model"]
+        model = json.loads((directory / NAME).read_text())["model"]
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return found if isinstance(found, dict) else None
+    return model if isinstance(model, dict) else None
 
 
 def check_same(directory: Path, now: dict[str, Any]) -> None:
-    """Checks that what is there is the beginning of the same run on the same machine."""
+    """Checks that the folder has the beginning of the same run on the same machine as the manifest `now`. UsageError: it has not."""
     path = directory / NAME
     try:
         then = json.loads(path.read_text())
@@ -129,7 +130,7 @@ def name_differences(then: Any, now: Any) -> str:
 
 
 def list_caches(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
-    """Returns what relative levels are parts of: sizes of the caches and, node by node, cores and last-level caches."""
+    """Lists what relative levels are parts of: sizes of the caches in bytes and, node by node, numbers of cores and last-level caches."""
     places = [cpu for node in nodes for cpu in node.places]
     return {"l2_bytes": sorted({cpu.l2_bytes for cpu in places}), "l3_bytes": sorted({cpu.l3_bytes for cpu in places}),
             "cores": [len({cpu.core for cpu in node.places}) for node in nodes],
@@ -148,9 +149,9 @@ def _parse_number(text: str | None) -> int | None:
 
 
 def _read_output(*command: str | Path) -> str | None:
-    """Returns the first line that a program prints, or None."""
+    """Runs a program. Returns the first line that it prints; None where there is none, or it failed."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT,
                               stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -159,6 +160,7 @@ def _read_output(*command: str | Path) -> str | None:
 
 
 def _read_machine_state() -> dict[str, Any]:
+    """Reads settings of processor and kernel that times may depend on; None for each that this machine does not say."""
     cpu = Path("/sys/devices/system/cpu")
     info = _read_text("/proc/cpuinfo") or ""
     governors = {_read_text(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
@@ -178,24 +180,24 @@ def _read_machine_state() -> dict[str, Any]:
 
 
 def _find_field(info: str, name: str) -> str | None:
-    found = re.search(rf"^{name}\s*:\s*(.*)$", info, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(rf"^{name}\s*:\s*(.*)$", info, re.MULTILINE)
+    return match[1] if match else None
 
 
 def _read_module_version() -> dict[str, Any] | None:
     """Returns the module's version; None where it is not loaded."""
     if not Path("/sys/module/numaplace").exists():
         return None
-    said = _read_text("/sys/kernel/debug/numaplace/version") or ""
-    return dict(pair.split("=", 1) for pair in said.split() if "=" in pair) | {
+    text = _read_text("/sys/kernel/debug/numaplace/version") or ""
+    return dict(pair.split("=", 1) for pair in text.split() if "=" in pair) | {
         "srcversion": _read_text("/sys/module/numaplace/srcversion")}
 
 
 def sources() -> dict[str, Any]:
-    """Returns commit and changes of the tree; without git, or of a tree that is no clone, neither is known: None."""
-    told = os.environ.get(SOURCES)
-    if told and host_nodes.read_lab_name():  # by the host, where git takes a tenth of the time
-        return json.loads(told)
+    """Returns the tree's commit, and whether files were changed since; None for both without git, or of a tree that is no clone."""
+    from_host = os.environ.get(SOURCES)
+    if from_host and host_nodes.read_lab_name():  # there git takes a tenth of the time
+        return json.loads(from_host)
     # The index has the inode numbers of the host; the lab sees others. Without these options the lab's git would
     # read every file, which takes 20 s, and write its own numbers into the index, which are as wrong on the host.
     git = ("git", "--no-optional-locks", "-c", "core.checkStat=minimal", "-c", "core.trustctime=false",

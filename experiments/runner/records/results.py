@@ -16,7 +16,7 @@ FORMAT = 1  # of a line and of manifest.json, which has it: Documentation/refere
 
 
 def read(directory: Path) -> list[Record]:
-    """Reads the whole lines; one that a kill cut off is left out, and overwritten by the next append."""
+    """Reads a run's records; a line that a kill cut off is left out, and overwritten by the next append. ExperimentError: not JSON."""
     path = directory / NAME
     if not path.exists():
         return []
@@ -47,7 +47,7 @@ def count(directory: Path) -> int:
 
 
 def rewrite_records(directory: Path, records: list[Record]) -> None:
-    """Replaces all records, whole or not at all, within writing()."""
+    """Replaces all records, whole or not at all, within writing(). ExperimentError: they cannot be written."""
     partial = directory / (NAME + ".partial")
     try:
         partial.write_bytes(b"".join(map(_format_record, records)))
@@ -62,10 +62,9 @@ def _format_record(record: Record) -> bytes:
 
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
-    """Makes the folder where it is missing; nobody else writes results there in the meantime, in this process neither.
-
-    The lock is on the folder, as rewrite_records() replaces the file. Of a guest's lock the host knows nothing.
-    """
+    """Makes the folder where it is missing, and locks it for the block: nobody else writes results there, in this process neither.
+    ExperimentError: it is locked, or cannot be made."""
+    # The lock is on the folder, as rewrite_records() replaces the file. Of a guest's lock the host knows nothing.
     try:
         directory.mkdir(parents=True, exist_ok=True)
         fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -96,7 +95,7 @@ def _name_holder(fd: int) -> str:
 
 
 class Writer:
-    """Appends, within writing(). A line that does not fit on the disk leaves no half of itself behind."""
+    """Appends records to a run's results, within writing()."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME
@@ -106,6 +105,7 @@ class Writer:
         os.ftruncate(self.fd, self.size)
 
     def append(self, record: Record) -> None:
+        """Appends a record and waits until it is on the disk. ExperimentError: it does not fit there, and no part of it is left."""
         line = _format_record(record)
         try:
             written = 0
@@ -124,7 +124,7 @@ class Writer:
 
 
 def list_marks(record: Record) -> tuple[str, ...]:
-    """Returns why a line of results.jsonl may not be averaged; a failed check is a mark too."""
+    """Lists why a record may not be averaged; a failed check is a mark too."""
     marks = [str(mark) for mark in record.get("marks") or []]
     check = record.get("check", "ok")
     if check != "ok" and not (check == "not reached" and marks):

@@ -81,7 +81,7 @@ class Command:
 
 
 def of_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
-    """Reads a workload's file; `changes`: keys that a suite gives instead of the file's."""
+    """Reads a workload's file; `changes`: keys that a suite gives instead of the file's. UsageError: the file is missing or wrong."""
     try:
         return read_table(tomllib.loads(path.read_text(encoding="utf-8")) | dict(changes or {}), path.resolve().parent)
     except FileNotFoundError:
@@ -93,6 +93,7 @@ def of_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
 
 
 def read_table(table: Mapping[str, Any], folder: Path) -> Command:
+    """Makes a workload from its table, whose relative paths begin in `folder`. UsageError, with its name: a key is missing or wrong."""
     name = table.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError("'name' is missing or not of small letters, digits, '-', '_' and '.'")
@@ -103,10 +104,11 @@ def read_table(table: Mapping[str, Any], folder: Path) -> Command:
 
 
 def _read_command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
+    """Makes a workload from its table. UsageError: a key is missing or wrong, or lacks another that it needs."""
     _check_keys(table, KEYS, "")
     if table.get("kind") != "command":
         raise UsageError(f"'kind' is {table.get('kind')!r}; a program of one's own has kind = \"command\"")
-    found = Command(
+    command = Command(
         name, _read_text(table, "about"), folder, _read_words(table, "command", needed=True),
         _read_environment(table.get("environment", {})),
         _read_words(table, "prepare"), _read_words(table, "load"), _read_words(table, "client"),
@@ -115,15 +117,15 @@ def _read_command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
         tuple(_read_need(need) for need in _read_tables(table.get("needs", []), "needs")),
         _read_memory(table.get("memory", "")), _read_fast_percent(table), _read_words(table, "clairvoyant"),
         _read_text(table, "user", ""), _read_text(table, "directory", ""), dict(table))
-    if found.client and not found.ready:
+    if command.client and not command.ready:
         raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
-    if found.load and not found.client:
+    if command.load and not command.client:
         raise UsageError("'load' is a server's; a program without 'client' loads its data itself")
-    check_places("directory", found.directory)
-    words = [word for part in (found.command, found.clairvoyant, found.prepare, found.load, found.client) for word in part]
-    if not found.memory and any("{memory_mib}" in word for word in words):
+    check_places("directory", command.directory)
+    words = [word for part in (command.command, command.clairvoyant, command.prepare, command.load, command.client) for word in part]
+    if not command.memory and any("{memory_mib}" in word for word in words):
         raise UsageError("{memory_mib} needs 'memory', as in \"0.1 node\" or \"64M\"")
-    return found
+    return command
 
 
 def _check_keys(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
@@ -140,6 +142,7 @@ def _read_text(table: Mapping[str, Any], key: str, default: str | None = None) -
 
 
 def _read_words(table: Mapping[str, Any], key: str, needed: bool = False) -> tuple[str, ...]:
+    """Reads the words of a command line; () where it is missing and not needed. UsageError: no list of words, or an unknown {place}."""
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value) or not value and (needed or key in table):
         raise UsageError(f"'{key}' is missing or not a list of words, as in [\"program\", \"--option\"]")
@@ -179,6 +182,7 @@ def _read_memory(value: Any) -> str:
 
 
 def _read_fast_percent(table: Mapping[str, Any]) -> float | None:
+    """Reads which percentage of the workload's memory the fast nodes have room for; None where the file does not say."""
     value = table.get("fast_percent")
     if value is None:
         return None
@@ -190,16 +194,18 @@ def _read_fast_percent(table: Mapping[str, Any]) -> float | None:
 
 
 def _read_pattern(key: str, text: str, groups: int) -> str:
+    """Returns a regular expression as it is. UsageError: it is none, or has not so many groups; groups 0: any number."""
     try:
-        found = re.compile(text).groups
+        groups_found = re.compile(text).groups
     except re.error as error:
         raise UsageError(f"'{key}.pattern': {text!r}: {error}") from None
-    if groups and found != groups:
-        raise UsageError(f"'{key}.pattern': {text!r} has {found} groups; one group, in parentheses, is the value")
+    if groups and groups_found != groups:
+        raise UsageError(f"'{key}.pattern': {text!r} has {groups_found} groups; one group, in parentheses, is the value")
     return text
 
 
 def _read_condition(table: Mapping[str, Any], key: str, kinds: tuple[str, ...]) -> Condition | None:
+    """Reads a condition, which has one of the kinds; None where the key is missing. UsageError: it is wrong."""
     value = table.get(key)
     if value is None:
         return None
@@ -211,27 +217,28 @@ def _read_condition(table: Mapping[str, Any], key: str, kinds: tuple[str, ...]) 
     if not isinstance(text, str) or not text:
         raise UsageError(f"'{key}.{kind}' is not a text")
     if kind == "pattern":
-        return Condition(pattern=_read_pattern(key, text, 0))
+        return Condition(pattern=_read_pattern(key, text, groups=0))
     check_places(f"{key}.{kind}", text)
     return Condition(**{kind: text})
 
 
 def _read_tables(value: Any, key: str) -> list[dict[str, Any]]:
-    found = [value] if isinstance(value, dict) else value
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    tables = [value] if isinstance(value, dict) else value
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"'{key}' is not a table or a list of tables")
-    return found
+    return tables
 
 
 def _read_metrics(value: Any) -> tuple[Metric, ...]:
-    found = tuple(_read_metric(table) for table in _read_tables(value, "metric"))
-    names = [metric.name for metric in found]
+    metrics = tuple(_read_metric(table) for table in _read_tables(value, "metric"))
+    names = [metric.name for metric in metrics]
     if len(set(names)) != len(names):
         raise UsageError("'metric': two of them have the same name")
-    return found or (SECONDS,)
+    return metrics or (SECONDS,)
 
 
 def _read_metric(table: Mapping[str, Any]) -> Metric:
+    """Reads a metric. UsageError: its direction is not that of its unit, or it has not one of 'pattern' and 'json'."""
     _check_keys(table, ("name", "unit", "direction", "pattern", "json"), "metric.")
     name, unit, direction = (_read_text(table, key) for key in ("name", "unit", "direction"))
     if not NAME.fullmatch(name):
@@ -243,7 +250,7 @@ def _read_metric(table: Mapping[str, Any]) -> Metric:
     if ("pattern" in table) == ("json" in table):
         raise UsageError(f"metric {name}: needs either 'pattern' or 'json'")
     pattern, path = _read_text(table, "pattern", ""), _read_text(table, "json", "")
-    return Metric(name, unit, DIRECTIONS[direction], _read_pattern(f"metric {name}", pattern, 1) if pattern else "", path)
+    return Metric(name, unit, DIRECTIONS[direction], _read_pattern(f"metric {name}", pattern, groups=1) if pattern else "", path)
 
 
 def _read_need(table: Mapping[str, Any]) -> Need:

@@ -28,7 +28,8 @@ INT = 4  # bytes
 
 
 def expand_suite(suite: Suite, nodes: list[Node]) -> Suite:
-    """Returns the suite with its workloads on this machine; one without a design has them already."""
+    """Returns the suite with its workloads on this machine; one without a design has them already. UsageError: a factor is missing or
+    unknown, no combination fits the nodes, or it has placements and may not."""
     suite = relative.resolve_suite(suite, nodes)
     if not suite.design:
         listed = [w for workload in suite.workloads for w in expand_memory_only(workload, nodes)]
@@ -37,8 +38,8 @@ def expand_suite(suite: Suite, nodes: list[Node]) -> Suite:
     check_levels(suite, design)
     if why := explain_unplaceable(suite):
         raise UsageError(f"suite {suite.name}: has no placement: {why}: leave --placements out")
-    made = design.make(suite.levels, nodes)
-    workloads = tuple(w for w in (made if design.all_nodes else far_apart(made, nodes)) if fits_nodes(w, nodes))
+    candidates = design.make(suite.levels, nodes)
+    workloads = tuple(w for w in (candidates if design.all_nodes else far_apart(candidates, nodes)) if fits_nodes(w, nodes))
     if not workloads:
         raise UsageError(f"suite {suite.name}: no combination of its levels fits this machine's "
                          f"{len(nodes)} nodes of {min(len(node.cpus) for node in nodes)} CPUs and more")
@@ -51,7 +52,7 @@ def explain_unplaceable(suite: Suite) -> str:
 
 
 def check_levels(suite: Suite, design: Design) -> None:
-    """Checks that the suite has the factors of its design, and no other."""
+    """Checks that the suite has the factors of its design, and no other. UsageError: it has not."""
     if "spread" in suite.levels and "spread" in design.lacks:
         raise UsageError(f"suite {suite.name}: factor 'spread': {design.lacks['spread']}")
     for name in suite.levels:
@@ -64,7 +65,7 @@ def check_levels(suite: Suite, design: Design) -> None:
 
 
 def expand_memory_only(workload: Workload, nodes: list[Node]) -> Iterator[Workload]:
-    """Yields a listed workload whose memory is to be on a node of memory alone once for each such node; none where there is none."""
+    """Yields a listed workload; one with memory on a node of memory alone once for each such node, so not at all where there is none."""
     if not any(ALONE in task.memory_on for task in workload.tasks):
         yield workload
         return
@@ -74,25 +75,25 @@ def expand_memory_only(workload: Workload, nodes: list[Node]) -> Iterator[Worklo
 
 
 def expand_spread(suite: Suite, workloads: Iterable[Workload]) -> Iterator[Workload]:
-    """Returns each workload with every order of taking CPUs that the suite asks for."""
+    """Yields each workload with every order of taking CPUs that the suite has; a single one is no factor of it."""
     spreads = suite.levels.get("spread", [])
     for workload, spread in product(workloads, spreads or [None]):
         if spread is None:
             yield workload
             continue
-        more = {"factors": workload.factors | {"spread": spread}} if len(spreads) > 1 else {}
+        changes = {"factors": workload.factors | {"spread": spread}} if len(spreads) > 1 else {}
         name = workload.name + (f"-{spread}" if len(spreads) > 1 else "")
-        yield replace(workload, name=name, options=workload.options | {"spread": spread}, **more)
+        yield replace(workload, name=name, options=workload.options | {"spread": spread}, **changes)
 
 
 def replace_workloads(suite: Suite, workloads: Iterable[Workload], nodes: list[Node]) -> Suite:
-    found = replace(suite, workloads=tuple(workloads), nodes=len(nodes))
-    check_suite(found)
-    return found
+    replaced = replace(suite, workloads=tuple(workloads), nodes=len(nodes))
+    check_suite(replaced)
+    return replaced
 
 
 def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Workload]:
-    """Returns the workloads of HOME and FAR on the two nodes that are farthest apart."""
+    """Yields the workloads with the two nodes that are farthest apart in the place of HOME and FAR."""
     pair = find_far_pair(nodes)
     for workload in workloads:
         yield replace(workload, tasks=tuple(
@@ -102,17 +103,17 @@ def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Work
 
 
 def fits_nodes(workload: Workload, nodes: list[Node]) -> bool:
-    """Checks that there is a CPU for every thread, on its own node."""
-    busy = [0] * len(nodes)
+    """Checks whether its nodes are there, each with a CPU for every thread on it."""
+    threads = [0] * len(nodes)
     for task in workload.tasks:
         if max(task.runs_on, *task.memory_on) >= len(nodes):
             return False
-        busy[task.runs_on] += task.threads
-    return all(used <= len(node.cpus) for used, node in zip(busy, nodes))
+        threads[task.runs_on] += task.threads
+    return all(count <= len(node.cpus) for count, node in zip(threads, nodes))
 
 
 def make_workers(group: str, count: int, runs_on: int, memory_on: int, as_threads: bool) -> list[Task]:
-    """Returns count threads of one process, or as many processes of one thread."""
+    """Makes the tasks of `count` threads of one process, or of as many processes of one thread."""
     if as_threads:
         return [Task(group, runs_on, (memory_on,), threads=count, group=group)] if count else []
     return [Task(f"{group}-{k}", runs_on, (memory_on,), group=group) for k in range(count)]
@@ -120,51 +121,55 @@ def make_workers(group: str, count: int, runs_on: int, memory_on: int, as_thread
 
 def make_flows(levels: Levels, nodes: list[Node], first: str, second: str,
                where: Callable[[int], dict[str, tuple[int, int]]], label: str) -> Iterator[Workload]:
-    """Returns two groups of triad workers, each with a node to run on and one of its memory, which the level of `memory` names."""
+    """Yields workloads of two groups of triad workers, whose numbers are the levels of the factors `first` and `second`.
+
+    where: from the node of a level of `memory`, the node that each group runs on and the node of its memory. label: the name, of the
+    numbers x and y. Kind of worker and memory are factors only where they have several levels."""
     kinds, memories = levels.get("workers", ["processes"]), list(choose_targets(levels.get("memory", ["local"]), nodes, HOME, FAR))
-    for kind, (memory, on), x, y in product(kinds, memories, levels[first], levels[second]):
+    for kind, (memory, memory_node), x, y in product(kinds, memories, levels[first], levels[second]):
         if not x + y:
             continue
-        places = where(on)
-        tasks = [*make_workers(first, x, *places[first], kind == "threads"),
-                 *make_workers(second, y, *places[second], kind == "threads")]
-        several = {"workers": kind} if len(kinds) > 1 else {}
-        several |= {"memory": memory} if len(memories) > 1 else {}
+        places = where(memory_node)
+        tasks = [*make_workers(first, x, *places[first], as_threads=kind == "threads"),
+                 *make_workers(second, y, *places[second], as_threads=kind == "threads")]
+        more_factors = {"workers": kind} if len(kinds) > 1 else {}
+        more_factors |= {"memory": memory} if len(memories) > 1 else {}
         name = label.format(x=x, y=y) + ("-threads" if kind == "threads" else "") + (
             f"-{memory}" if memory.startswith(MEMORY_ONLY) else "")
-        about = ", ".join(f"{n} {group}" for group, n in ((first, x), (second, y)) if n)
-        yield Workload(name, "memory", about, tuple(tasks), {first: x, second: y} | several, {"operation": "triad"})
+        about = ", ".join(f"{count} {group}" for group, count in ((first, x), (second, y)) if count)
+        yield Workload(name, "memory", about, tuple(tasks), {first: x, second: y} | more_factors, {"operation": "triad"})
 
 
 def make_contention(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Luo, Fig. 4(a): all memory on one node, threads on both."""
+    """Makes the workloads of Luo, Fig. 4(a): all memory on one node, threads on both."""
     return make_flows(levels, nodes, "local", "remote", lambda on: {"local": (HOME, on), "remote": (FAR, on)},
                       "contention-{x}L{y}R")
 
 
 def make_cross(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Luo, Fig. 4(b): each node's threads use the other's memory."""
+    """Makes the workloads of Luo, Fig. 4(b): each node's threads use the other's memory."""
     return make_flows(levels, nodes, "reference", "opposite", lambda _: {"reference": (HOME, FAR), "opposite": (FAR, HOME)},
                       "cross-{x}x{y}")
 
 
 def make_split(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Luo, Fig. 4(c): threads of one node use the memory of both; or of theirs and of a node of memory alone."""
+    """Makes the workloads of Luo, Fig. 4(c): threads of one node use the memory of both; or of theirs and of a node of memory alone."""
     levels = {"memory": ["remote"]} | levels
     return make_flows(levels, nodes, "local", "remote", lambda on: {"local": (HOME, HOME), "remote": (HOME, on)},
                       "split-{x}L{y}R")
 
 
 def make_numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Bergstrom: threads spread sparsely over the nodes, a process for each node in use."""
+    """Makes Bergstrom's workloads: threads spread sparsely over the nodes, a process for each node in use."""
     shift, count = find_far_shift(nodes), len(list_with_cpus(nodes))
-    alone = choose_targets([MEMORY_ONLY], nodes, HOME, FAR)
+    memory_only = choose_targets([MEMORY_ONLY], nodes, HOME, FAR)
+    # From the node that a process runs on, the node of its memory.
     memories: dict[str, Callable[[int], int]] = {"local": lambda k: k, "remote": lambda k: (k + shift) % count}
     memories = {name: memories[name] for name in levels["memory"] if name in memories} | (
-        {name: lambda _, on=on: on for name, on in alone} if MEMORY_ONLY in levels["memory"] else {})
+        {name: lambda _, node=node: node for name, node in memory_only} if MEMORY_ONLY in levels["memory"] else {})
     for operation, access, (memory, memory_of), threads in product(
             levels["operation"], levels["access"], memories.items(), levels["threads"]):
-        active = min(threads, count)
+        active = min(threads, count)  # nodes in use; the first of them have one thread more where it does not divide
         tasks = tuple(
             Task(f"node-{k}", k, (memory_of(k),),
                  threads=threads // active + (k < threads % active)) for k in range(active))
@@ -176,13 +181,14 @@ def make_numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 
 def make_cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Heard and Shafiee: memory on the CPU's node or on another; node 0 is avoided: it serves kernel and runner."""
+    """Makes the workloads of Heard and Shafiee: memory on the CPU's node or on another."""
+    # A walker on node 0 would share it with kernel and runner.
     walker, other = (FAR, HOME) if len(nodes) > 1 else (HOME, FAR)
     shapes = [(pattern, alpha) for pattern in levels["pattern"]
               for alpha in (levels["alpha"] if pattern == "zipf" else [None])]
     memories = list(choose_targets(levels["memory"], nodes, walker, other))
-    for (pattern, alpha), size_kb, (memory, on) in product(shapes, levels["size_kb"], memories):
-        size = -(-size_kb * 1024 // PAGE) * PAGE
+    for (pattern, alpha), size_kb, (memory, memory_node) in product(shapes, levels["size_kb"], memories):
+        size = round_to_pages(size_kb * 1024)
         options = {"operation": "cachetest", "pattern": pattern, "size": str(size)}
         factors = {"pattern": pattern, "size_kb": size_kb, "memory": memory}
         if alpha is not None:
@@ -190,14 +196,19 @@ def make_cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
         shape = pattern if alpha is None else f"{pattern}{alpha:g}"
         yield Workload(f"{shape}-{size_kb}K-{memory}", "memory",
                        f"{shape}, {size_kb} KB, {memory}",
-                       (Task("walker", walker, (on,)),), factors, options)
+                       (Task("walker", walker, (memory_node,)),), factors, options)
+
+
+def round_to_pages(size: int) -> int:
+    """Rounds bytes up to whole pages."""
+    return -(-size // PAGE) * PAGE
 
 
 def make_memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Prabhanjan, experiments 1 and 2: so many ints, on the process's node or on another."""
+    """Makes the workloads of Prabhanjan's experiments 1 and 2: so many ints, on the process's node or on another."""
     memories = list(choose_targets(levels["memory"], nodes, HOME, FAR))
-    for experiment, case, (memory, on) in product(levels["experiment"], levels["case"], memories):
-        size = -(-case["size"] * INT // PAGE) * PAGE
+    for experiment, case, (memory, memory_node) in product(levels["experiment"], levels["case"], memories):
+        size = round_to_pages(case["size"] * INT)
         factors = {"experiment": experiment, "size": case["size"]}
         options = {"operation": "sort" if experiment == "sort" else "update", "size": str(size)}
         label = f"{experiment}-{case['size']}"
@@ -206,58 +217,60 @@ def make_memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
             label += f"-{case['accesses']}"
         factors["memory"] = memory
         yield Workload(f"{label}-{memory}", "memory", f"{label} ints, {memory} memory",
-                       (Task("worker", HOME, (on,)),), factors, options)
+                       (Task("worker", HOME, (memory_node,)),), factors, options)
 
 
-def make_server_and_client(on: int) -> tuple[Task, ...]:
-    """Returns a server with its memory on that node and its client beside it."""
-    return (Task("server", HOME, (on,)), Task("client", HOME, (HOME,)))
+def make_server_and_client(memory_node: int) -> tuple[Task, ...]:
+    """Makes the tasks of a server with its memory on that node and of its client beside it."""
+    return (Task("server", HOME, (memory_node,)), Task("client", HOME, (HOME,)))
 
 
 def make_redis_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Prabhanjan, experiments 3 to 6."""
+    """Makes the workloads of Prabhanjan's experiments 3 to 6: a structure of Redis is filled, then all its elements are updated."""
     memories = list(choose_targets(levels["memory"], nodes, HOME, FAR))
-    for experiment, size, pipeline, (memory, on) in product(
+    for experiment, size, pipeline, (memory, memory_node) in product(
             levels["experiment"], levels["size"], levels["pipeline"], memories):
         yield Workload(f"{experiment}-{size}-p{pipeline}-{memory}", "redis-times",
                        f"{experiment} of {size}, {pipeline} commands in flight, {memory} memory",
-                       make_server_and_client(on), {"experiment": experiment, "size": size,
-                                                    "pipeline": pipeline, "memory": memory},
+                       make_server_and_client(memory_node),
+                       {"experiment": experiment, "size": size, "pipeline": pipeline, "memory": memory},
                        {"structure": experiment, "elements": size, "pipeline": pipeline})
 
 
 def define_foreign_client(kind: str, program: str) -> Callable[[Levels, list[Node]], Iterator[Workload]]:
-    """Prabhanjan, experiment 7: redis-benchmark's own commands; the same question by other generators of load. A case
-    has options of its own and is known by the size of its values."""
-    def make(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+    """Returns the design of a Redis server that another program loads: Prabhanjan's experiment 7 with redis-benchmark, and the same
+    question by other programs. A case has options of its own and is known by the size of its values."""
+    def make_workloads(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
+        """Makes the server's workloads; the runner starts the client by itself."""
         memories = list(choose_targets(levels["memory"], nodes, HOME, FAR))
-        for case, pipeline, (memory, on) in product(levels.get("case", [{}]), levels["pipeline"], memories):
+        for case, pipeline, (memory, memory_node) in product(levels.get("case", [{}]), levels["pipeline"], memories):
             size = {"value_bytes": case["value_bytes"]} if case else {}
             yield Workload("-".join([kind, *(f"{n}B" for n in size.values()), f"p{pipeline}", memory]), kind,
                            f"{program}, {pipeline} commands in flight, {memory} memory"
                            + "".join(f", values of {n} bytes" for n in size.values()),
-                           make_server_and_client(on)[:1], size | {"pipeline": pipeline, "memory": memory},
+                           make_server_and_client(memory_node)[:1], size | {"pipeline": pipeline, "memory": memory},
                            case | {"pipeline": pipeline})
 
-    return make
+    return make_workloads
 
 
 def make_work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Deters: every CPU of every node, one arena for all or one for each node."""
+    """Makes Deters' workloads: workers on every CPU of every node, one arena for all or one for each node."""
     everywhere = tuple(list_with_cpus(nodes))
-    alone = choose_targets([MEMORY_ONLY], nodes, HOME, FAR) if MEMORY_ONLY in levels.get("data", []) else []
+    memory_only = choose_targets([MEMORY_ONLY], nodes, HOME, FAR) if MEMORY_ONLY in levels.get("data", []) else []
+    # From a level of `data`, the nodes of the memory and np-steal's word for it.
     places = {data: (everywhere, data) for data in levels.get("data", [""]) if data != MEMORY_ONLY} | {
-        data: ((k,), str(nodes[k].id)) for data, k in alone}
-    for benchmark, runtime, (data, (where, word)) in product(levels["benchmark"], levels["runtime"], places.items()):
+        data: ((k,), str(nodes[k].id)) for data, k in memory_only}
+    for benchmark, runtime, (data, (memory_on, word)) in product(levels["benchmark"], levels["runtime"], places.items()):
         factors = {"runtime": runtime, "benchmark": benchmark} | ({"data": data} if data else {})
         yield Workload(f"{benchmark}-{runtime}" + (f"-{data}" if data else ""), "stealing",
                        f"{benchmark}, {runtime} runtime" + (f", data {data}" if data else ""),
-                       (Task("workers", 0, where),), factors,
+                       (Task("workers", 0, memory_on),), factors,
                        {"benchmark": benchmark, "runtime": runtime} | ({"data": word} if data else {}))
 
 
 def make_latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """A core of each node, the memory of each: also of nodes that have no CPUs."""
+    """Makes a chase for each pair of a node with CPUs and a node with memory, also one without CPUs."""
     for chains, runs_on, memory_on in product(levels["chains"], list_with_cpus(nodes), range(len(nodes))):
         a, b = nodes[runs_on].id, nodes[memory_on].id
         yield Workload(f"latency-{a}to{b}-{chains}", "memory", f"a core of node {a}, memory of node {b}, {chains} in flight",
@@ -266,22 +279,22 @@ def make_latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]
 
 
 def make_loaded_latency(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """A chase on one core of HOME, the load on others of that node, both in the same memory: its own, that of the
+    """Makes workloads of a chase on one core of a node and a load on its other cores, both in the same memory: its own, that of the
     farthest node, and of each node of memory alone."""
     home, far = find_far_pair(nodes)
-    for memory, on in choose_targets(levels["memory"], nodes, home, far):
+    for memory, memory_node in choose_targets(levels["memory"], nodes, home, far):
         for mix, load, delay in product(levels["mix"], levels["load"], levels["delay"]):
-            threads = min(load, len({cpu.core for cpu in nodes[home].places} or nodes[home].cpus) - 1)
+            threads = min(load, len({cpu.core for cpu in nodes[home].places} or nodes[home].cpus) - 1)  # one core is the chase's
             if threads < 1:
                 continue
             yield Workload(f"loaded-{memory}-{mix.replace(':', 'r')}w-{threads}t-d{delay}", "loaded",
                            f"a chase beside {threads} threads, {mix} lines read to written, {delay} steps apart, {memory} memory",
-                           (Task("chase", home, (on,)), Task("load", home, (on,), threads=threads)),
+                           (Task("chase", home, (memory_node,)), Task("load", home, (memory_node,), threads=threads)),
                            {"memory": memory, "mix": mix, "load": threads, "delay": delay}, {"mix": mix, "delay": delay})
 
 
 def choose_targets(wanted: list[str], nodes: list[Node], home: int, far: int) -> Iterator[tuple[str, int]]:
-    """Returns the levels of `memory` with the nodes that they stand for on this machine; each node of memory alone is a level."""
+    """Yields each level of `memory` with the position of its node on this machine; each node of memory alone is a level."""
     if "local" in wanted:
         yield "local", home
     if "remote" in wanted and len(list_with_cpus(nodes)) > 1:
@@ -292,34 +305,34 @@ def choose_targets(wanted: list[str], nodes: list[Node], home: int, far: int) ->
 
 
 def make_core_to_core(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
-    """Two cores of one cache, of two caches of a node, and of each pair of nodes; the lines' memory is on the
-    reader's node or on the owner's."""
-    for apart, owner, reader in list_core_pairs(nodes):
+    """Makes handovers of lines between two cores of one cache, of two caches of a node, and of each pair of nodes; the lines' memory is
+    on the reader's node or on the owner's."""
+    for apart, (owner_node, owner_cpu), (reader_node, reader_cpu) in list_core_pairs(nodes):
         if apart not in levels["apart"]:
             continue
-        for state, home in product(levels["state"], levels["home"] if owner[0] != reader[0] else ["reader"]):
-            on = owner[0] if home == "owner" else reader[0]
-            a, b = nodes[owner[0]].id, nodes[reader[0]].id
-            where = f"{a}to{b}" if a != b else f"node{a}"
+        for state, home in product(levels["state"], levels["home"] if owner_node != reader_node else ["reader"]):
+            memory_node = owner_node if home == "owner" else reader_node
+            owner_id, reader_id = nodes[owner_node].id, nodes[reader_node].id
+            where = f"{owner_id}to{reader_id}" if owner_id != reader_id else f"node{owner_id}"
             yield Workload(f"{apart.replace(' ', '-')}-{where}-{state}-{home}", "handover",
-                           f"{state} lines of CPU {owner[1]} read by CPU {reader[1]}, memory on node {nodes[on].id}",
-                           (Task("reader", reader[0], (on,)),),
-                           {"apart": apart, "state": state, "home": home, "owner": a, "reader": b},
-                           {"state": state, "owner_cpu": owner[1], "reader_cpu": reader[1]})
+                           f"{state} lines of CPU {owner_cpu} read by CPU {reader_cpu}, memory on node {nodes[memory_node].id}",
+                           (Task("reader", reader_node, (memory_node,)),),
+                           {"apart": apart, "state": state, "home": home, "owner": owner_id, "reader": reader_id},
+                           {"state": state, "owner_cpu": owner_cpu, "reader_cpu": reader_cpu})
 
 
 def list_core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-    """Returns how far apart two cores are, then node and CPU of the owner and of the reader."""
-    first = {k: order_cpus(nodes[k].places, "cores")[0] for k in list_with_cpus(nodes)}
-    for k, cpu in first.items():
-        here = next(place for place in nodes[k].places if place.id == cpu)
-        others = [place for place in nodes[k].places if place.core == place.id != here.core]
-        for apart, same in (("same L3", True), ("same node", False)):
-            found = [place.id for place in others if (place.l3 == here.l3) == same]
-            if found:
-                yield apart, (k, cpu), (k, found[0])
-    for a, b in permutations(first, 2):
-        yield "other node", (a, first[a]), (b, first[b])
+    """Yields how far apart two cores are, then position of the node and CPU of the owner of lines, and of their reader."""
+    first_cpus = {k: order_cpus(nodes[k].places, "cores")[0] for k in list_with_cpus(nodes)}
+    for k, cpu in first_cpus.items():
+        owner = next(place for place in nodes[k].places if place.id == cpu)
+        others = [place for place in nodes[k].places if place.core == place.id != owner.core]
+        for apart, same_l3 in (("same L3", True), ("same node", False)):
+            readers = [place.id for place in others if (place.l3 == owner.l3) == same_l3]
+            if readers:
+                yield apart, (k, cpu), (k, readers[0])
+    for a, b in permutations(first_cpus, 2):
+        yield "other node", (a, first_cpus[a]), (b, first_cpus[b])
 
 
 class Design:

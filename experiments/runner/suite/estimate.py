@@ -34,6 +34,7 @@ WORK_SECONDS = 0.5  # s, of a fixed work, which is three times a placement, assu
 PROCESS = 0.5  # s to start, look at and end the processes of an observation
 LEAD = 0.3     # s until the workers of an observation begin together
 UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
+DIGITS = 12  # of the digest of a suite's levels, in a key
 TIMED = ("memory", "triad", "loaded", "handover")  # kinds that measure for `seconds`
 WORK = ("sort", "update")  # operations that end when they are done
 
@@ -46,7 +47,7 @@ class Estimate:
 
 
 def budget(text: str) -> float:
-    """Returns the seconds of '8h', '90min' or '1h30min'."""
+    """Parses a time such as '8h', '90min' or '1h30min'. Returns seconds. ValueError: it is none."""
     if not re.fullmatch(r"(\d+(\.\d+)?(h|min|s))+", text):
         raise ValueError(text)
     return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+)(h|min|s)", text))
@@ -55,9 +56,9 @@ def budget(text: str) -> float:
 def estimate_run(suite: Suite, lab: str | None) -> Estimate:
     """Estimates the observations and seconds of a suite whose workloads are made, on a machine of the lab or, None, on this one."""
     observations = len(schedule.make_schedule(suite))
-    each = read_estimate(suite, lab)
-    if each is not None:
-        return Estimate(observations, observations * each, "as here before")
+    seconds_each = read_estimate(suite, lab)
+    if seconds_each is not None:
+        return Estimate(observations, observations * seconds_each, "as here before")
     if lab:
         return Estimate(observations, None, f"not known: not run on {lab} yet; stated: {suite.takes}")
     times = {workload.name: compute_seconds(workload, suite) for workload in suite.workloads}
@@ -68,7 +69,7 @@ def estimate_run(suite: Suite, lab: str | None) -> Estimate:
 
 
 def compute_seconds(workload: Workload, suite: Suite) -> float | None:
-    """Returns the seconds of an observation on a real machine."""
+    """Computes the seconds of an observation on a real machine; None where the workload ends when its work is done."""
     options = suite.parameters[workload.kind] | workload.options
     if workload.kind not in TIMED or options.get("operation") in WORK:
         return None
@@ -77,17 +78,16 @@ def compute_seconds(workload: Workload, suite: Suite) -> float | None:
 
 
 def limit_repeats(suite: Suite, seconds: float, lab: str | None) -> Suite:
-    """Returns the suite with as many repeats as the time is enough for; with its own where that is not known and a clock will stop it."""
-    found = estimate_run(suite, lab)
-    if found.seconds is None:
+    """Returns the suite with no more repeats than fit into so many seconds; unchanged where its time is not known, as a clock will
+    stop it. UsageError: not even one repeat fits."""
+    estimate = estimate_run(suite, lab)
+    if estimate.seconds is None or estimate.seconds <= seconds:
         return suite
-    if found.seconds <= seconds:
-        return suite
-    one = estimate_run(replace(suite, repeats=1), lab).seconds
-    block = estimate_run(replace(suite, repeats=2), lab).seconds - one
-    repeats = 1 + math.floor((seconds - one) / block)
+    first_seconds = estimate_run(replace(suite, repeats=1), lab).seconds  # with the warm-ups
+    block_seconds = estimate_run(replace(suite, repeats=2), lab).seconds - first_seconds
+    repeats = 1 + math.floor((seconds - first_seconds) / block_seconds)
     if repeats < 1:
-        raise UsageError(f"--budget: one repeat of suite {suite.name} takes {format_duration(one)} ({found.source}): "
+        raise UsageError(f"--budget: one repeat of suite {suite.name} takes {format_duration(first_seconds)} ({estimate.source}): "
                          "give more time, or fewer workloads with --workloads, or --quick")
     return replace(suite, repeats=repeats)
 
@@ -96,7 +96,7 @@ def _make_key(suite: Suite, lab: str | None) -> str:
     """Returns the key of an estimate; levels and times are a part of it, as --quick and --set take another time."""
     levels = json.dumps([suite.levels, suite.parameters, [w.name for w in suite.workloads], suite.policies],
                         sort_keys=True, default=str)
-    return f"{suite.name} on {lab or platform.node()}, {hashlib.sha256(levels.encode()).hexdigest()[:12]}"
+    return f"{suite.name} on {lab or platform.node()}, {hashlib.sha256(levels.encode()).hexdigest()[:DIGITS]}"
 
 
 def _find_file() -> Path:
@@ -112,12 +112,12 @@ def _read_estimates() -> dict[str, float]:
 
 
 def read_estimate(suite: Suite, lab: str | None) -> float | None:
-    """Returns the seconds of an observation, with its part of booting where there was a boot."""
+    """Returns the seconds of an observation as kept, with its part of booting where there was a boot; None where none are kept."""
     return _read_estimates().get(_make_key(suite, lab))
 
 
 def keep_estimate(suite: Suite, lab: str | None, seconds: float, observations: int) -> None:
-    """Keeps an estimate; a folder that cannot be written costs the estimate, not the run."""
+    """Keeps what an observation took, of `seconds` for all; does nothing in a guest of the lab or where the folder cannot be written."""
     if not observations or read_lab_name():  # a guest's clock says nothing of the host's
         return
     partial = _find_file().with_suffix(f".{os.getpid()}")
@@ -132,8 +132,8 @@ def keep_estimate(suite: Suite, lab: str | None, seconds: float, observations: i
 
 
 def measure_estimate(suite: Suite, lab: str | None, out: Path, work: Callable[[], Any]) -> Any:
-    """Does the work, and keeps how long it took for the observations that it has added."""
+    """Calls `work`, and keeps how long it took for the observations that it has added to the run in `out`. Returns what it returned."""
     before, begin = results.count(out), time.monotonic()
-    answer = work()
+    returned = work()
     keep_estimate(suite, lab, time.monotonic() - begin, results.count(out) - before)
-    return answer
+    return returned

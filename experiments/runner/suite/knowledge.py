@@ -28,7 +28,7 @@ class Knowledge:
     links: float = 0
 
     def falsify_model(self, text: str) -> str:
-        """Returns the text of a machine file, with its links so much wrong."""
+        """Changes each link's bandwidth in the text of a machine file by `links` percent. UsageError: a link has none of that form."""
         wrong = LINK.sub(lambda link: BANDWIDTH.sub(lambda found: f"{float(found[0]) * (1 + self.links / 100):.6g}", link[0]), text)
         if len(tomllib.loads(text).get("model", {}).get("link", [])) != len(BANDWIDTH.findall("".join(LINK.findall(text)))):
             raise UsageError("#links: the machine file has links whose bandwidth_mb_s is not as `calibrate-machine` writes it")
@@ -36,14 +36,15 @@ class Knowledge:
 
 
 def read_knowledge(level: str) -> Knowledge:
-    found = Knowledge()
+    """Reads what a policy is to know from its level. UsageError: a word KEY=VALUE is not one of those above."""
+    knowledge = Knowledge()
     for word in level.split("#")[1:]:
         key, separator, value = word.partition("=")
         if key == "knows" and value in KNOWS:
-            found = replace(found, knows=value)
+            knowledge = replace(knowledge, knows=value)
         elif key == "links" and NUMBER.fullmatch(value) and abs(float(value)) <= MOST:
-            found = replace(found, links=float(value))
+            knowledge = replace(knowledge, links=float(value))
         elif separator:
             raise UsageError(f"placement {level}: '#{word}' is to be #knows={'|'.join(KNOWS)}, or #links= and a percentage from "
                              f"-{MOST} to {MOST}")
-    return found
+    return knowledge

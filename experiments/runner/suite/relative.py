@@ -19,6 +19,7 @@ from .suite import PARAMETERS, SIZE, Suite, Workload, is_data_size, is_size
 
 PART = re.compile(r"(\d+)/([1-9]\d*)")
 WHOLE = 64 << 10  # bytes: whole pages on every machine
+INT = 4  # bytes
 # Factors that count threads, and whether it is the whole machine's cores that they are parts of.
 THREADS = {"local": False, "remote": False, "reference": False, "opposite": False, "load": False, "threads": True}
 
@@ -32,7 +33,7 @@ def resolve_suite(suite: Suite, nodes: list[Node]) -> Suite:
 
 
 def _resolve_memory(workload: Workload, nodes: list[Node]) -> Workload:
-    """Returns the memory of a command, which has it among its own options."""
+    """Returns the workload with its memory in bytes where it is a part of the machine; only commands have it among their options."""
     memory = workload.options.get("memory")
     return replace(workload, options=workload.options | {"memory": str(resolve_size(memory, nodes))}) if is_size(memory) else workload
 
@@ -45,27 +46,27 @@ def _resolve_parameter(kind: str, key: str, values: dict[str, Any], nodes: list[
 
 
 def resolve_size(text: str, nodes: list[Node]) -> int:
-    """Returns the bytes of a part of the smallest cache or node of the machine."""
-    part, what = SIZE.fullmatch(text).groups()
-    of: dict[str, Callable[[], list[int]]] = {
+    """Returns the bytes of a part of the smallest cache or node of the machine, in multiples of WHOLE. UsageError: no size is known."""
+    part, unit = SIZE.fullmatch(text).groups()
+    list_bytes: dict[str, Callable[[], list[int]]] = {
         "L2": lambda: [cpu.l2_bytes or cpu.l3_bytes for node in nodes for cpu in node.places],
         "L3": lambda: [cpu.l3_bytes for node in nodes for cpu in node.places],
         "node": lambda: [estimate_installed(node.total_kib << 10) for node in nodes if node.total_kib]}
-    whole = min(filter(None, of[what]()), default=0)
-    if not whole:
-        raise UsageError(f"size '{text}': this machine does not say how large its {what} is; give bytes, as in 64M")
-    return max(WHOLE, round(float(part) * whole) // WHOLE * WHOLE)
+    smallest = min(filter(None, list_bytes[unit]()), default=0)
+    if not smallest:
+        raise UsageError(f"size '{text}': this machine does not say how large its {unit} is; give bytes, as in 64M")
+    return max(WHOLE, round(float(part) * smallest) // WHOLE * WHOLE)
 
 
 def estimate_installed(total: int) -> int:
-    """Estimates a node's memory from what its kernel manages: that is tens of MiB less, and by boot more or less so, as the kernel lies on
-    one node or another. Rounded up to a quarter of the power of two below it."""
+    """Estimates a node's installed bytes from the bytes that its kernel manages: rounded up to a quarter of the power of two below."""
+    # The kernel manages tens of MiB less, and by boot more or less so, as it lies on one node or another.
     quarter = 1 << max(0, total.bit_length() - 3)
     return -(-total // quarter) * quarter
 
 
 def resolve_threads(text: str, cores: int) -> int:
-    """Returns the threads of a part: at least one, whatever the part."""
+    """Returns the number of threads of a part of the cores, such as '1/4' or 'all': at least one. UsageError: it is no part."""
     if text == "all":
         return cores
     part = PART.fullmatch(text)
@@ -75,7 +76,7 @@ def resolve_threads(text: str, cores: int) -> int:
 
 
 def _drop_equal_levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
-    """Returns the levels without those that come to the same on this machine."""
+    """Returns a factor's levels as numbers for this machine, without those that come to the same on it."""
     values = suite.levels[name]
     if name in THREADS:
         cores = [len({cpu.core for cpu in node.places} or node.cpus) for node in nodes if node.cpus]
@@ -88,10 +89,10 @@ def _drop_equal_levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
     if name == "case":
         return [_resolve_case(case, suite.design, nodes) for case in values]
     if name == "spread":
-        first: dict[tuple[tuple[int, ...], ...], str] = {}
+        by_order: dict[tuple[tuple[int, ...], ...], str] = {}
         for spread in values:
-            first.setdefault(tuple(order_cpus(node.places, spread) for node in nodes), spread)
-        return list(first.values())
+            by_order.setdefault(tuple(order_cpus(node.places, spread) for node in nodes), spread)
+        return list(by_order.values())
     return values
 
 
@@ -104,11 +105,11 @@ def _resolve_elements(text: str, suite: Suite, nodes: list[Node]) -> int:
 
 
 def _resolve_case(case: dict[str, Any], design: str, nodes: list[Node]) -> dict[str, Any]:
-    """Returns the ints of an array, or the keys of a server."""
-    found = dict(case)
+    """Returns the case with counts in the place of sizes: of the ints of an array, or of the keys of a server."""
+    resolved = dict(case)
     for key, value in case.items():
         if is_data_size(design, key, value):
-            found[key] = footprint.count_for_size(design, resolve_size(value, nodes), case)
+            resolved[key] = footprint.count_for_size(design, resolve_size(value, nodes), case)
         elif is_size(value):
-            found[key] = resolve_size(value, nodes) // 4
-    return found
+            resolved[key] = resolve_size(value, nodes) // INT
+    return resolved

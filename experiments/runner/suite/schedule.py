@@ -33,23 +33,21 @@ def is_static(suite: Suite) -> bool:
 
 
 def make_schedule(suite: Suite) -> list[Trial]:
-    """Returns warm-ups, then as many blocks as repeats: a block has every combination once, shuffled.
-
-    Whatever changes slowly (temperature, free memory) then falls on all combinations alike.
-    """
+    """Lists the observations in their order: warm-ups, then as many blocks as repeats, each with every combination once, shuffled."""
+    # Whatever changes slowly (temperature, free memory) then falls on all combinations alike.
     trials: list[Trial] = []
 
     def add_trial(workload: Workload, policy: str, repeat: int, warmup: bool) -> None:
-        trials.append(Trial(workload, policy, repeat, len(trials), warmup))
+        trials.append(Trial(workload, policy, repeat, order=len(trials), warmup=warmup))
 
     for repeat in range(suite.warmups):
         for workload in suite.workloads:
-            add_trial(workload, suite.policies[0], repeat, True)
+            add_trial(workload, suite.policies[0], repeat, warmup=True)
     for repeat in range(suite.repeats):
         block = cells(suite)
         random.Random(f"{suite.seed}/{repeat}").shuffle(block)
         for workload, policy in block:
-            add_trial(workload, policy, repeat, False)
+            add_trial(workload, policy, repeat, warmup=False)
     return trials
 
 

@@ -96,7 +96,7 @@ def list_names() -> list[str]:
 
 
 def load_suite(name: str) -> Suite:
-    """Loads the suite of that name, or of that file."""
+    """Loads the suite of that name, or of that file. UsageError: there is none, or it is wrong."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     if not path.is_file():
         raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(list_names())}")
@@ -110,7 +110,7 @@ def load_suite(name: str) -> Suite:
 
 
 def parse(text: str, folder: Path = FOLDER) -> Suite:
-    """Parses a suite; `folder`: that of the file, which names other files from there."""
+    """Parses and checks a suite; `folder`: that of the file, which names other files from there. UsageError: it is wrong."""
     data = tomllib.loads(text)
     factors = dict(_get_value(data, "factors", dict))
     policies = factors.pop("placement", ["none"])
@@ -140,6 +140,7 @@ def parse(text: str, folder: Path = FOLDER) -> Suite:
 
 
 def _get_value(table: Mapping[str, Any], key: str, kind: type) -> Any:
+    """Returns a table's value of this type, an int as the float that is asked for. UsageError: it is missing or of another type."""
     value = table.get(key)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
@@ -148,10 +149,10 @@ def _get_value(table: Mapping[str, Any], key: str, kind: type) -> Any:
     return value
 
 
-def _check_tables(found: Any) -> list[dict[str, Any]]:
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+def _check_tables(value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise UsageError("'workload' is no list of tables: write [[workload]]")
-    return found
+    return value
 
 
 def _get_bool(table: Mapping[str, Any], key: str) -> bool:
@@ -161,6 +162,7 @@ def _get_bool(table: Mapping[str, Any], key: str) -> bool:
 
 
 def _parse_workload(table: Mapping[str, Any], folder: Path) -> Workload:
+    """Parses a [[workload]] table of any kind; `folder`: where the files are that it names. UsageError: it is wrong."""
     if "file" in table or table.get("kind") == "command":
         return _parse_command(table, folder)
     name, kind = _get_value(table, "name", str), _get_value(table, "kind", str)
@@ -178,16 +180,17 @@ def _parse_workload(table: Mapping[str, Any], folder: Path) -> Workload:
 
 
 def _parse_command(table: Mapping[str, Any], folder: Path) -> Workload:
-    """Reads a workload from a file, with what the table changes of it, or from the table itself. How many processes it has is seen when it runs."""
+    """Reads a command from a file, with what the table changes of it, or from the table itself. UsageError: it is wrong."""
     changes = {key: value for key, value in table.items() if key != "file"}
     if "file" in table and changes and "name" not in changes:
         raise UsageError(f"[[workload]] that changes '{min(changes)}' of its 'file' needs a 'name' of its own")
-    found = command.of_file(folder / _get_value(table, "file", str), changes) if "file" in table else command.read_table(table, folder)
-    return Workload(found.name, "command", found.about, (Task("program", 0, (0,)),), options={"command": found, "memory": found.memory})
+    read = command.of_file(folder / _get_value(table, "file", str), changes) if "file" in table else command.read_table(table, folder)
+    # How many processes it has is seen when it runs.
+    return Workload(read.name, "command", read.about, (Task("program", 0, (0,)),), options={"command": read, "memory": read.memory})
 
 
 def _parse_running(table: Mapping[str, Any]) -> Workload:
-    """Reads a workload of processes that run: their numbers, how long each placement is watched and how long it has to settle before."""
+    """Reads a workload of processes that run: their numbers, for how many seconds each placement is watched and settles before."""
     pids = _get_value(table, "pids", list)
     options = {"pids": pids, "seconds": _get_value(table, "seconds", float), "settle": _get_value(table, "settle", float),
                "url": _get_value({"url": ""} | table, "url", str), "pattern": _get_value({"pattern": ""} | table, "pattern", str)}
@@ -198,9 +201,10 @@ def _parse_running(table: Mapping[str, Any]) -> Workload:
 
 
 def _parse_task(table: Mapping[str, Any]) -> Task:
-    where = table.get("memory_on")
-    where = [ALONE] if where == MEMORY_ONLY else where
-    nodes = tuple(where) if isinstance(where, list) else (_get_value(table, "memory_on", int),)
+    """Parses a task of a workload. UsageError: a key is missing or wrong."""
+    memory_on = table.get("memory_on")
+    memory_on = [ALONE] if memory_on == MEMORY_ONLY else memory_on
+    nodes = tuple(memory_on) if isinstance(memory_on, list) else (_get_value(table, "memory_on", int),)
     if not nodes or list(nodes) != sorted(set(nodes)):
         raise UsageError(f"'memory_on' is a node, an ascending list of nodes or '{MEMORY_ONLY}'")
     declared = {key: _get_value(table, key, float) for key in ("penalty", "mpki") if key in table}
@@ -233,6 +237,7 @@ def is_data_size(kind: str, key: str, value: Any) -> bool:
 
 
 def check_suite(suite: Suite) -> None:
+    """Checks that no parameter of its workloads' kinds is missing, and that the suite has each node that it names. UsageError: not so."""
     for kind in {w.kind for w in suite.workloads}:  # a design's are checked when they are made
         missing = PARAMETERS[kind].keys() - suite.parameters[kind].keys() - OPTIONAL
         if missing:
@@ -249,17 +254,17 @@ def check_suite(suite: Suite) -> None:
 
 
 def _check_responses(suite: Suite) -> None:
-    """Checks the responses of programs, whose files say what they measure."""
+    """Checks that each response of a suite of commands is measured by one of them, or of every program. UsageError: it is not."""
     if suite.design or any(w.kind != "command" for w in suite.workloads):
         return
-    own = sorted({metric.name for w in suite.workloads for metric in w.options["command"].metrics})
+    names = (*sorted({metric.name for w in suite.workloads for metric in w.options["command"].metrics}), *OF_ALL)
     for name in suite.responses:
-        if name not in (*own, *OF_ALL):
-            raise UsageError(f"response {name}: no workload measures it; there are: {', '.join((*own, *OF_ALL))}")
+        if name not in names:
+            raise UsageError(f"response {name}: no workload measures it; there are: {', '.join(names)}")
 
 
 def replace_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
-    """Returns the suite with the levels of its [quick] or [real] table instead."""
+    """Returns the suite with the levels and parameters of its [quick], [real] or [on] table instead."""
     parameters = {kind: values | _parse_parameters(kind, levels.get(kind, {}))
                   for kind, values in suite.parameters.items()}
     return replace(suite, repeats=levels.get("repeats", suite.repeats), boots=levels.get("boots", suite.boots),
@@ -269,19 +274,19 @@ def replace_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
 
 
 def change_parameters(suite: Suite, assignments: list[str]) -> Suite:
-    """Applies KIND.PARAMETER=VALUE."""
+    """Returns the suite with each KIND.PARAMETER=VALUE applied. UsageError: there is no such parameter, or the value is wrong."""
     parameters = {kind: dict(values) for kind, values in suite.parameters.items()}
     for assignment in assignments:
         name, separator, value = assignment.partition("=")
         kind, _, key = name.partition(".")
-        wanted = PARAMETERS.get(kind, {}).get(key)
-        if not separator or wanted is None:
+        value_type = PARAMETERS.get(kind, {}).get(key)
+        if not separator or value_type is None:
             known = ", ".join(f"{k}.{p}" for k, ps in PARAMETERS.items() for p in ps)
             raise UsageError(f"--set {assignment}: needs NAME=VALUE with one of {known}")
         try:
-            parameters[kind][key] = value if is_data_size(kind, key, value) else wanted(value)
+            parameters[kind][key] = value if is_data_size(kind, key, value) else value_type(value)
         except ValueError:
-            raise UsageError(f"--set {assignment}: the value is no {wanted.__name__}") from None
+            raise UsageError(f"--set {assignment}: the value is no {value_type.__name__}") from None
     changed = replace(suite, parameters=parameters)
     check_suite(changed)
     return changed
@@ -289,12 +294,12 @@ def change_parameters(suite: Suite, assignments: list[str]) -> Suite:
 
 def choose_cells(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
     """Returns the suite with only some of the workloads, by name or by pattern ('*-remote'), and programs of the user's by
-    their files NAME.toml. A policy need not be one of the suite's own either."""
-    files = [wanted for wanted in workloads or [] if wanted.endswith(".toml")]
-    patterns = [wanted for wanted in workloads or [] if wanted not in files]
-    for wanted in patterns:
-        if not any(fnmatch.fnmatchcase(w.name, wanted) for w in suite.workloads):
-            raise UsageError(f"workload '{wanted}' is not in suite {suite.name}; "
+    their files NAME.toml. A policy need not be one of the suite's own either. UsageError: nothing has such a name."""
+    files = [word for word in workloads or [] if word.endswith(".toml")]
+    patterns = [word for word in workloads or [] if word not in files]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(w.name, pattern) for w in suite.workloads):
+            raise UsageError(f"workload '{pattern}' is not in suite {suite.name}; "
                              f"there are: {', '.join(w.name for w in suite.workloads)}")
     if workloads:
         suite = replace(suite, workloads=tuple(
@@ -305,14 +310,15 @@ def choose_cells(suite: Suite, workloads: list[str] | None, policies: list[str] 
 
 
 def _add_file(suite: Suite, file: str) -> Suite:
+    """Returns the suite with the workload of a user's file and the responses that it measures. UsageError: the suite cannot have it."""
     if suite.design:
         raise UsageError(f"workload {file}: suite {suite.name} makes its workloads of its factors: "
                          "take a suite that lists them, such as arena")
-    own = _parse_command({"file": file}, Path())
-    if any(w.name == own.name for w in suite.workloads):
-        raise UsageError(f"workload {file}: there is one of the name '{own.name}' already: give it another 'name'")
-    more = [metric.name for metric in own.options["command"].metrics if metric.name not in suite.responses]
-    return replace(suite, workloads=(*suite.workloads, own), responses=(*suite.responses, *more))
+    added = _parse_command({"file": file}, Path())
+    if any(w.name == added.name for w in suite.workloads):
+        raise UsageError(f"workload {file}: there is one of the name '{added.name}' already: give it another 'name'")
+    more = [metric.name for metric in added.options["command"].metrics if metric.name not in suite.responses]
+    return replace(suite, workloads=(*suite.workloads, added), responses=(*suite.responses, *more))
 
 
 def replace_repeats(suite: Suite, repeats: int | None, seed: int | None) -> Suite:

@@ -44,6 +44,7 @@ class Attached(RunningWorkload):
         return [pid for pid in self.pids if Path(f"/proc/{pid}").exists()]
 
     def measure(self) -> Measured:
+        """Waits until a placement has settled, then measures the rate of the count or of instructions, per second."""
         seconds = self.options["seconds"]
         time.sleep(self.options["settle"])
         if self.options["url"]:
@@ -56,18 +57,20 @@ class Attached(RunningWorkload):
         return (self._read_count() - first) / (time.monotonic() - begin)
 
     def _read_count(self) -> float:
+        """Reads the count from the URL: the sum of all that the pattern finds. ExperimentError: no answer, or nothing is found."""
         url, pattern = self.options["url"], self.options["pattern"]
         try:
             with urllib.request.urlopen(url, timeout=URL_LIMIT) as answer:
-                said = answer.read().decode(errors="replace")
+                text = answer.read().decode(errors="replace")
         except OSError as error:
             raise ExperimentError(f"{url}: {error}") from None
-        found = re.findall(pattern, said, re.MULTILINE)
-        if not found:
+        counts = re.findall(pattern, text, re.MULTILINE)
+        if not counts:
             raise ExperimentError(f"{url}: {pattern!r} is not in what it says")
-        return sum(map(float, found))
+        return sum(map(float, counts))
 
     def _measure_instructions(self, seconds: float) -> float:
+        """Measures the instructions per second of all processes together. CannotError: they cannot be counted here."""
         if read_lab_name():
             raise CannotError("the lab counts instructions by CPU, and other programs run there too: give a count of the program's by "
                               "--url and --metric")
@@ -81,7 +84,7 @@ class Attached(RunningWorkload):
 
     @contextmanager
     def keep_working(self, turn: float) -> Iterator[float]:
-        """They do what they do, and are not watched: no policy of theirs needs it."""
+        """Yields 0.0 s: the processes work by themselves, and no policy of theirs needs them to be watched."""
         yield 0.0
 
     def verify(self) -> str:
@@ -91,4 +94,4 @@ class Attached(RunningWorkload):
         return []
 
     def stop(self) -> None:
-        """They are the user's."""
+        """Leaves the processes running: they are the user's."""

@@ -31,6 +31,8 @@ from .workload import WORK_LIMIT, Measured, RunningWorkload, make_metric
 
 READY_LIMIT = 900  # s; generous, the lab is slow
 POLL = 0.02        # s
+CONNECT_LIMIT = 1  # s, for one attempt at a server's port
+TRAVERSABLE = 0o711  # of the scratch folder, where another user's program works in a folder below it
 # Looks at a program that runs to its end: the last is then not long before it.
 FIRST_LOOK, LATER = 0.5, 1.5  # s, and so many times later each
 COUNTED = 0.5  # of the time that a program works, so that its accesses are told
@@ -48,11 +50,13 @@ class Command(RunningWorkload):
         self.folder, self.data = scratch / f"{self.spec.name}-scratch", scratch / f"{self.spec.name}-data"
         self.logs = scratch / f"{self.spec.name}-output"
         self.role = "server" if self.spec.client else "program"
-        self.found: list[Process] = []
-        self.seen: dict[int, dict[str, Any]] = {}
+        self.processes: list[Process] = []  # the program and its descendants, as the tasks
+        self.last_read: dict[int, dict[str, Any]] = {}  # each task as it was read last, by pid
         self.client: Background | None = None
 
     def start(self) -> None:
+        """Prepares and starts the program, waits until it is ready and warm, and takes its processes as tasks.
+        ExperimentError: it ended before, or is not ready within READY_LIMIT seconds."""
         self.values, self.home = self._list_values(), self._list_home_cpus()
         self.directory = Path(spec.fill_word(self.spec.directory, self.values)) if self.spec.directory else self.folder
         self._make_folders()
@@ -74,28 +78,29 @@ class Command(RunningWorkload):
             self._release_cpus(pid)
 
     def _list_home_cpus(self) -> set[int]:
-        """CPUs of the node that it begins on; none where the kernel or a mechanism chooses them."""
+        """Lists the CPUs of the node that it begins on; none where the kernel or a mechanism chooses them."""
         position = self.options.get("initial_node", ANYWHERE)
         return set() if position == ANYWHERE or self.bound else set([node for node in self.nodes if node.usable][position].cpus)
 
     def _hold_cpus(self) -> None:
-        """In the program's process: its node's CPUs alone until it is ready, so that its first memory is there."""
+        """Binds the calling process, the program's before exec, to its first node's CPUs, so that its first memory is there."""
         if self.home:
             os.sched_setaffinity(0, self.home)
         self.before_exec()
 
     def _release_cpus(self, pid: int) -> None:
-        """Threads that have chosen CPUs of their own keep them."""
+        """Gives threads that are still bound to the first node all CPUs; those that have chosen CPUs of their own keep them."""
         for thread in Path(f"/proc/{pid}/task").glob("*") if self.home else ():
             with suppress(ProcessLookupError):  # it ended between the listing and now
                 if os.sched_getaffinity(int(thread.name)) == self.home:
                     os.sched_setaffinity(int(thread.name), os.sched_getaffinity(0))
 
     def _list_values(self) -> dict[str, object]:
+        """Returns what stands in the place of each word in braces, by that word; the port is one that was free a moment ago."""
         usable = [node for node in self.nodes if node.usable]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
         memory = self.options.get("memory")
         return {"nodes": len(usable), "cpus": sum(len(node.cpus) for node in usable), "threads": min(len(node.cpus) for node in usable),
                 "memory_mib": max(1, footprint.parse_bytes(memory) >> 20) if memory else 0, "seed": self.seed,
@@ -109,6 +114,7 @@ class Command(RunningWorkload):
             name: spec.fill_word(value, self.values) for name, value in self.spec.environment.items()}
 
     def _make_folders(self) -> None:
+        """Makes the program's folders, the scratch folder empty, and gives them to the user that it runs as."""
         user = find_user(self.spec.user)
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in (self.folder, self.data, self.logs):
@@ -116,7 +122,7 @@ class Command(RunningWorkload):
             if user and folder != self.logs:
                 os.chown(folder, user.pw_uid, user.pw_gid)
         if user:
-            self.scratch.chmod(0o711)
+            self.scratch.chmod(TRAVERSABLE)
 
     def _prepare(self) -> None:
         done = self.logs / "prepared"
@@ -125,7 +131,7 @@ class Command(RunningWorkload):
             done.touch()
 
     def _run_to_end(self, name: str, words: Sequence[str], limit: float = WORK_LIMIT) -> Background:
-        """A program that runs to its end beside the others, or before them."""
+        """Runs a program to its end and returns it. ExperimentError, with `name`: it failed, or was not over after `limit` seconds."""
         program = Background(self._fill_words(words), self._make_environment(), self.directory, self.logs / name, self.spec.user)
         try:
             program.finish(limit)
@@ -136,7 +142,7 @@ class Command(RunningWorkload):
         return program
 
     def _crowd_memory(self) -> None:
-        """Cold memory of nobody's in the fast nodes, so that its own does not all find room there."""
+        """Fills the fast nodes with memory that nobody uses, so that they have room for only `fast_percent` of the workload's."""
         if self.spec.fast_percent is None:
             return
         words = [str(HERE.programs / "np-hot"), "ballast", "--size", f"{self.values['memory_mib']}M", "--fast-percent", f"{self.spec.fast_percent:g}"]
@@ -144,6 +150,7 @@ class Command(RunningWorkload):
         self._wait_until_ready(ballast, spec.Condition(pattern="^ready$"))
 
     def _wait_until_ready(self, main: Background, ready: spec.Condition) -> None:
+        """Waits until the program is ready. ExperimentError: it ended before, or READY_LIMIT seconds have passed."""
         deadline = time.monotonic() + READY_LIMIT
         while not self._is_ready(main, ready):
             if not main.alive and not self._is_ready(main, ready):
@@ -153,68 +160,72 @@ class Command(RunningWorkload):
             time.sleep(POLL)
 
     def _is_ready(self, main: Background, ready: spec.Condition) -> bool:
+        """Checks whether the pattern is in the output, the file is there, or the port takes a connection."""
         if ready.pattern:
             return re.search(ready.pattern, main.output, re.MULTILINE) is not None
         if ready.file:
             return (self.folder / spec.fill_word(ready.file, self.values)).exists()
         try:
-            with socket.create_connection(("127.0.0.1", int(spec.fill_word(ready.port, self.values))), timeout=1):
+            with socket.create_connection(("127.0.0.1", int(spec.fill_word(ready.port, self.values))), timeout=CONNECT_LIMIT):
                 return True
         except OSError:
             return False
 
     def _find_tasks(self, processes: list[Process]) -> None:
-        """The tasks: the program and its descendants."""
+        """Takes the program and its descendants as the workload's tasks."""
         task, = self.tasks
-        self.found = processes
+        self.processes = processes
         names = [self.role, *(f"{process.comm}-{k}" for k, process in enumerate(processes[1:], 2))]
         self.tasks = tuple(replace(task, role=name) for name in names[:len(processes)])
 
     @property
     def pids(self) -> list[int]:
-        return [process.pid for process in self.found]
+        return [process.pid for process in self.processes]
 
     def list_alive(self) -> list[int]:
-        return [process.pid for process in self.found if process.alive]
+        return [process.pid for process in self.processes if process.alive]
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        """Of one that has ended, what was last seen of it."""
+        """Reads the tasks; of one that has ended, returns what was read last, and drops those that were never read.
+        ExperimentError: none was."""
         self.numaplace = numaplace
         self._look_at_tasks()
-        if not self.seen and not self.unseen_counts:
+        if not self.last_read and not self.unseen_counts:
             raise ExperimentError(f"{self.programs[self.role].explain_end()}, before it could be looked at: give it more work")
-        known = [k for k, process in enumerate(self.found) if process.pid in self.seen]
-        self.found, self.tasks = [self.found[k] for k in known], tuple(self.tasks[k] for k in known)
-        return [self.seen[process.pid] for process in self.found]
+        kept = [k for k, process in enumerate(self.processes) if process.pid in self.last_read]
+        self.processes, self.tasks = [self.processes[k] for k in kept], tuple(self.tasks[k] for k in kept)
+        return [self.last_read[process.pid] for process in self.processes]
 
     def _look_at_tasks(self) -> None:
-        """One that ends has given up its memory before it is gone."""
+        """Reads the tasks that are alive and keeps what was read of those that have pages."""
         while alive := self.list_alive():
-            try:
-                self.seen |= {task["pid"]: task for task in self.numaplace.read_tasks(alive)["tasks"] if any(task["pages"].values())}
+            try:  # a process that ends has given up its memory before it is gone
+                self.last_read |= {task["pid"]: task for task in self.numaplace.read_tasks(alive)["tasks"] if any(task["pages"].values())}
                 return
-            except ExperimentError:
+            except ExperimentError:  # no error where one of them ended meanwhile
                 if alive == self.list_alive():
                     raise
 
     @contextmanager
     def keep_working(self, seconds: float) -> Iterator[float]:
-        """A server waits until its client begins."""
+        """Yields for how many seconds the program can be watched at work: `seconds`; 0 for a server, which waits for its client."""
         yield 0.0 if self.spec.client else seconds
 
     def measure(self) -> Measured:
+        """Measures the metrics of the program's file, and its share of remote accesses where enough of its work was counted."""
         with Counting(tuple(cpu for node in self.nodes for cpu in node.cpus), WORK_LIMIT) as counting:
             begun = time.monotonic()
             measured = self._measure_metrics()
-        worked, counts = self.client or self.programs[self.role], counting.sum_counts()
-        ready = worked.started + (0 if self.client else self.ready_seconds)
-        ended = worked.started + worked.seconds
+        worker, counts = self.client or self.programs[self.role], counting.sum_counts()
+        ready = worker.started + (0 if self.client else self.ready_seconds)
+        ended = worker.started + worker.seconds
         if ended - begun > COUNTED * (ended - ready) and counts.keys() >= {"local_dram", "remote_dram"}:
             local, remote = counts["local_dram"], counts["remote_dram"]
             measured.metrics.append(make_metric("remote_share", "fraction", remote / max(1, local + remote)))
         return measured
 
     def _measure_metrics(self) -> Measured:
+        """Waits for the end of the program, or runs its client, and reads the metrics. ExperimentError: one failed, or takes too long."""
         main = self.programs[self.role]
         if self.spec.client:
             self.client = Background(self._fill_words(self.spec.client), self._make_environment(), self.directory, self.logs / "client",
@@ -225,10 +236,11 @@ class Command(RunningWorkload):
         else:
             self._look_until_end(main)
             main.finish(WORK_LIMIT)
-        found = self.client or main
-        return Measured([make_metric(m.name, m.unit, read_value(m, found)) for m in self.spec.metrics])
+        worker = self.client or main
+        return Measured([make_metric(m.name, m.unit, read_value(m, worker)) for m in self.spec.metrics])
 
     def _look_until_end(self, main: Background) -> None:
+        """Reads the tasks at growing intervals until the program ends. ExperimentError: it runs for longer than WORK_LIMIT seconds."""
         pause = FIRST_LOOK
         while not main.wait(pause):
             if time.monotonic() - main.started > WORK_LIMIT:
@@ -237,6 +249,7 @@ class Command(RunningWorkload):
             pause *= LATER
 
     def verify(self) -> str:
+        """Checks the result by the file's command or pattern. Returns "ok", or what is wrong."""
         check = self.spec.check
         if check and check.command:
             program = Background(self._fill_words(check.command), self._make_environment(), self.directory, self.logs / "check",
@@ -244,13 +257,13 @@ class Command(RunningWorkload):
             ended = program.wait(WORK_LIMIT)
             program.stop()
             return "ok" if ended and program.process.returncode == 0 else f"check: {program.explain_end()}"
-        said = (self.client or self.programs[self.role]).output
-        if check and not re.search(check.pattern, said, re.MULTILINE):
-            return f"check: {check.pattern!r} is not in the output, whose last line is {last_line(said)!r}"
+        output = (self.client or self.programs[self.role]).output
+        if check and not re.search(check.pattern, output, re.MULTILINE):
+            return f"check: {check.pattern!r} is not in the output, whose last line is {last_line(output)!r}"
         return "ok"
 
     def list_vanished(self) -> list[str]:
-        """A program that has done its work has not."""
+        """Lists how each program ended that failed; one that has done its work is not among them."""
         return [program.explain_end() for program in self.programs.values() if not program.alive and program.process.returncode]
 
     def stop(self) -> None:
@@ -260,38 +273,38 @@ class Command(RunningWorkload):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def read_value(wanted: spec.Metric, program: Background) -> float:
-    if wanted == spec.SECONDS:
+def read_value(metric: spec.Metric, program: Background) -> float:
+    if metric == spec.SECONDS:
         return program.seconds
-    return read_json(wanted, program.stdout) if wanted.json else read_pattern(wanted, program.output)
+    return read_json(metric, program.stdout) if metric.json else read_pattern(metric, program.output)
 
 
-def read_pattern(wanted: spec.Metric, said: str) -> float:
-    found = re.findall(wanted.pattern, said, re.MULTILINE)
-    if not found:
-        raise ExperimentError(f"metric {wanted.name}: {wanted.pattern!r} is not in the output, whose last line is {last_line(said)!r}")
-    return parse_number(wanted, found[-1])
+def read_pattern(metric: spec.Metric, output: str) -> float:
+    matches = re.findall(metric.pattern, output, re.MULTILINE)
+    if not matches:
+        raise ExperimentError(f"metric {metric.name}: {metric.pattern!r} is not in the output, whose last line is {last_line(output)!r}")
+    return parse_number(metric, matches[-1])
 
 
-def read_json(wanted: spec.Metric, said: str) -> float:
-    """The output is one value of JSON, or its last line is."""
+def read_json(metric: spec.Metric, output: str) -> float:
+    """Reads a metric by its path from an output that is JSON, or whose last line is. ExperimentError: it is not there, or no number."""
     try:
-        value = json.loads(said)
+        value = json.loads(output)
     except ValueError:
         try:
-            value = json.loads(last_line(said))
+            value = json.loads(last_line(output))
         except ValueError:
-            raise ExperimentError(f"metric {wanted.name}: neither the output nor its last line is JSON: {last_line(said)!r}") from None
-    for key in wanted.json.split("."):
+            raise ExperimentError(f"metric {metric.name}: neither the output nor its last line is JSON: {last_line(output)!r}") from None
+    for key in metric.json.split("."):
         try:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (KeyError, IndexError, TypeError, ValueError):
-            raise ExperimentError(f"metric {wanted.name}: the output's JSON has no {wanted.json!r}: {key!r} is not there") from None
-    return parse_number(wanted, value)
+            raise ExperimentError(f"metric {metric.name}: the output's JSON has no {metric.json!r}: {key!r} is not there") from None
+    return parse_number(metric, value)
 
 
-def parse_number(wanted: spec.Metric, value: Any) -> float:
+def parse_number(metric: spec.Metric, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ExperimentError(f"metric {wanted.name}: {value!r} is no number") from None
+        raise ExperimentError(f"metric {metric.name}: {value!r} is no number") from None

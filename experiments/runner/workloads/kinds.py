@@ -30,7 +30,7 @@ PROGRAMS = {"triad": ["np-mem"], "memory": ["np-mem"], "redis": ["np-redis"], "r
 
 
 def check_programs(suite: Suite) -> None:
-    """That everything the suite starts is there, before anything is started."""
+    """Checks that every program that the suite starts is installed. CannotError: one is missing."""
     kinds = {workload.kind for workload in suite.workloads}
     for name in sorted({name for kind in kinds for name in PROGRAMS[kind]}):
         if not (HERE.programs / name).exists():
@@ -48,5 +48,5 @@ def check_programs(suite: Suite) -> None:
 
 
 def list_lacking(suite: Suite) -> list[str]:
-    """Programs that a suite needs, no package has and this machine has not."""
+    """Lists the programs that a suite needs, no package has and this machine has not."""
     return [name for name in suite.needs if not shutil.which(name)]

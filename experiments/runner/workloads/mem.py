@@ -23,7 +23,7 @@ from ..suite.suite import Suite, Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, make_metric
 
 TURN = 0.02  # s, of a task whose work is over, where nothing is watched
-LEAD = 0.3          # s, until all workers begin together; less where they measure for a moment only
+LEAD, LEAD_PART = 0.3, 5  # s, until all workers begin together; at most so many times what they measure for
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
 STREAM = ("copy", "scale", "sum", "triad")
 OPTIONS = ("size", "pages", "stride", "group", "chains", "pattern", "alpha", "accesses")
@@ -43,12 +43,13 @@ class Memory(RunningWorkload):
         self.free = {k: list(order_cpus(node.places, spread)) for k, node in enumerate(nodes)}
 
     def start(self) -> None:
+        """Starts np-mem for each task, on its CPUs, and waits until all are ready."""
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
         for task in self.tasks:
             cpus = self.cpus[task.role]
             self.run(task, [HERE.programs / "np-mem", self.choose_kernel(task), *self.list_words(task),
                             "--cpus", format_list(cpus), *([] if self.placed else ["--pin"])], cpus=self.choose_loading_cpus(cpus))
-        self.said = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
+        self.reports = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
 
     def choose_kernel(self, task: Task) -> str:
         return self.operation
@@ -59,12 +60,11 @@ class Memory(RunningWorkload):
         return tuple(taken)
 
     def choose_loading_cpus(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Where the program starts, before it goes to its own CPUs: one that is placed on the node of its memory, so that what
-        the loader touches is there too."""
-        return None if self.placed else cpus
+        """Returns the CPUs that a program starts on; None, those of its memory's node, where it is placed later."""
+        return None if self.placed else cpus  # what the loader touches is to be beside the program's memory
 
     def list_words(self, task: Task) -> list[str]:
-        """The options that this kernel has, and where its memory is to be."""
+        """Lists the words of np-mem's command line: this kernel's options, the seed, the threads and the node of the memory."""
         words = [word for name in OPTIONS if name in self.options
                  for word in (f"--{name}", str(self.options[name]))]
         if self.operation in STREAM and "stride" not in self.options:
@@ -74,112 +74,118 @@ class Memory(RunningWorkload):
 
     @contextmanager
     def keep_working(self, turn: float) -> Iterator[float]:
-        """The clock starts, the work, and what is done meanwhile. A task whose work is over goes on in turns, so that
-        the others' work and what is counted stay what they are until the placement is there too."""
+        """Has all tasks do the fixed work, in threads, while the block runs; sets `solved` to the seconds of the slowest.
+        Yields `turn`, for how many seconds they can be watched."""
+        # A task whose work is over goes on in turns, so that the others' work and what is counted stay what they are until the
+        # placement is there too.
         over = threading.Event()
         with ThreadPoolExecutor(len(self.programs)) as pool:
             begin = time.monotonic()
-            left = Countdown(len(self.programs), over)
-            tasks = [pool.submit(self._solve_work, role, turn, left) for role in self.programs]
+            countdown = Countdown(len(self.programs), over)
+            tasks = [pool.submit(self._solve_work, role, turn, countdown) for role in self.programs]
             try:
                 yield turn
             finally:
-                left.end_one()
+                countdown.end_one()
             self.solved = max(task.result() for task in tasks) - begin
 
-    def _solve_work(self, role: str, turn: float, left: Countdown) -> float:
-        """When the work was done, by the clock that the programs have too. Without a work, turns are timed alone. What a task
-        says last it has said after the placement."""
+    def _solve_work(self, role: str, turn: float, countdown: Countdown) -> float:
+        """Has a task do the fixed work, if any, then turns until the countdown is over; its last report is then of after the placement.
+        Returns when the work was done, in s of the monotonic clock, which the programs have too; 0 without a work."""
         program, finished = self.programs[role], 0.0
         try:
             if self.work:
                 program.send(f"work {self.work}")
-                self.said[role] = program.receive("result", WORK_LIMIT)
-                finished = self.said[role]["finished"]
+                self.reports[role] = program.receive("result", WORK_LIMIT)
+                finished = self.reports[role]["finished"]
         finally:
-            left.end_one()
-        while not left.over.is_set():
+            countdown.end_one()
+        while not countdown.over.is_set():
             program.send(f"run {turn or TURN}")
-            self.said[role] = program.receive("result", turn + WORK_LIMIT)
+            self.reports[role] = program.receive("result", turn + WORK_LIMIT)
         return finished
 
     def compute_rate(self) -> float:
-        """Operations per second of the slowest task in its last turn: the work ends with it."""
-        return min(r["operations"] / (r["finished"] - r["started"]) for r in self.said.values())
+        """Computes the operations per second of the slowest task in its last turn: the work ends with it."""
+        return min(r["operations"] / (r["finished"] - r["started"]) for r in self.reports.values())
 
     def measure(self) -> Measured:
+        """Has all programs measure from the same time on, after their warming up, and collects their reports."""
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
         begin = time.monotonic() + self.compute_lead(seconds)
         for role, program in self.programs.items():
             program.send(f"run {self.window(role, seconds):g} {begin:.6f} {warm}")
-        self.said = {role: program.receive("result", seconds + warm + WORK_LIMIT)
+        self.reports = {role: program.receive("result", seconds + warm + WORK_LIMIT)
                      for role, program in self.programs.items()}
-        return Measured(self.list_metrics(), self.list_marks(seconds), self.said)
+        return Measured(self.list_metrics(), self.list_marks(seconds), self.reports)
 
     def window(self, _role: str, seconds: float) -> float:
-        """For how long a task measures."""
+        """Returns for how many seconds a task measures."""
         return seconds
 
     def compute_lead(self, seconds: float) -> float:
-        return min(LEAD, 5 * seconds)
+        return min(LEAD, LEAD_PART * seconds)
 
     def list_marks(self, seconds: float) -> list[str]:
-        found = self.said.values()
-        both = min(r["finished"] for r in found) - max(r["started"] for r in found)
-        late = len(found) > 1 and both < MIN_OVERLAP * seconds
-        return [f"the workers measured together for {both:.2f} s of {seconds:g} s only"] if late else []
+        reports = self.reports.values()
+        together = min(r["finished"] for r in reports) - max(r["started"] for r in reports)
+        late = len(reports) > 1 and together < MIN_OVERLAP * seconds
+        return [f"the workers measured together for {together:.2f} s of {seconds:g} s only"] if late else []
 
     def list_metrics(self) -> list[dict[str, Any]]:
-        found = self.said.values()
+        """Lists the metrics of the operation, from the programs' last reports; times are of the slowest task."""
+        reports = self.reports.values()
         if self.operation == "cachetest":
-            return [make_metric("iterations", "1/s", sum(r["iterations_per_second"] for r in found))]
+            return [make_metric("iterations", "1/s", sum(r["iterations_per_second"] for r in reports))]
         if self.operation in ("sort", "update"):
             return [make_metric("seconds", "s", max(r["seconds"] / (r["passes"] / task.threads)
-                                                    for task, r in zip(self.tasks, found)))]
+                                                    for task, r in zip(self.tasks, reports)))]
         if self.operation == "chase":
             chains = self.options.get("chains", 1)
-            return [make_metric("latency", "ns", chains * fmean(r["ns_per_operation"] for r in found)),
-                    make_metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in found))]
+            return [make_metric("latency", "ns", chains * fmean(r["ns_per_operation"] for r in reports)),
+                    make_metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in reports))]
         return self.list_bandwidths()
 
     def list_bandwidths(self) -> list[dict[str, Any]]:
-        found = self.said.values()
+        """Lists the bandwidths in MB/s: of all tasks, on the bus and of each group; with a stride the latency in ns too."""
+        reports = self.reports.values()
         groups: dict[str, float] = {}
         for task in self.tasks:
             if task.group:
-                groups[task.group] = groups.get(task.group, 0) + self.said[task.role]["mb_per_s"]
-        metrics = [make_metric("bandwidth", "MB/s", sum(r["mb_per_s"] for r in found)),
-                   make_metric("bandwidth_bus", "MB/s", sum(r["mb_per_s_bus"] for r in found)),
+                groups[task.group] = groups.get(task.group, 0) + self.reports[task.role]["mb_per_s"]
+        metrics = [make_metric("bandwidth", "MB/s", sum(r["mb_per_s"] for r in reports)),
+                   make_metric("bandwidth_bus", "MB/s", sum(r["mb_per_s_bus"] for r in reports)),
                    *(make_metric(f"bandwidth_{group}", "MB/s", value) for group, value in groups.items())]
         if "stride" in self.options:
-            metrics.append(make_metric("latency", "ns", fmean(r["ns_per_operation"] for r in found)))
+            metrics.append(make_metric("latency", "ns", fmean(r["ns_per_operation"] for r in reports)))
         if "threads" in self.trial.workload.factors:
             metrics.append(make_metric("active_nodes", "nodes", len(self.tasks)))
         return metrics
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        """From the programs themselves, which asked the kernel where their pages are."""
+        """Reads the tasks as `numaplace ps` would, with the pages by node as the programs have them from the kernel.
+        ExperimentError: one has ended."""
         node_of = {cpu: node.id for node in self.nodes for cpu in node.cpus}
-        found = []
+        read = []
         for task in self.tasks:
             pid = self.programs[task.role].pid
             try:
                 cpus = sorted(os.sched_getaffinity(pid))
             except ProcessLookupError:
                 raise ExperimentError(f"task {task.role} (pid {pid}) ended early") from None
-            on = {node_of.get(cpu) for cpu in cpus}
-            found.append({"pid": pid, "comm": "np-mem", "cpus": format_list(tuple(cpus)),
-                          "node": on.pop() if len(on) == 1 else None, "pages": self.said[task.role]["pages"]})
-        return found
+            nodes = {node_of.get(cpu) for cpu in cpus}
+            read.append({"pid": pid, "comm": "np-mem", "cpus": format_list(tuple(cpus)),
+                         "node": nodes.pop() if len(nodes) == 1 else None, "pages": self.reports[task.role]["pages"]})
+        return read
 
     def verify(self) -> str:
         wrong = [f"{role}: {r['wrong_elements']} wrong elements"
-                 for role, r in self.said.items() if not r["verified"]]
+                 for role, r in self.reports.items() if not r["verified"]]
         return "; ".join(wrong) or "ok"
 
 
 class Countdown:
-    """Over when every task's work and what is done meanwhile are."""
+    """Sets the event `over` when the work of every task and the placement beside it have ended."""
 
     def __init__(self, tasks: int, over: threading.Event) -> None:
         self.left, self.over, self.lock = tasks + 1, over, threading.Lock()

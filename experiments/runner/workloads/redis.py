@@ -30,7 +30,8 @@ KEEP_FREED = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}  # for redis
 # redis-benchmark counts whole milliseconds: its fastest command is to take about so long, which makes its rate
 # right to 3 %. A pilot of a part of the requests says how many that takes.
 AIM_SECONDS, PILOT_PART, TICK_SECONDS = 0.03, 10, 0.001
-LARGEST_PILOT = 100000
+LARGEST_PILOT = 100000  # requests, beyond those of the suite
+POLL = 0.02  # s, between two attempts at the server's socket
 LATENCIES = {"latency_p50": "p50_latency_ms", "latency_p99": "p99_latency_ms"}  # columns of redis-benchmark's CSV
 
 
@@ -50,8 +51,8 @@ class Redis(RunningWorkload):
         self.start_loaded(structure, elements, self.options["load_pipeline"])
 
     def start_loaded(self, structure: str, elements: int, pipeline: int) -> None:
-        """Server and client, which have once been through all that is measured: both heaps grow to their full size on the
-        node of their memory, not where they run."""
+        """Starts server and client on the node of their memory, takes them once through all that is measured, so that both heaps have
+        their full size there, and sends them to their own CPUs."""
         server, client = self.tasks
         path = self.start_server(server, None)
         self.run(client, self._start_client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
@@ -69,6 +70,7 @@ class Redis(RunningWorkload):
         self._time_phase("update", self.options["pipeline"])
 
     def start_server(self, task: Task, cpus: tuple[int, ...] | None) -> Path:
+        """Starts redis-server on these CPUs, or those of its memory's node. Returns the path of its socket, which is ready."""
         self.path = path = self.scratch / "redis.sock"
         path.unlink(missing_ok=True)
         self.log = self.scratch / "redis.log"
@@ -84,6 +86,7 @@ class Redis(RunningWorkload):
                 "--seed", str(self.seed)]
 
     def _wait_for_socket(self, path: Path) -> None:
+        """Waits until the server takes a connection. ExperimentError: it ended, or does not within START_LIMIT seconds."""
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline:
             if not self.programs["server"].alive:
@@ -93,7 +96,7 @@ class Redis(RunningWorkload):
                 try:
                     return attempt.connect(str(path))
                 except OSError:
-                    time.sleep(0.02)
+                    time.sleep(POLL)
         raise ExperimentError(f"redis-server does not listen on {path} after {START_LIMIT} s")
 
     def _read_end_of_log(self) -> str:
@@ -107,6 +110,7 @@ class Redis(RunningWorkload):
         return self.programs["client"].receive("result", WORK_LIMIT)
 
     def ask(self, command: str) -> str:
+        """Sends the server a command on a connection of its own. Returns its answer, without the type of Redis' protocol."""
         with socket.socket(socket.AF_UNIX) as server:
             server.connect(str(self.path))
             server.sendall(command.encode() + b"\r\n")
@@ -115,6 +119,7 @@ class Redis(RunningWorkload):
                 return (first[1:] if first[:1] in (b":", b"+") else answer.read(int(first[1:]))).decode()
 
     def measure(self) -> Measured:
+        """Measures one update of all elements: its throughput, and its latencies in us."""
         updated = self._time_phase("update", self.options["pipeline"])
         marks = [f"{updated['errors']} commands failed"] if updated["errors"] else []
         latency = updated["latency_us"]
@@ -126,38 +131,40 @@ class Redis(RunningWorkload):
 
     def verify(self) -> str:
         self.programs["client"].send("verify")
-        found = self.programs["client"].receive("verify", WORK_LIMIT)
-        self.details["data_set"] = {"elements": found["elements"], "digest": found["digest"]}
-        return "ok" if found["ok"] else (f"data set: {found['elements']} elements of "
-                                         f"{found['expected']}, {found['mismatches']} differ")
+        data = self.programs["client"].receive("verify", WORK_LIMIT)
+        self.details["data_set"] = {"elements": data["elements"], "digest": data["digest"]}
+        return "ok" if data["ok"] else (f"data set: {data['elements']} elements of "
+                                        f"{data['expected']}, {data['mismatches']} differ")
 
 
 class RedisTimes(Redis):
     """As the papers time it: fill, then go over all; the server's memory stays where it was put, or is placed before."""
 
     def start(self) -> None:
+        """Starts server and client: loaded where they are placed later, else empty and each on the node that it runs on."""
         if self.placed:
             self.start_loaded(self.options["structure"], self.options["elements"], self.options["pipeline"])
             return
         server, client = self.tasks
-        on = {task.role: self.nodes[task.runs_on].cpus for task in self.tasks}
-        path = self.start_server(server, on["server"])
+        cpus = {task.role: self.nodes[task.runs_on].cpus for task in self.tasks}
+        path = self.start_server(server, cpus["server"])
         self.run(client, self._start_client(path, self.options["structure"], self.options["elements"]),
-                 keep_memory=True, cpus=on["client"]).receive("ready", START_LIMIT)
+                 keep_memory=True, cpus=cpus["client"]).receive("ready", START_LIMIT)
 
     def measure(self) -> Measured:
+        """Measures filling the server and one update of all elements: seconds, throughput and latencies in us, with counters."""
         pipeline, cpus = self.options["pipeline"], self.nodes[self.tasks[0].runs_on].cpus
         if self.placed:
             self.ask("FLUSHALL SYNC")  # the heap stays where it is
         with Counting(cpus, self.options["interval"]) as counting:
             load, update = self._time_phase("load", pipeline), self._time_phase("update", pipeline)
         seconds = load["seconds"] + update["seconds"]
-        found = [make_metric("seconds", "s", seconds),
-                 make_metric("seconds_load", "s", load["seconds"]), make_metric("seconds_update", "s", update["seconds"]),
-                 make_metric("throughput", "ops/s", (load["ops"] + update["ops"]) / seconds)]
-        found += [make_metric(f"latency_{name}", "us", update["latency_us"][name]) for name in ("p50", "p99", "p999")]
+        metrics = [make_metric("seconds", "s", seconds),
+                   make_metric("seconds_load", "s", load["seconds"]), make_metric("seconds_update", "s", update["seconds"]),
+                   make_metric("throughput", "ops/s", (load["ops"] + update["ops"]) / seconds)]
+        metrics += [make_metric(f"latency_{name}", "us", update["latency_us"][name]) for name in ("p50", "p99", "p999")]
         self.details = {"load": load, "update": update}
-        return Measured(found, [], {"client": self.details}, counting.list_series())
+        return Measured(metrics, [], {"client": self.details}, counting.list_series())
 
 
 class ForeignClient(Redis):
@@ -172,13 +179,13 @@ class ForeignClient(Redis):
             self.send_to_own_cpus()
 
     def begin_measuring(self) -> None:
-        """What is measured begins with an empty server, whose heap stays where it is."""
+        """Empties the server, whose heap stays where it is, and sets its counts of commands to 0."""
         if self.placed:
             self.ask("FLUSHALL SYNC")
         self.ask("CONFIG RESETSTAT")
 
     def call_client(self, *words: str | Path) -> str:
-        """The output of the client, which runs beside the server."""
+        """Runs a client to its end on the node that the server started on. Returns its output. ExperimentError: it failed."""
         name, cpus = Path(words[0]).name, self.nodes[self.tasks[0].runs_on].cpus
         try:
             done = subprocess.run(words, capture_output=True, text=True, timeout=WORK_LIMIT,
@@ -197,16 +204,17 @@ class RedisBenchmark(ForeignClient):
     """redis-benchmark as the distribution has it."""
 
     def measure(self) -> Measured:
-        """A range's answer is as large as a hundred other answers and more: it has a count of its own.
+        """Measures the rate of each command in ops/s, and its latencies in us where redis-benchmark has them.
 
+        A range's answer is as large as a hundred other answers and more: it has a count of requests of its own.
         What the measured run takes decides nothing: a rule that left out the fast ones would lower the mean.
         """
-        o = self.options
+        options = self.options
         groups = [(tests, self._choose_requests(tests, requests)) for tests, requests in
-                  ((o["tests"], o["requests"]), (o["range_tests"], o["range_requests"])) if tests]
+                  ((options["tests"], options["requests"]), (options["range_tests"], options["range_requests"])) if tests]
         self.begin_measuring()
-        self.asked = {row["test"]: (row, asked) for tests, requests in groups for row, asked in self._time_tests(tests, requests)}
-        rows = [row | {"requests": requests} for row, requests in self.asked.values()]
+        self.timed_tests = {row["test"]: (row, made) for tests, requests in groups for row, made in self._time_tests(tests, requests)}
+        rows = [row | {"requests": requests} for row, requests in self.timed_tests.values()]
         metrics = [make_metric(name_command(row["test"]), "ops/s", float(row["rps"])) for row in rows]
         metrics += [make_metric(f"{name_command(row['test'])}_{name}", "us", 1000 * float(row[column]))
                     for row in rows for name, column in LATENCIES.items() if column in row]
@@ -216,7 +224,8 @@ class RedisBenchmark(ForeignClient):
         self._read_rows(self.options["tests"], max(self.options["clients"], self.options["requests"] // PILOT_PART))
 
     def _time_tests(self, tests: str, requests: int) -> list[tuple[dict[str, str], int]]:
-        """With the requests of each; more of them where a pilot that the host held up asked for too few to be timed."""
+        """Times the tests. Returns redis-benchmark's row of each and the requests that it made; more of them than asked for where one
+        took no whole millisecond."""
         rows = self._read_rows(tests, requests)
         while any(math.isinf(float(row["rps"])) for row in rows):
             requests *= PILOT_PART
@@ -224,7 +233,8 @@ class RedisBenchmark(ForeignClient):
         return [(row, requests) for row in rows]
 
     def _choose_requests(self, tests: str, requests: int) -> int:
-        """As many as the suite wants, or as the pilot's fastest command needs."""
+        """Chooses how many requests each test makes: as many as the suite says, or as the fastest command of a pilot needs for
+        AIM_SECONDS."""
         pilot = max(self.options["clients"], requests // PILOT_PART)
         while pilot < requests + LARGEST_PILOT:
             fastest = max(min(float(row["rps"]), pilot / TICK_SECONDS) for row in self._read_rows(tests, pilot))
@@ -234,27 +244,29 @@ class RedisBenchmark(ForeignClient):
         return max(requests, math.ceil(AIM_SECONDS * fastest))
 
     def _read_rows(self, tests: str, requests: int) -> list[dict[str, str]]:
-        """Of redis-benchmark's table, for the tests named; not what it does to prepare them. Without keys, all are one."""
-        o = self.options
-        random_keys = ["-r", str(o["keys"])] if o["keys"] else []
-        said = self.call_client(find_redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(o["clients"]),
-                                "-P", str(o["pipeline"]), *random_keys, "-d", str(o["value_bytes"]), "-t", tests)
-        rows = [row for row in csv.DictReader(io.StringIO(said)) if "needed to benchmark" not in row["test"]]
+        """Runs redis-benchmark for the tests named. Returns its rows by column, without those of what prepares a test.
+        ExperimentError: there are none."""
+        options = self.options
+        random_keys = ["-r", str(options["keys"])] if options["keys"] else []  # without them, all requests have one key
+        output = self.call_client(find_redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(options["clients"]),
+                                  "-P", str(options["pipeline"]), *random_keys, "-d", str(options["value_bytes"]), "-t", tests)
+        rows = [row for row in csv.DictReader(io.StringIO(output)) if "needed to benchmark" not in row["test"]]
         if not rows:
             raise ExperimentError(f"redis-benchmark: printed no line of CSV for {tests}")
         return rows
 
     def verify(self) -> str:
-        """The server counted as many commands of each kind as were to be made, and no error; ranges had their length."""
-        calls, listed = self.count_calls(), int(self.ask("LLEN mylist"))
-        asked: Counter[str] = Counter()
+        """Checks that the server counted as many commands of each kind as were to be made and no error, and that ranges had their length.
+        Returns "ok" or what is wrong."""
+        calls, list_length = self.count_calls(), int(self.ask("LLEN mylist"))
+        requests_by_command: Counter[str] = Counter()
         problems = []
-        for row, requests in self.asked.values():
+        for row, requests in self.timed_tests.values():
             name, _, length = name_command(row["test"]).partition("_")
-            asked[name] += requests  # all lengths of ranges are one command
-            if name == "lrange" and listed < int(length):
-                problems.append(f"{row['test']}: the list had {listed}; redis-benchmark.tests needs lpush")
-        for name, requests in asked.items():
+            requests_by_command[name] += requests  # all lengths of ranges are one command
+            if name == "lrange" and list_length < int(length):
+                problems.append(f"{row['test']}: the list had {list_length}; redis-benchmark.tests needs lpush")
+        for name, requests in requests_by_command.items():
             made, failed = calls.get(name, (0, 0))
             if made < requests or failed:
                 problems.append(f"{name}: {made} commands counted by the server, {failed} failed, "
@@ -263,12 +275,12 @@ class RedisBenchmark(ForeignClient):
 
 
 def name_command(test: str) -> str:
-    """'LRANGE_100 (first 100 elements)' as a metric's name: lrange_100."""
+    """Returns a metric's name for a test of redis-benchmark: lrange_100 for 'LRANGE_100 (first 100 elements)'."""
     return test.partition(" (")[0].strip().lower().replace(" ", "_")
 
 
 def count_command_calls(info: str) -> dict[str, tuple[int, int]]:
-    """Calls and failed or rejected calls of each command, from INFO commandstats."""
+    """Reads the calls, and the failed or rejected calls, of each command from INFO commandstats."""
     return {name: (int(calls), int(rejected) + int(failed)) for name, calls, rejected, failed in re.findall(
         r"cmdstat_(\w+):calls=(\d+).*?rejected_calls=(\d+),failed_calls=(\d+)", info)}
 

@@ -30,6 +30,8 @@ class Stealing(RunningWorkload):
     on_every_node = True
 
     def start(self) -> None:
+        """Times passes of one worker on memory of the first node, then starts the runtime and waits until it is ready.
+        ExperimentError: passes is below 1."""
         task, = self.tasks
         cpus = tuple(cpu for node in self.nodes for cpu in node.cpus)
         self.cpus = cpus
@@ -40,27 +42,28 @@ class Stealing(RunningWorkload):
                  "--nodes", format_list(tuple(node.id for node in self.nodes)), "--seed", str(self.seed)]
         program = self.run(task, [*words, "--runtime", "vanilla", "--data", "first"], cpus=cpus)
         program.receive("ready", START_LIMIT)
-        self.serial = [self._time_pass(program, 1) for _ in range(self.options["passes"])]
+        self.serial = [self._time_pass(program, workers=1) for _ in range(self.options["passes"])]
         program.stop()  # its memory is the other's
         data = ["--data", self.options["data"]] if "data" in self.options else []
         program = self.run(task, [*words, "--runtime", self.options["runtime"], *data], cpus=cpus)
-        self.said = program.receive("ready", START_LIMIT)
+        self.last_report = program.receive("ready", START_LIMIT)
 
     def measure(self) -> Measured:
+        """Measures the speed-up over one worker of the serial runs, the seconds of each, and the DRAM accesses of the parallel passes."""
         program = self.programs[self.tasks[0].role]
-        own = [self._time_pass(program, 1) for _ in range(self.options["passes"])]
+        one_worker = [self._time_pass(program, workers=1) for _ in range(self.options["passes"])]
         counts: list[dict[str, float]] = []
         parallel = [self._time_pass(program, len(self.cpus), counts) for _ in range(self.options["passes"])]
         alone, together = mean(self.serial), mean(parallel)
         metrics = [make_metric("speedup", "1", alone / together),
                    make_metric("seconds", "s", together), make_metric("seconds_serial", "s", alone),
-                   make_metric("seconds_one_worker", "s", mean(own)), make_metric("serial_ratio", "1", mean(own) / alone)]
-        metrics += [make_metric(name, "misses", sum(found[name] for found in counts)) for name in DRAM_COUNTS
-                    if all(name in found for found in counts)]
-        return Measured(metrics, [], {self.tasks[0].role: {"serial": self.serial, "one_worker": own, "parallel": parallel}})
+                   make_metric("seconds_one_worker", "s", mean(one_worker)), make_metric("serial_ratio", "1", mean(one_worker) / alone)]
+        metrics += [make_metric(name, "misses", sum(sums[name] for sums in counts)) for name in DRAM_COUNTS
+                    if all(name in sums for sums in counts)]
+        return Measured(metrics, [], {self.tasks[0].role: {"serial": self.serial, "one_worker": one_worker, "parallel": parallel}})
 
     def _time_pass(self, program: Program, workers: int, counts: list[dict[str, float]] | None = None) -> float:
-        """Seconds of a pass whose result is then checked; what was counted meanwhile goes to counts."""
+        """Times one pass, whose result is then checked. Returns its seconds; what was counted meanwhile is appended to `counts`."""
         program.send(f"prepare {workers}")
         program.receive("prepared", WORK_LIMIT)
         with Counting(self.cpus, INTERVAL) if counts is not None else nullcontext() as counting:
@@ -69,14 +72,14 @@ class Stealing(RunningWorkload):
         if counting:
             counts.append(counting.sum_counts())
         program.send("verify")
-        self.said = program.receive("verified", WORK_LIMIT)
-        self.results.append(self.said)
+        self.last_report = program.receive("verified", WORK_LIMIT)
+        self.results.append(self.last_report)
         return result["seconds"]
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
         pid = self.programs[self.tasks[0].role].pid
         return [{"pid": pid, "comm": "np-steal", "cpus": format_list(self.cpus),
-                 "node": self.nodes[0].id if len(self.nodes) == 1 else None, "pages": self.said["pages"]}]
+                 "node": self.nodes[0].id if len(self.nodes) == 1 else None, "pages": self.last_report["pages"]}]
 
     def verify(self) -> str:
         return "ok" if all(r["verified"] for r in self.results) else "the result differs from the serial run's"

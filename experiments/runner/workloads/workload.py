@@ -43,7 +43,7 @@ class RunningWorkload:
     on_every_node = False  # whether its threads are
     unpinned = False       # whether its tasks are where the kernel has put them, with inputs that nobody declares
     runs_already = False   # whether its processes are the user's: their pages go back where they were
-    works = True           # whether `working` has its tasks do something
+    works = True           # whether keep_working() has its tasks do something
     unseen_counts = False  # whether an observation counts that has ended before its processes were looked at
     before_exec: Callable[[], None] = staticmethod(lambda: None)  # of a mechanism, in each program's process
     bound = False          # whether a mechanism has chosen the programs' CPUs by that
@@ -66,13 +66,13 @@ class RunningWorkload:
         raise NotImplementedError
 
     def work_once(self) -> None:
-        """A part of the work that `working` repeats."""
+        """Does the part of the work that keep_working() repeats."""
         raise NotImplementedError
 
     @contextmanager
     def keep_working(self, turn: float) -> Iterator[float]:
-        """The tasks do the fixed work, and go on until what is done meanwhile is done. Yields for how many seconds they can be
-        watched at work."""
+        """Has the tasks do the fixed work in a thread, and go on until the block ends; sets `solved` to the seconds of the work.
+        Yields for how many seconds they can be watched at work."""
         over = threading.Event()
         with ThreadPoolExecutor(1) as pool:
             begin = time.monotonic()
@@ -84,6 +84,7 @@ class RunningWorkload:
             self.solved = done.result() - begin
 
     def _work_until(self, over: threading.Event) -> float:
+        """Does the fixed work, then goes on until `over` is set. Returns when the work was done, in s of the monotonic clock."""
         for _ in range(self.work):
             self.work_once()
         finished = time.monotonic()
@@ -94,14 +95,14 @@ class RunningWorkload:
         return finished
 
     def compute_rate(self) -> float:
-        """Of the work, per second, as it was done last without a fixed one."""
+        """Returns how many parts of the work are done per second, by the last one after the fixed work."""
         return self._rate
 
     def verify(self) -> str:
         raise NotImplementedError
 
     def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        """The tasks in their order: pid, comm, cpus, node and pages by node."""
+        """Reads the tasks in their order: pid, comm, cpus, node and pages by node. ExperimentError: one has ended."""
         answer = numaplace.read_tasks(self.pids)
         by_pid = {task["pid"]: task for task in answer["tasks"]}
         missing = [pid for pid in self.pids if pid not in by_pid]

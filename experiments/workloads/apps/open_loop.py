@@ -18,6 +18,10 @@ from typing import NamedTuple
 
 BATCH = 256       # requests in flight while it loads
 LATE_LIMIT = 120  # s after the last request was due
+CONNECT_LIMIT = 60  # s
+TURN = 0.1        # s, between two looks at a deadline
+LEAD = 0.1        # s, from the begin of the schedule to its time 0
+SHOWN = 60        # bytes of an answer in an error
 
 
 class Request(NamedTuple):
@@ -52,7 +56,7 @@ class Connection:
     """Sends requests to a server and reads its answers, which come in the order of their requests and are all known."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=CONNECT_LIMIT)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.to_send, self.received = bytearray(), bytearray()
@@ -71,12 +75,13 @@ class Connection:
             pass
 
     def take_answers(self, now: float, latencies: list[float]) -> None:
-        """Adds the latency of each answer that has come; SystemExit where one is not right: what follows it could not be told apart."""
+        """Appends the latency, in s, of each answer that has come by `now`. SystemExit: one is not right, so that what follows it could
+        not be told apart."""
         self.received += self.read_data()
         while self.due and len(self.received) >= len(self.due[0][1]):
             due, answer = self.due.popleft()
             if self.received[:len(answer)] != answer:
-                raise SystemExit(f"open_loop: wrong answer {bytes(self.received[:60])!r}, not {answer[:60]!r}")
+                raise SystemExit(f"open_loop: wrong answer {bytes(self.received[:SHOWN])!r}, not {answer[:SHOWN]!r}")
             del self.received[:len(answer)]
             latencies.append(now - due)
 
@@ -107,7 +112,7 @@ class Client:
         return getattr(self.protocol, f"build_{kind}")(name, value[:self.args.value_bytes])
 
     def load_keys(self) -> dict[str, float]:
-        """Sets all keys, BATCH at a time; returns how many and the seconds that took."""
+        """Sets all keys, BATCH at a time. Returns how many, and the seconds that it took."""
         begin = time.monotonic()
         for first in range(0, self.keys, BATCH):
             for key in range(first, min(first + BATCH, self.keys)):
@@ -120,7 +125,7 @@ class Client:
         while any(connection.due for connection in self.connections):
             if time.monotonic() > deadline:
                 raise SystemExit(f"open_loop: not all answered {LATE_LIMIT} s after the last request: give a lower --rate")
-            self.serve_connections(0.1)
+            self.serve_connections(TURN)
 
     def serve_connections(self, seconds: float) -> None:
         """Waits that long at most, takes what has come, and sends what could not be sent before."""
@@ -131,14 +136,15 @@ class Client:
                 connection.send_queued()
 
     def run_schedule(self) -> dict[str, float]:
-        """Sends requests by the schedule; returns their latencies. Gaps are exponential, as those of many users are."""
-        begin, due = time.monotonic() + 0.1, 0.0
+        """Sends requests by the schedule, whose gaps are exponential, as those of many users are. Returns the summary of their latencies.
+        SystemExit: they are not answered in time."""
+        begin, due = time.monotonic() + LEAD, 0.0
         requests = 0
         while (due := due + self.random.expovariate(self.args.rate)) < self.args.warm_up + self.args.seconds:
             kind = "set" if self.random.random() < self.args.sets else "get"
             request = self.build_request(kind, self.random.randrange(self.keys))
-            while (left := begin + due - time.monotonic()) > 0:
-                self.serve_connections(left)
+            while (seconds_left := begin + due - time.monotonic()) > 0:
+                self.serve_connections(seconds_left)
             self.connections[requests % len(self.connections)].queue_request(begin + due, request)
             requests += 1
             self.serve_connections(0)
@@ -146,15 +152,16 @@ class Client:
         return self.summarise_latencies(requests)
 
     def summarise_latencies(self, requests: int) -> dict[str, float]:
-        """Returns the latencies of the requests after the warm-up, which are about the last ones that were answered."""
+        """Computes mean and quantiles, in us, of the latencies after the warm-up: about the last ones that were answered."""
         share = self.args.seconds / (self.args.warm_up + self.args.seconds)
-        found = sorted(self.latencies[-max(1, round(share * len(self.latencies))):])
-        return {"requests": requests, "answered": len(self.latencies), "mean_us": 1e6 * sum(found) / len(found)} | {
-            f"{name}_us": 1e6 * found[min(len(found) - 1, math.ceil(q * len(found)) - 1)]
-            for name, q in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("max", 1.0))}
+        counted = sorted(self.latencies[-max(1, round(share * len(self.latencies))):])
+        return {"requests": requests, "answered": len(self.latencies), "mean_us": 1e6 * sum(counted) / len(counted)} | {
+            f"{name}_us": 1e6 * counted[min(len(counted) - 1, math.ceil(quantile * len(counted)) - 1)]
+            for name, quantile in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("max", 1.0))}
 
 
 def main() -> None:
+    """Loads the server or runs the schedule, and prints the result as JSON."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("what", choices=["load", "run"])
     options.add_argument("--protocol", choices=PROTOCOLS, required=True)
