@@ -34,7 +34,7 @@ def print_text(text: str) -> None:
 
 
 def ask_to_load_module() -> bool:
-    """Asks at the terminal whether to load the module. Returns the answer; False without asking for a user who is not root."""
+    """Asks at the terminal whether to load the module. Returns the answer; without root or a terminal False, and asks nothing."""
     if os.geteuid() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     answer = input("demo: load numaplace.ko into this machine's kernel until the demo ends? [y/N] ")
