@@ -24,26 +24,26 @@ def read_text(path: Path) -> str:
 
 
 def find_reports(lines: list[str]) -> list[list[str]]:
-    """Returns the first faults, each with the lines that follow it."""
-    found: list[list[str]] = []
+    """Finds the first MOST_REPORTS faults, each of REPORT_LINES lines from its sign on."""
+    reports: list[list[str]] = []
     index = 0
-    while index < len(lines) and len(found) < MOST_REPORTS:
+    while index < len(lines) and len(reports) < MOST_REPORTS:
         if FAULT.search(lines[index]):
-            found.append(lines[index:index + REPORT_LINES])
+            reports.append(lines[index:index + REPORT_LINES])
             index += REPORT_LINES
         else:
             index += 1
-    return found
+    return reports
 
 
 def find_lost_timer(run: Path) -> str | None:
-    """Returns what the first program (init.sh) says where an interrupt of a CPU's timer has been lost."""
-    found = NO_TIMER.search(read_text(run / "console"))
-    return found and found[1]
+    """Finds what the first program (init.sh) says where an interrupt of a CPU's timer has been lost; None where it says nothing."""
+    match = NO_TIMER.search(read_text(run / "console"))
+    return match and match[1]
 
 
 def describe_step(run: Path, step: str) -> str:
-    """Says in words what failed, from how far the guest came and what its console says."""
+    """Describes in words what failed. step: how far the guest came; before its first step the console says more."""
     console = read_text(run / "console")
     if step == "simulation":
         return "loading the simulation's module failed"
@@ -72,18 +72,18 @@ def find_last_line(run: Path) -> str:
 
 
 def select_last_lines(run: Path) -> list[str]:
-    """Returns the end of what was said, with the first sign of a fault where that is further up."""
+    """Selects the last lines of console and QEMU, with the first report of a fault where that is further up."""
     lines = read_kernel_lines(run) + read_text(run / "qemu").splitlines()
     end = lines[-LAST_LINES:]
-    first = next(iter(find_reports(lines[:-LAST_LINES])), None)
-    return end if first is None else [*first, "...", *end]
+    report = next(iter(find_reports(lines[:-LAST_LINES])), None)
+    return end if report is None else [*report, "...", *end]
 
 
 def find_plugin_refusal(run: Path) -> str | None:
-    """Returns the plugin's own line, where it kept QEMU from starting, or QEMU's that it could not load it."""
+    """Finds the plugin's own line, where it kept QEMU from starting, or QEMU's that it could not load it; None without both."""
     lines = read_text(run / "qemu").splitlines()
-    own = [line for line in lines if line.startswith("numaplace lab plugin: ")]
-    return next(iter(own or [line for line in lines if "plugin" in line]), None)
+    of_plugin = [line for line in lines if line.startswith("numaplace lab plugin: ")]
+    return next(iter(of_plugin or [line for line in lines if "plugin" in line]), None)
 
 
 def build_failure(run: Path, step: str, job) -> LabError:

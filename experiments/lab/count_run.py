@@ -13,6 +13,7 @@ from experiments.lab.errors import FAILED_IF, USAGE, LabError
 
 
 def add_options(run: argparse.ArgumentParser):
+    """Adds the options that ask for counts to the parser of `lab run`."""
     counts = run.add_argument_group("counts of accesses, in every mode but --functional")
     counts.add_argument("--count", action="store_true", help="count only: accesses take no time, and times mean nothing")
     counts.add_argument("--fail-if", action="append", default=[], metavar="EXPR",
@@ -32,6 +33,7 @@ def is_asked(args: argparse.Namespace) -> bool:
 
 
 def check_options(args: argparse.Namespace):
+    """Checks that counts are possible and their files can be written, which it empties. LabError: they are not."""
     if args.functional:
         raise LabError(USAGE, "--functional counts no accesses: leave it out, or give --count instead")
     for option, path in (("--json", args.json), ("--junit", args.junit)):
@@ -43,7 +45,8 @@ def check_options(args: argparse.Namespace):
 
 
 def run_counted(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
-    """Starts the machine; returns the command's exit status, or 4 where an expression is true."""
+    """Starts the machine and writes its counts. Returns the command's exit status; FAILED_IF where that is 0 and an expression is true.
+    LabError: an option cannot be answered."""
     check_options(args)
     try:
         return judge_run(job, args, start)
@@ -52,20 +55,22 @@ def run_counted(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.J
 
 
 def judge_run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
+    """Starts the machine and writes its counts and verdicts. Returns the exit status, as run_counted(). Refused: an expression, region or
+    cgroup is wrong."""
     from experiments.lab.counts import output, where  # they need a package that other runs do not
     expressions = [metrics.Expression(text, len(job.machine.nodes)) for text in args.fail_if]
     selection = profile.Selection(args.region, args.cgroup)
     with tempfile.TemporaryDirectory(prefix="numaplace-counts-") as folder:
-        written = Path(folder) / "profile"
-        status = start(replace(job, counts=args.count, profile=written))
-        if not written.exists():  # a signal has ended the run
+        path = Path(folder) / "profile"
+        status = start(replace(job, counts=args.count, profile=path))
+        if not path.exists():  # a signal has ended the run
             return status
-        found = profile.read_profile(written)
-    if status and args.region is not None and args.region not in found.regions:
+        run_profile = profile.read_profile(path)
+    if status and args.region is not None and args.region not in run_profile.regions:
         return status  # which says more than that its region was not entered
-    measured = metrics.compute_metrics(found, selection)
+    measured = metrics.compute_metrics(run_profile, selection)
     mode = "lab-counted" if args.count else "lab-timed"
-    counted = output.Counted(job.machine.name, mode, job.command, status, selection, found, measured,
-                             where.find_remote(found, selection), [e.judge_metrics(measured) for e in expressions])
+    counted = output.Counted(job.machine.name, mode, job.command, status, selection, run_profile, measured,
+                             where.find_remote(run_profile, selection), [e.judge_metrics(measured) for e in expressions])
     output.write_output(counted, args.json, args.junit, args.annotate)
     return status or (FAILED_IF if counted.failures else 0)

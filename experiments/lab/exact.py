@@ -26,6 +26,7 @@ BEGINS, ENDS = "numaplace lab: begins", "numaplace lab: ends"
 CPU_MODEL = f"{qemu.CPU_MODEL},rdrand=off,rdseed=off"
 OPTIONS = ("-accel", "tcg,thread=single", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm")
 OF_THE_HOST = ("-fsdev", "-rtc")
+HEAD_BYTES = 256  # of a program: a script's first line, as the kernel reads it
 STREAMS = ("out", "err", "counters")
 FOLDERS = tuple(map(Path, ("/bin", "/dev", "/proc", "/sys", "/tmp")))
 
@@ -41,15 +42,15 @@ class Result:
 
 
 def find_libraries(program: Path) -> list[Path]:
-    """Returns the loader and the libraries of a dynamic program, by the names under which they are looked for."""
+    """Lists loader and libraries of a dynamic program, by the names under which they are looked for; of a script its interpreter."""
     with program.open("rb") as file:
-        begin = file.read(256)
+        begin = file.read(HEAD_BYTES)
     if begin.startswith(b"#!"):
         return [Path(begin[2:].split(b"\n")[0].split()[0].decode())]
     if not begin.startswith(b"\x7fELF"):
         return []
-    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    return [Path(word) for line in said.splitlines() for word in line.split() if word.startswith("/")]
+    output = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return [Path(word) for line in output.splitlines() for word in line.split() if word.startswith("/")]
 
 
 def list_files(path: Path) -> list[Path]:
@@ -60,7 +61,7 @@ def list_files(path: Path) -> list[Path]:
 
 
 def find_needed(command: list[str], more: list[Path]) -> list[Path]:
-    """Returns files, by absolute paths: the command's program, what its words name, and what these need."""
+    """Lists files, by absolute paths: the command's program, what its words name, `more`, and what these need. LabError: one is missing."""
     program = shutil.which(command[0])
     if not program:
         raise LabError(USAGE, f"there is no program '{command[0]}' to take into the machine: give its path")
@@ -68,14 +69,14 @@ def find_needed(command: list[str], more: list[Path]) -> list[Path]:
     if missing:
         raise LabError(USAGE, f"there is no '{missing}' to take into the machine: correct --file")
     named = [Path(program), *(Path(word) for word in command[1:] if Path(word).is_file()), *more]
-    unread, found = [one.absolute() for path in named for one in list_files(path)], {}
+    unread, needed = [file.absolute() for path in named for file in list_files(path)], set()
     while unread:
         path = unread.pop()
-        if path in found or not path.is_file():
+        if path in needed or not path.is_file():
             continue
-        found[path] = None
+        needed.add(path)
         unread += find_libraries(path)
-    return sorted(found)
+    return sorted(needed)
 
 
 def list_parents(paths: list[Path]) -> list[Path]:
@@ -83,24 +84,24 @@ def list_parents(paths: list[Path]) -> list[Path]:
 
 
 def build_archive(job: boot.Job, more: list[Path], cwd: Path) -> bytes:
-    """Builds what the machine has in its memory beside the kernel: its first program, the modules, the command's files."""
+    """Builds the archive that the machine has in its memory beside the kernel: its first program, the modules, the command's files."""
     settings = initramfs.format_environment({"lab_cwd": str(cwd), "lab_tasks": str(int(bool(job.profile)))})
-    own = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, settings.encode()),
-           "command": (0o644, f"exec {shlex.join(boot.add_watch(job))}\n".encode()),
-           "numaplace_lab.ko": (0o644, simulated.get_guest_module(job.kernel).read_bytes())}
+    of_lab = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, settings.encode()),
+              "command": (0o644, f"exec {shlex.join(boot.add_watch(job))}\n".encode()),
+              "numaplace_lab.ko": (0o644, simulated.get_guest_module(job.kernel).read_bytes())}
     if job.module:
-        own["numaplace.ko"] = (0o644, job.module.read_bytes())
+        of_lab["numaplace.ko"] = (0o644, job.module.read_bytes())
     files = find_needed(job.command, [*more, *[boot.WATCH] * bool(job.profile)])
-    of_files = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
-    made = dict.fromkeys([*FOLDERS, *list_parents([*files, cwd / "any"])])
-    return b"".join([*(initramfs.build_entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in made),
+    of_command = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
+    folders = dict.fromkeys([*FOLDERS, *list_parents([*files, cwd / "any"])])
+    return b"".join([*(initramfs.build_entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in folders),
                      *(initramfs.build_entry(name.lstrip("/"), stat.S_IFREG | mode, content)
-                       for name, (mode, content) in (own | of_files).items()),
+                       for name, (mode, content) in (of_lab | of_command).items()),
                      initramfs.build_entry("TRAILER!!!", 0, b"")])
 
 
 def adapt_command(argv: list[str], files: qemu.Files, memory: bytes) -> list[str]:
-    """Makes QEMU's command for a machine of virtme-ng's one without the host's files, with `memory` as what it starts from."""
+    """Changes virtme-ng's command of QEMU to that of a machine without the host's files, and appends `memory` to its initramfs."""
     with files.initramfs.open("ab") as file:
         file.write(b"\0" * (-file.tell() % 4) + memory)
     kept: list[str] = []
@@ -127,24 +128,24 @@ def read_result(files: qemu.Files) -> Result | None:
         streams[name], rest = rest[:size], rest[size:]
     if not rest.startswith(b"status ") or not rest.endswith(b"\n"):
         return None
-    said = files.console.read_bytes().partition(ENDS.encode())[0]
-    return Result(**streams, status=int(rest.split()[1]), digest=hashlib.sha256(said + whole).hexdigest())
+    console_text = files.console.read_bytes().partition(ENDS.encode())[0]
+    return Result(**streams, status=int(rest.split()[1]), digest=hashlib.sha256(console_text + whole).hexdigest())
 
 
 def run_exact(job: boot.Job, more: list[Path]) -> int:
-    """Prints the output of the command and the run's digest; returns the exit status of the command."""
+    """Runs the job in memory alone, with `more` files, and prints the command's output and the run's digest. Returns its exit status."""
     with boot.catch_signals():
         try:
             qemu.check_host(job.machine, Path.cwd())
             simulated.check_simulation(job.machine, job.kernel)
-            found = run_in_memory(job, more)
+            result = run_in_memory(job, more)
         except boot.Ended as ended:
             return ended.status
-    for stream, data in ((sys.stdout, found.out), (sys.stderr, found.err)):
+    for stream, data in ((sys.stdout, result.out), (sys.stderr, result.err)):
         stream.buffer.write(data)
         stream.flush()
-    print_message(f"exact run {found.digest}")
-    return found.status
+    print_message(f"exact run {result.digest}")
+    return result.status
 
 
 def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
@@ -162,8 +163,8 @@ def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
         finally:
             boot.keep_console(job, files)
             boot.keep_profile(job, files)
-        found = read_result(files)
-        if not found:
+        result = read_result(files)
+        if not result:
             boot.check_plugin(job, files)
             raise console.build_failure(files.run, "command" if BEGINS in console.read_text(files.console) else "boot", job)
-        return found
+        return result

@@ -25,7 +25,7 @@ def format_initiator(machine: Machine, node: int) -> str:
 
 
 def build_options(machine: Machine) -> list[str]:
-    """Builds QEMU's options, which come after those of the nodes."""
+    """Builds QEMU's options for the table, which come after those of the nodes; none where the machine has no table."""
     if not is_described(machine):
         return []
     words = ["-machine", "hmat=on"]

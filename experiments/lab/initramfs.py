@@ -23,7 +23,7 @@ def build_entry(name: str, mode: int, content: bytes) -> bytes:
 
 
 def complete_initramfs(initramfs: Path, drivers: list[Path]):
-    """Adds an archive with drivers, and a first program that takes the place of virtme-ng's."""
+    """Appends an archive to the initramfs: the drivers, and a first program that takes the place of virtme-ng's."""
     with initramfs.open("ab") as file:
         file.write(b"\0" * (-file.tell() % 4))
         file.write(build_entry("init", 0o100755, INIT.read_bytes()) + build_entry("drivers", 0o40755, b""))

@@ -58,7 +58,7 @@ def choose_target(series: str) -> str:
 
 
 def find(series: str) -> Kernel:
-    """Finds the kernel in the cache; LabError where the series is not known or not there."""
+    """Finds the kernel of a series in the cache. LabError: the series is not known or not there."""
     if series.removeprefix(DEBUG_PREFIX) not in known_series() and not series.startswith(OWN_PREFIX):
         raise LabError(USAGE, f"there is no kernel series '{series}': known are "
                        f"{', '.join(known_series())} (file KERNELS), each also as {DEBUG_PREFIX}SERIES")

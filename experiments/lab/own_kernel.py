@@ -17,12 +17,14 @@ from experiments.paths import HERE
 # The kernel's Documentation/arch/x86/boot.rst: of a bzImage's setup header
 MAGIC_AT, MAGIC = 0x202, b"HdrS"
 VERSION_AT, SETUP_AT = 0x20E, 0x200
+SETUP_BYTES = 1 << 16  # at the image's begin: the setup code with its header and the version's text
+DIGITS = 12  # of a digest, in a series' name
 
 
 def read_release(image: Path) -> str:
-    """Reads the release that a bzImage says it is."""
+    """Reads the release that a bzImage says it is. LabError: it cannot be read, or is no bzImage."""
     try:
-        start = image.read_bytes()[:1 << 16]
+        start = image.read_bytes()[:SETUP_BYTES]
     except OSError as error:
         raise LabError(USAGE, f"the kernel image {image} cannot be read: {error.strerror}") from error
     at = SETUP_AT + int.from_bytes(start[VERSION_AT:VERSION_AT + 2], "little")
@@ -34,7 +36,7 @@ def read_release(image: Path) -> str:
 
 
 def check_modules(modules: Path, image: Path, release: str):
-    """Raises LabError where the folder is not that of the image's modules."""
+    """Checks that the folder has the modules of the image. LabError: it has not."""
     if not modules.is_dir():
         raise LabError(USAGE, f"there is no folder {modules} with the modules of {image}")
     if modules.name != release:
@@ -43,14 +45,14 @@ def check_modules(modules: Path, image: Path, release: str):
 
 
 def make_links(place: Path, image: Path, modules: Path | None, release: str):
-    """Makes the series `place` of links to the image, its modules and their headers."""
-    wanted = {place / "boot" / f"vmlinuz-{release}": image}
+    """Makes the folder `place` of a series, of links to the image, its modules and their headers."""
+    targets = {place / "boot" / f"vmlinuz-{release}": image}  # by link
     if modules:
-        wanted[place / "lib/modules" / release] = modules
+        targets[place / "lib/modules" / release] = modules
         build = modules / "build"
         if build.exists():
-            wanted[place / "usr/src" / f"linux-headers-{release}"] = build.resolve()
-    for link, target in wanted.items():
+            targets[place / "usr/src" / f"linux-headers-{release}"] = build.resolve()
+    for link, target in targets.items():
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.is_symlink() or link.readlink() != target:
             link.unlink(missing_ok=True)
@@ -59,30 +61,31 @@ def make_links(place: Path, image: Path, modules: Path | None, release: str):
 
 
 def build_modules(kernel: Kernel, headers: Path):
-    """Builds numaplace.ko and numaplace_lab.ko, by one process at a time."""
-    wanted = [HERE.modules / kernel.series / name for name in ("numaplace.ko", "numaplace_lab.ko")]
+    """Builds numaplace.ko and numaplace_lab.ko, by one process at a time; nothing without headers. LabError: they cannot be built."""
+    built = [HERE.modules / kernel.series / name for name in ("numaplace.ko", "numaplace_lab.ko")]
     if not headers.exists():
         return
     log = HERE.modules / kernel.series / "build.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a+", encoding="utf-8") as output:
         fcntl.flock(output, fcntl.LOCK_EX)
-        if not all(path.exists() for path in wanted):
+        if not all(path.exists() for path in built):
             print_message(f"building the modules for {kernel.release}")
         done = subprocess.run(["make", "-C", HERE.sources, "-f", "setup/modules.mk", f"MODULES={HERE.modules}",
-                               f"OWN_KERNEL={kernel.series}", *wanted], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                               f"OWN_KERNEL={kernel.series}", *built], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                               check=False)
     if done.returncode != 0:
         raise LabError(UNABLE, f"the modules cannot be built for kernel {kernel.release} with {headers.resolve()}: see {log}")
 
 
 def find_own_kernel(image: Path, modules: Path | None) -> Kernel:
-    """Returns the kernel of an image as a series of the cache, with both modules built for it."""
+    """Makes a series of the cache of an image and its modules, with both of the project's modules built for it. Returns its kernel.
+    LabError: image or modules are wrong, or the cache cannot be written."""
     image, modules = image.absolute(), modules and modules.resolve()
     release = read_release(image)
     if modules:
         check_modules(modules, image, release)
-    digest = hashlib.sha256(image.read_bytes() + os.fsencode(f"{image}\0{modules}")).hexdigest()[:12]
+    digest = hashlib.sha256(image.read_bytes() + os.fsencode(f"{image}\0{modules}")).hexdigest()[:DIGITS]
     place = get_folder() / f"{OWN_PREFIX}{digest}"
     try:
         make_links(place, image, modules, release)

@@ -19,10 +19,10 @@ OLDEST = (10, 0)
 def read_full_version(program: str) -> str:
     """Returns the version as the program prints it, such as 10.0.2; 0.0 where it prints none."""
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+        output = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError:
         return "0.0"
-    match = re.search(r"version (\d+\.\d+[.\d]*)", said)
+    match = re.search(r"version (\d+\.\d+[.\d]*)", output)
     return match[1] if match else "0.0"
 
 
@@ -36,13 +36,13 @@ def get_unpacked_path() -> Path:
 
 
 def find() -> str:
-    """Returns the QEMU to run; LabError where none is new enough."""
-    own = shutil.which(NAME)
-    if own and read_version(own) >= OLDEST:
-        return own
+    """Finds the path of the QEMU to run. LabError: none is new enough."""
+    installed = shutil.which(NAME)
+    if installed and read_version(installed) >= OLDEST:
+        return installed
     if os.access(get_unpacked_path(), os.X_OK):
         return str(get_unpacked_path())
-    fault = f"is version {read_full_version(own)}" if own else "is not installed"
+    fault = f"is version {read_full_version(installed)}" if installed else "is not installed"
     needed = ".".join(map(str, OLDEST))
     raise LabError(UNABLE, f"{NAME} {fault}, and the lab's machine runs in version {needed} or newer: "
                    f"{HERE.remedy('run make setup')}")

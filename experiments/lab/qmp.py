@@ -11,6 +11,7 @@ from pathlib import Path
 
 # Dies with the process that started it, however that ends.
 TIED = ("setpriv", "--pdeathsig", "KILL", "--")
+POLL = 0.002  # s, between two questions for a status
 
 
 class QmpError(Exception):
@@ -34,6 +35,7 @@ class Qmp:
         self("qmp_capabilities")
 
     def __call__(self, command: str, **arguments: object) -> dict:
+        """Carries out a command, letting events by. Returns its answer. QmpError: QEMU refuses it or has ended."""
         try:
             self.file.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
             self.file.flush()
@@ -47,18 +49,18 @@ class Qmp:
     def wait_while(self, command: str, statuses: set[str]) -> str:
         """Waits until the command's status is another one, and returns it."""
         while (status := self(command).get("status", "")) in statuses:
-            time.sleep(0.002)
+            time.sleep(POLL)
         return status
 
 
 @contextmanager
 def run_qemu(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> Iterator[tuple[subprocess.Popen, Qmp]]:
-    """Runs QEMU, which ends with this block and with this process; what it says goes to the log."""
+    """Runs QEMU, which ends with this block and with this process; what it prints goes to the log."""
     ours, its = socket.socketpair()
-    with ours, log.open("ab") as said:
+    with ours, log.open("ab") as log_file:
         with its:
             argv = [*TIED, *argv, "-chardev", f"socket,id=qmp,fd={its.fileno()}", "-mon", "chardev=qmp,mode=control"]
-            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file,
                                        pass_fds=(*pass_fds, its.fileno()), process_group=0)
         try:
             yield process, Qmp(ours)

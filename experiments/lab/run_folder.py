@@ -17,7 +17,7 @@ NEEDED = 32 << 20  # bytes: the initramfs, the console, what QEMU and its plugin
 
 
 def lock_folder(folder: Path) -> int | None:
-    """Returns a lock that ends with this process; None where another holds it."""
+    """Locks a folder until this process ends. Returns the descriptor that holds the lock; None where another process has it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -28,7 +28,7 @@ def lock_folder(folder: Path) -> int | None:
 
 
 def remove_left_folders(parent: Path):
-    """Removes folders of runs that were killed."""
+    """Removes this user's folders of runs that were killed: older than YOUNG seconds, and not locked."""
     for folder in parent.glob(f"{PREFIX}*"):
         try:
             status = folder.stat()
@@ -43,17 +43,17 @@ def remove_left_folders(parent: Path):
 
 
 def find_parent() -> Path:
-    """Returns the folder for temporary files. QEMU would end by a signal where its shared memory finds no space on the disk."""
-    named = os.environ.get("TMPDIR")
-    if named and not os.access(named, os.W_OK | os.X_OK, effective_ids=True):  # Python would take another one
-        raise LabError(UNABLE, f"TMPDIR is '{named}', which is no folder that can be written, and the files of a run would be "
+    """Finds the folder for temporary files. LabError: none can be written, or NEEDED bytes are not free there."""
+    configured = os.environ.get("TMPDIR")
+    if configured and not os.access(configured, os.W_OK | os.X_OK, effective_ids=True):  # Python would take another one
+        raise LabError(UNABLE, f"TMPDIR is '{configured}', which is no folder that can be written, and the files of a run would be "
                        "there: correct TMPDIR or unset it")
     try:
         folder = Path(tempfile.gettempdir())
     except FileNotFoundError as error:
         raise LabError(UNABLE, "there is no folder for the files of a run, as none of $TMPDIR, /tmp, /var/tmp and the "
                        "current folder can be written: set TMPDIR to one that can") from error
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(folder).free  # without it QEMU would end by a signal, as its shared memory finds no space on the disk
     if free < NEEDED:
         raise LabError(UNABLE, f"No space left in '{folder}' for the files of a run ({free >> 10} KiB free, {NEEDED >> 10} "
                        "KiB needed): free some, or set TMPDIR to another folder")

@@ -25,6 +25,9 @@ from experiments.paths import cache
 LIMIT = 4 << 30  # bytes on the disk, of those that were used last
 WAITS = "numaplace lab: waits"
 RUN = "@run@"
+POLL = 0.02  # s, between two looks at the console
+DIGITS = 32  # of the digest, in a snapshot's name
+BLOCK = 512  # bytes, of st_blocks
 
 Limit = Callable[[], float | None]  # seconds that are left, or None
 
@@ -34,14 +37,14 @@ def get_folder() -> Path:
 
 
 def compute_digest(argv: list[str], files: qemu.Files) -> str:
-    """Returns a digest of everything that the state depends on. argv names the run's files by RUN."""
+    """Computes a digest of everything that the state depends on. argv: names the run's files by RUN."""
     program = Path(argv[0]).resolve()
     parts = [json.dumps(argv).encode(), qemu_program.read_full_version(argv[0]).encode(), str(program.stat().st_mtime_ns).encode()]
     contents = [Path(argv[argv.index("-kernel") + 1]), files.initramfs]
     if "-plugin" in argv:
         contents.append(Path(argv[argv.index("-plugin") + 1].partition(",")[0]))
         parts.append(simulated.read_common_lines(files.run).encode())
-    return hashlib.sha256(b"\0".join(parts + [path.read_bytes() for path in contents])).hexdigest()[:32]
+    return hashlib.sha256(b"\0".join(parts + [path.read_bytes() for path in contents])).hexdigest()[:DIGITS]
 
 
 def generalise_command(argv: list[str], files: qemu.Files, cwd: Path) -> list[str]:
@@ -85,18 +88,20 @@ def map_memory(qmp: Qmp):
 
 
 def wait_for_machine(process: subprocess.Popen, files: qemu.Files, limit: Limit) -> bool:
-    """Checks whether the machine comes to where it waits: where its start fails, the next one says why."""
+    """Waits until the machine waits for the host's files. Returns whether it came so far; where not, the next start says why.
+    TimeoutExpired: not within the limit."""
     while WAITS not in console.read_text(files.console):
         with suppress(subprocess.TimeoutExpired):
-            process.wait(0.02)
+            process.wait(POLL)
             return False
-        if (left := limit()) is not None and left <= 0:
+        if (seconds_left := limit()) is not None and seconds_left <= 0:
             raise subprocess.TimeoutExpired(process.args, 0)
     return True
 
 
 def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit) -> bool:
-    """Starts the machine, and keeps its state there as soon as it waits. False: it did not come so far."""
+    """Starts the machine, and writes its state into the folder `where` as soon as it waits. Returns whether it came so far. QmpError: the
+    state was not written."""
     with run_qemu(qemu.adapt_command(argv, files), files.run / "qemu") as (process, qmp):
         if not wait_for_machine(process, files, limit):
             return False
@@ -112,14 +117,14 @@ def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit)
 
 
 def drop_oldest_snapshots(limit: int):
-    """Removes the snapshots that were not used for longest, until the others take at most `limit` bytes. A machine that is
-    being restored keeps what it has opened; one that was about to is started without."""
-    kept = 0
+    """Removes the snapshots that were not used for longest, until the others take at most `limit` bytes."""
+    # A machine that is being restored keeps what it has opened; one that was about to is started without.
+    kept_bytes = 0
     by_use = sorted(((state.stat(), state.parent) for state in get_folder().glob("*/state")),
-                    key=lambda found: found[0].st_mtime, reverse=True)
+                    key=lambda entry: entry[0].st_mtime, reverse=True)
     for status, path in by_use:
-        kept += status.st_blocks * 512
-        if kept > limit:
+        kept_bytes += status.st_blocks * BLOCK
+        if kept_bytes > limit:
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -139,11 +144,11 @@ def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) 
     """Makes the snapshot in the folder `path`; None where the machine ended before, or its state could not be kept."""
     for left_behind in get_folder().glob("*.making"):  # by one that was killed
         shutil.rmtree(left_behind, ignore_errors=True)
-    made = path.with_suffix(".making")
-    made.mkdir()
+    partial = path.with_suffix(".making")
+    partial.mkdir()
     try:
-        if take_snapshot(argv, files, made, limit):
-            made.rename(path)
+        if take_snapshot(argv, files, partial, limit):
+            partial.rename(path)
             drop_oldest_snapshots(LIMIT)
             return Snapshot(path)
         # Where the kernel did not start at all, the next start says why.
@@ -152,7 +157,7 @@ def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) 
     except (QmpError, OSError) as error:
         print_message(f"the machine's state could not be kept for its next start in {get_folder()}: {error}")
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
     return None
 
 

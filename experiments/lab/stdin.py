@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 NULL = os.makedev(1, 3)
 PERIOD = 0.02  # seconds between two looks whether the command has begun
+PIPE_SIZE = 65536  # bytes that a pipe of Linux holds, unless it is told otherwise
 
 
 def find_input() -> int | None:
@@ -34,6 +35,7 @@ class Feed(threading.Thread):
         super().start()
 
     def run(self):
+        """Waits until the command has begun, then copies the input until its end or stop_feed()."""
         # The guest takes an end before the first line for a channel that is not open yet.
         os.write(self.sink, b"\n")
         try:
@@ -52,7 +54,7 @@ class Feed(threading.Thread):
 
     def copy_input(self):
         while self.over not in select.select([self.source, self.over], [], [])[0]:
-            data = os.read(self.source, 65536)
+            data = os.read(self.source, PIPE_SIZE)
             if not data:
                 return
             while data:

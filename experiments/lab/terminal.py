@@ -15,7 +15,8 @@ SHELL = Path(__file__).with_name("shell.sh")
 
 
 def build_shell_command() -> list[str]:
-    """Returns the command that runs the user's shell on a terminal of the guest's; the guest has the host's programs."""
+    """Builds the command that runs the user's shell on a terminal of the guest's, which has the host's programs. LabError: script(1) is
+    missing."""
     if not shutil.which("script"):
         raise LabError(UNABLE, "script is not installed, and it makes the shell's terminal: install util-linux's (bsdutils)")
     run = f"exec sh {shlex.quote(str(SHELL))} {shlex.quote(os.environ.get('SHELL') or '/bin/sh')}"

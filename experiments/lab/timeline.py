@@ -50,7 +50,8 @@ class Reader:
 
 
 def follow_counts(shared: Path, file, ended: threading.Event):
-    """Writes a line for each step of the machine's time, as far as the host comes to look so often, and one at the end."""
+    """Writes a line of JSON for each STEP_NS of the machine's time, as far as the host comes to look so often, and one when `ended` is
+    set."""
     with shared.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as memory:
         due = 0
         while True:

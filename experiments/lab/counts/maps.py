@@ -32,57 +32,59 @@ class Maps:
     """Holds the mappings of one process, as they were when it ended. What is mapped over something else replaces it; nothing
     tells of munmap()."""
 
-    def __init__(self, found: list[Mapping] | None = None):
-        self.found = found or []  # by address
+    def __init__(self, mappings: list[Mapping] | None = None):
+        self.mappings = mappings or []  # by address
         self.loaded = False  # the program is
         self.program = ""  # its file
         self.end = 0  # of its data, where the heap begins
 
     def copy_maps(self) -> Maps:
-        copied = Maps(list(self.found))
+        copied = Maps(list(self.mappings))
         copied.loaded, copied.program, copied.end = self.loaded, self.program, self.end
         return copied
 
     def find_kind(self, start: int, prot: int, name: str) -> str:
+        """Finds the kind of a mapping that begins at `start`, by its protection, its name and the mapping before it."""
         if name.startswith("[stack"):
             return "stack"
         if name == "[heap]":
             return "heap"
         if name == ANONYMOUS:
-            before = next((m.kind for m in self.found if m.end == start), "")
+            before = next((m.kind for m in self.mappings if m.end == start), "")
             if self.loaded and (start == self.end or before == "heap"):
                 return "heap"
             return "bss" if before == "data" else "anonymous"
         return "file" if name.startswith("[") else "code" if prot & EXECUTE else "data" if prot & WRITE else "file"
 
     def add_mapping(self, start: int, size: int, offset: int, prot: int, name: str):
+        """Adds a mapping, cutting what it replaces out of the others. start: its address; size: bytes; offset: in the file `name`."""
         end, kept = start + size, []
         new = Mapping(start, end, offset, name, self.find_kind(start, prot, name), size)
-        for old in self.found:
+        for old in self.mappings:
             if old.start < start:
                 kept.append(replace(old, end=min(old.end, start)))
             if old.end > end:
                 kept.append(replace(old, start=max(old.start, end), offset=old.offset + max(old.start, end) - old.start))
-        self.found = sorted([*(m for m in kept if m.start < m.end), new], key=lambda m: m.start)
+        self.mappings = sorted([*(m for m in kept if m.start < m.end), new], key=lambda m: m.start)
         self.program = self.program or (name if name.startswith("/") else "")
         if not self.loaded and (name == self.program or new.kind == "bss"):
             self.end = max(self.end, end)
         self.loaded = self.loaded or name == "[vdso]"  # the last that execve() maps
 
     def find_mapping(self, address: int) -> Mapping | None:
-        index = bisect_right(self.found, address, key=lambda m: m.start) - 1
-        return self.found[index] if index >= 0 and address < self.found[index].end else None
+        index = bisect_right(self.mappings, address, key=lambda m: m.start) - 1
+        return self.mappings[index] if index >= 0 and address < self.mappings[index].end else None
 
 
 def build_maps(profile: Profile) -> dict[int, Maps]:
-    """Builds the mappings of each process, by its number."""
-    found: dict[int, Maps] = {}
+    """Builds the mappings of each process, by its number, from the profile's notes."""
+    by_process: dict[int, Maps] = {}
     for note in profile.notes:
         if note.kind == "exec":
-            found[int(note.words[0])] = Maps()
+            by_process[int(note.words[0])] = Maps()
         elif note.kind == "fork":
-            found[int(note.words[0])] = found.get(int(note.words[1]), Maps()).copy_maps()
+            by_process[int(note.words[0])] = by_process.get(int(note.words[1]), Maps()).copy_maps()
         elif note.kind == "mmap":
             tgid, start, size, offset, prot, name = note.words
-            found.setdefault(int(tgid), Maps()).add_mapping(int(start, 16), int(size), int(offset), int(prot), name)
-    return found
+            by_process.setdefault(int(tgid), Maps()).add_mapping(int(start, 16), int(size), int(offset), int(prot), name)
+    return by_process

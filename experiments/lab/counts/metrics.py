@@ -39,12 +39,13 @@ def compute_metrics(profile: Profile, selection: Selection) -> Metrics:
     """Computes the metrics of the tasks that `selection` asks for."""
     tasks = list(selection.select_tasks(profile))
     nodes = range(len(profile.tasks[0].dram))
-    wanted = set(tasks)
-    used = {(use.task.tgid, use.page, use.node) for use in profile.uses if use.task in wanted}
-    return Metrics(sum(task.loads for task in tasks), sum(task.stores for task in tasks),
-                   tuple(sum(task.dram[node] for task in tasks) for node in nodes),
-                   tuple(sum(of_page == node for _, _, of_page in used) for node in nodes),
-                   sum(sum(task.dram) - task.dram[task.node] for task in tasks), sum(task.remote_cache for task in tasks))
+    selected = set(tasks)
+    used_pages = {(use.task.tgid, use.page, use.node) for use in profile.uses if use.task in selected}
+    return Metrics(loads=sum(task.loads for task in tasks), stores=sum(task.stores for task in tasks),
+                   dram=tuple(sum(task.dram[node] for task in tasks) for node in nodes),
+                   pages=tuple(sum(page_node == node for _, _, page_node in used_pages) for node in nodes),
+                   remote_dram=sum(sum(task.dram) - task.dram[task.node] for task in tasks),
+                   remote_cache=sum(task.remote_cache for task in tasks))
 
 
 @dataclass
@@ -88,7 +89,7 @@ class Expression:
                         f"{' or '.join(f'{name}[NODE]' for name in PER_NODE)}")
 
     def _check_tree(self, tree: ast.AST, *, logic: bool):
-        """Refuses what is not comparisons joined by and, or, not above, and numbers and metrics below."""
+        """Checks that a tree is comparisons joined by and, or, not; with logic=False numbers and metrics. Refused: it is not."""
         if logic and isinstance(tree, ast.BoolOp):
             for part in tree.values:
                 self._check_tree(part, logic=True)
@@ -103,6 +104,7 @@ class Expression:
             self._check_number(tree)
 
     def _check_number(self, tree: ast.AST):
+        """Checks that a tree is a number, a metric that the machine has, or arithmetic of these. Refused: it is not."""
         if isinstance(tree, ast.BinOp) and type(tree.op) in ARITHMETIC:
             self._check_number(tree.left)
             self._check_number(tree.right)
@@ -124,10 +126,10 @@ class Expression:
         return verdict
 
     def _evaluate_logic(self, tree: ast.AST, metrics: Metrics, true: list[Comparison]) -> bool:
-        """Returns whether the tree is true of the metrics; adds the comparisons that are to `true`."""
+        """Evaluates a tree of comparisons. Returns whether it is true of the metrics; appends the comparisons that are to `true`."""
         if isinstance(tree, ast.BoolOp):
-            held = [self._evaluate_logic(part, metrics, true) for part in tree.values]
-            return all(held) if isinstance(tree.op, ast.And) else any(held)
+            parts_true = [self._evaluate_logic(part, metrics, true) for part in tree.values]
+            return all(parts_true) if isinstance(tree.op, ast.And) else any(parts_true)
         if isinstance(tree, ast.UnaryOp):
             return not self._evaluate_logic(tree.operand, metrics, [])
         assert isinstance(tree, ast.Compare)
@@ -138,6 +140,7 @@ class Expression:
         return compare(value, bound)
 
     def _evaluate_number(self, tree: ast.AST, metrics: Metrics) -> float:
+        """Evaluates a tree of numbers and metrics. Refused: it divides by 0."""
         if isinstance(tree, ast.BinOp):
             left, right = self._evaluate_number(tree.left, metrics), self._evaluate_number(tree.right, metrics)
             if isinstance(tree.op, ast.Div) and not right:

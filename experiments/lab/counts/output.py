@@ -54,6 +54,7 @@ def format_failure(counted: Counted, verdict: Verdict) -> str:
 
 
 def format_table(title: str, remote: Remote, all_places: list[Place]) -> Iterator[str]:
+    """Yields the lines of a table of the places that have SHOWN or more of the remote lines; none where no place has."""
     places = [place for place in all_places if place.lines >= SHOWN * remote.lines]
     if places:
         yield f"  {'lines':>12} {'part':>6}  remote, by {title}"
@@ -63,6 +64,7 @@ def format_table(title: str, remote: Remote, all_places: list[Place]) -> Iterato
 
 
 def format_lines(counted: Counted) -> Iterator[str]:
+    """Yields what a person is to read: each failure or a summary, the tables, and what is missing in them."""
     for verdict in counted.failures:
         yield f"numaplace lab: --fail-if {shlex.quote(verdict.expression)}: {format_failure(counted, verdict)}"
     if not counted.failures:
@@ -77,6 +79,7 @@ def format_lines(counted: Counted) -> Iterator[str]:
 
 
 def build_json(counted: Counted) -> dict:
+    """Builds the content of the JSON file: all counts, of each task, mapping and function, and the verdicts."""
     metrics = counted.metrics
     return {
         "format": 1, "machine": counted.machine, "mode": counted.mode, "command": counted.command, "status": counted.status,
@@ -94,6 +97,7 @@ def _build_place(place: Place) -> dict:
 
 
 def build_junit(counted: Counted) -> str:
+    """Builds JUnit's XML: a test case of the command, which fails by its status, and one of each expression."""
     name = shlex.join(counted.command)
     suite = xml.Element("testsuite", name="numaplace", tests=str(1 + len(counted.verdicts)), errors="0",
                         failures=str(len(counted.failures) + bool(counted.status)))
@@ -111,9 +115,10 @@ def build_junit(counted: Counted) -> str:
 def format_annotation(counted: Counted, verdict: Verdict) -> str:
     """Formats a workflow command of hosted runners: at the source line, if it is known, of the instruction with most remote
     accesses in a program below the current folder."""
-    own = [p.what for p in counted.remote.functions if isinstance(p.what, Function) and p.what.path and not Path(p.what.path).is_absolute()]
-    at = next(filter(None, (symbols.load_program(str(Path(f.path).absolute())).find_line(f.offset) for f in own)), None)
-    place = f" file={_escape_text(at[0], ',:')},line={at[1]}," if at else " "
+    below = [place.what for place in counted.remote.functions
+             if isinstance(place.what, Function) and place.what.path and not Path(place.what.path).is_absolute()]
+    line = next(filter(None, (symbols.load_program(str(Path(f.path).absolute())).find_line(f.offset) for f in below)), None)
+    place = f" file={_escape_text(line[0], ',:')},line={line[1]}," if line else " "
     return f"::error{place}title=numaplace::{_escape_text(format_failure(counted, verdict))}"
 
 
@@ -124,6 +129,7 @@ def _escape_text(text: str, more: str = "") -> str:
 
 
 def write_output(counted: Counted, json_to: Path | None, junit_to: Path | None, annotate: bool):
+    """Writes the files that are named, then the lines to standard error and, where asked, annotations to standard output."""
     if json_to:
         json_to.write_text(json.dumps(build_json(counted), indent=1) + "\n", encoding="utf-8")
     if junit_to:

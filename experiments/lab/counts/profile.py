@@ -82,29 +82,29 @@ def parse_note(text: str) -> Note:
 
 
 def read_profile(path: Path) -> Profile:
-    """Reads a profile; Refused where it has no end."""
-    found, tasks, ended = Profile(), {}, False
+    """Reads a profile of the plugin's. Refused: it has no end."""
+    profile, tasks, ended = Profile(), {}, False
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         kind, _, rest = line.partition(" ")
         words = rest.split()
         if kind == "region":
             number, entered, name = rest.split(" ", 2)
-            found.regions |= {name: int(number)} if int(entered) else {}
+            profile.regions |= {name: int(number)} if int(entered) else {}
         elif kind == "note":
-            found.notes.append(parse_note(rest))
+            profile.notes.append(parse_note(rest))
         elif kind == "task":
             cpu, node, context, *more = map(int, words[:-1])
             tasks[cpu, context] = Task(cpu, node, *more, parse_numbers(words[-1]))
         elif kind == "dram":
-            found.uses.append(Use(tasks[int(words[0]), int(words[1])], int(words[2], 16), int(words[3], 16), *map(int, words[4:])))
+            profile.uses.append(Use(tasks[int(words[0]), int(words[1])], int(words[2], 16), int(words[3], 16), *map(int, words[4:])))
         elif kind == "lost":
-            found.lost += int(words[0])
+            profile.lost += int(words[0])
         ended = kind == "end"
     if not ended:
         raise Refused(f"the counts in {path} have no end: the machine was stopped before it had written them")
-    found.notes.sort(key=lambda one: one.ns)
-    found.tasks = list(tasks.values())
-    return found
+    profile.notes.sort(key=lambda note: note.ns)
+    profile.tasks = list(tasks.values())
+    return profile
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,7 @@ class Selection:
         return " ".join([f"region {self.region}"] * bool(self.region) + [f"cgroup {self.cgroup}"] * bool(self.cgroup)) or "command"
 
     def select_tasks(self, profile: Profile) -> Iterator[Task]:
+        """Yields the tasks that are asked for. Refused: the region was never entered, or there was no such cgroup."""
         if self.region is not None and self.region not in profile.regions:
             entered = f"these were: {', '.join(profile.regions)}" if profile.regions else "none was"
             raise Refused(f"the region '{self.region}' was never entered, {entered}: correct --region, or begin it in the program")

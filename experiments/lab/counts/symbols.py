@@ -10,6 +10,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+LONGEST_FUNCTION = 1 << 20  # bytes: how far back a function that holds an address is looked for
+
 
 class Program:
     """Holds the functions and segments of a program's file; none where it cannot be read."""
@@ -26,10 +28,10 @@ class Program:
     def _read_elf(self, elf: ELFFile):
         self.segments = [(s["p_offset"], s["p_filesz"], s["p_vaddr"]) for s in elf.iter_segments("PT_LOAD")]
         tables = [s for s in elf.iter_sections() if isinstance(s, SymbolTableSection)]
-        named = {(symbol["st_value"], symbol["st_value"] + symbol["st_size"], symbol.name)
-                 for table in tables for symbol in table.iter_symbols()
-                 if symbol["st_info"]["type"] in ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS") and symbol["st_size"]}
-        self.functions = sorted(named)
+        functions = {(symbol["st_value"], symbol["st_value"] + symbol["st_size"], symbol.name)
+                     for table in tables for symbol in table.iter_symbols()
+                     if symbol["st_info"]["type"] in ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS") and symbol["st_size"]}
+        self.functions = sorted(functions)
 
     def find_address(self, offset: int) -> int | None:
         """Returns the address that the file's symbols have for an offset in the file; None outside its segments."""
@@ -43,12 +45,12 @@ class Program:
         index = bisect_right(self.functions, address, key=lambda f: f[0]) - 1
         while index >= 0 and self.functions[index][1] <= address:  # one that ends before may be inside one that does not
             index -= 1
-            if index < 0 or address - self.functions[index][0] > 1 << 20:
+            if index < 0 or address - self.functions[index][0] > LONGEST_FUNCTION:
                 return None
         return demangle_name(self.functions[index][2]) if index >= 0 else None
 
     def find_line(self, offset: int) -> tuple[str, int] | None:
-        """Returns the source file and line, of a program with debugging information."""
+        """Finds source file and line of the code at an offset in the file; None without debugging information."""
         address = self.find_address(offset)
         try:
             with open(self.path, "rb") as file:
@@ -59,6 +61,7 @@ class Program:
 
 
 def _find_line(elf: ELFFile, address: int) -> tuple[str, int] | None:
+    """Finds source file and line of an address in a program's debugging information; None where it is not there."""
     dwarf = elf.get_dwarf_info()
     for unit in dwarf.iter_CUs():
         program = dwarf.line_program_for_CU(unit)
@@ -74,28 +77,29 @@ def _find_line(elf: ELFFile, address: int) -> tuple[str, int] | None:
 
 
 def _find_file(program, unit, number: int) -> str:
-    newer = program["version"] >= 5
-    entry = program["file_entry"][number if newer else number - 1]
+    """Finds the path of a file by its number in a line program: below the current folder a relative one."""
+    from_zero = program["version"] >= 5  # of DWARF; older versions number files and folders from 1
+    entry = program["file_entry"][number if from_zero else number - 1]
     folders = [folder.decode() for folder in program["include_directory"]]
-    folder = entry.dir_index if newer else entry.dir_index - 1
-    where = Path(folders[folder]) if 0 <= folder < len(folders) else Path(unit.get_top_DIE().attributes["DW_AT_comp_dir"].value.decode())
-    path = where / entry.name.decode()
+    index = entry.dir_index if from_zero else entry.dir_index - 1
+    folder = Path(folders[index]) if 0 <= index < len(folders) else Path(unit.get_top_DIE().attributes["DW_AT_comp_dir"].value.decode())
+    path = folder / entry.name.decode()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def demangle_name(name: str) -> str:
-    """Returns a name of C++, or of Rust's older kind, as the source has it, where the C++ library is installed."""
+    """Demangles a name of C++, or of Rust's older kind; returns others, and all without the C++ library, as they are."""
     try:
         demangle = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
     except OSError:
         return name
     status = ctypes.c_int()
     demangle.restype = ctypes.c_void_p
-    made = demangle(name.encode(), None, None, ctypes.byref(status)) if name.startswith("_Z") else None
-    if not made:
+    allocated = demangle(name.encode(), None, None, ctypes.byref(status)) if name.startswith("_Z") else None
+    if not allocated:
         return name
-    text = ctypes.string_at(made).decode()
-    ctypes.CDLL(None).free(ctypes.c_void_p(made))
+    text = ctypes.string_at(allocated).decode()
+    ctypes.CDLL(None).free(ctypes.c_void_p(allocated))
     return text
 
 

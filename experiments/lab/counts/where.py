@@ -47,23 +47,23 @@ class Remote:
 
 def find_remote(profile: Profile, selection: Selection) -> Remote:
     """Finds, of the accesses that `selection` asks for, those of user code to another node's DRAM."""
-    wanted, maps = set(selection.select_tasks(profile)), build_maps(profile)
+    tasks, maps = set(selection.select_tasks(profile)), build_maps(profile)
     mappings: dict[object, Counter[int]] = {}
     functions: dict[tuple[str, str, bool], Counter[int]] = {}
     nodes: dict[tuple[str, str, bool], set[int]] = {}
     for use in profile.uses:
-        if use.task not in wanted or not use.remote:
+        if use.task not in tasks or not use.remote:
             continue
-        found = maps.get(use.task.tgid)
-        mapping = found and found.find_mapping(use.page)
+        process_maps = maps.get(use.task.tgid)
+        mapping = process_maps and process_maps.find_mapping(use.page)
         mappings.setdefault(mapping or f"unknown mapping at {use.page:#x}", Counter())[use.node] += use.lines
-        key, offset = _find_function(found and found.find_mapping(use.code), use.code)
+        key, offset = _find_function(process_maps and process_maps.find_mapping(use.code), use.code)
         functions.setdefault(key, Counter())[offset] += use.lines
         nodes.setdefault(key, set()).add(use.node)
-    placed = [Place(counts.total(), tuple(sorted(counts)), what) for what, counts in mappings.items()]
-    called = [Place(counts.total(), tuple(sorted(nodes[key])), Function(*key, counts.most_common(1)[0][0]))
-              for key, counts in functions.items()]
-    return Remote(sum(p.lines for p in placed), _select_most(placed), _select_most(called))
+    by_mapping = [Place(counts.total(), tuple(sorted(counts)), what) for what, counts in mappings.items()]
+    by_function = [Place(counts.total(), tuple(sorted(nodes[key])), Function(*key, counts.most_common(1)[0][0]))
+                   for key, counts in functions.items()]
+    return Remote(sum(place.lines for place in by_mapping), _select_most(by_mapping), _select_most(by_function))
 
 
 def _select_most(places: list[Place]) -> list[Place]:
@@ -71,6 +71,7 @@ def _select_most(places: list[Place]) -> list[Place]:
 
 
 def _find_function(mapping: Mapping | None, code: int) -> tuple[tuple[str, str, bool], int]:
+    """Finds the function at an address. Returns its name, its program's path and whether it has a name, then the offset in the file."""
     if mapping is None or not mapping.name.startswith("/"):
         return (mapping.name if mapping else f"{code:#x}", "", False), 0
     offset = mapping.offset + code - mapping.start
