@@ -54,7 +54,7 @@ def test_the_work_takes_three_times_a_placement(tmp_path: Path, monkeypatch: pyt
     trial, start = workload(tmp_path, *PLACING)
     tool, rates = Tool(), []
     monkeypatch.setattr(Memory, "compute_rate",
-                        lambda self: rates.append({role: said["operations"] for role, said in self.said.items()}) or 1e6)
+                        lambda self: rates.append({role: said["operations"] for role, said in self.reports.items()}) or 1e6)
     found = pilot.run_pilot(trial, PLACING, start, tool, 0.02, timed=True)
     assert tool.asked == ["flip", ("maximum-local", 2, tool.asked[1][2]), "restore"], "both workers are of one kind: one flip"
     assert all(text.endswith(",penalty=1.5,mpki=20") for text in tool.asked[1][2])
