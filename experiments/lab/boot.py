@@ -199,7 +199,7 @@ def read_step(files: qemu.Files) -> str:
 
 
 def start_time_limit(timeout: float | None) -> snapshot.Limit:
-    """Returns a function that says how many seconds are left from now on; None where there is no limit."""
+    """Starts a time limit of so many seconds. Returns a function of the seconds that are left, None without a limit."""
     end = timeout and time.monotonic() + timeout
     return lambda: max(0.0, end - time.monotonic()) if end else None
 
