@@ -265,6 +265,9 @@ NEVER_CALLED(cpu_thread_is_idle)
 NEVER_CALLED(all_cpu_threads_idle)
 NEVER_CALLED(bql_locked)
 NEVER_CALLED(qemu_add_vm_change_state_handler)
+NEVER_CALLED(qemu_notify_event)
+NEVER_CALLED(timer_init_full)
+NEVER_CALLED(timer_mod_ns)
 
 /* The programs */
 

@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "clock_sync.h"
 #include "contention.h"
+#include "in_flight.h"
 #include "qemu_clock.h"
 
 #include <limits.h>
@@ -109,8 +110,19 @@ void np_clock_run(bool running)
 	np_unlock(&idle_lock);
 }
 
+/* Whether nothing can happen before the next timer. Else the main loop looks again soon. */
+static bool skips(uint64_t left)
+{
+	if (left == NP_QEMU_CLOCK_NEVER || np_sim.booting)
+		return false;
+	if (!np_in_flight_any())
+		return true;
+	np_qemu_clock_look_again(NP_IN_FLIGHT_GRACE_NS);
+	return false;
+}
+
 /*
- * The clock goes to where the host's is, at most to the next timer, and on from there: what the
+ * The clock goes to where the host's is, or at once to the next timer, at most to the next timer, and on from there: what the
  * host is late for a timer is nobody's time, and neither is what it takes to run a CPU that the
  * timer woke. What woke a CPU before a timer was due is a device, whose time is the host's.
  *
@@ -128,7 +140,7 @@ static void follow_host(bool lost)
 			return;
 	}
 	left = np_qemu_clock_left_ps();
-	idle.at_deadline = ps >= now && ps - now >= left;
+	idle.at_deadline = (ps >= now && ps - now >= left) || skips(left);
 	raise_to(&now_ps, idle.at_deadline ? now + left : ps);
 	if (idle.at_deadline) {
 		idle.host_ns = np_host_ns();
@@ -273,19 +285,26 @@ void np_clock_ran_timers(struct np_cpu *cpu, uint64_t ps)
 
 void np_clock_idle(struct np_cpu *cpu)
 {
+	bool last;
+
 	if (!cpu->busy)
 		return;
 	charge_pending(cpu);
 	np_lock(&idle_lock);
 	np_write(cpu->busy, false);
 	np_write(busy_cpus, busy_cpus - 1);
-	if (!busy_cpus)
+	last = !busy_cpus;
+	if (last)
 		begin_idle(!np_qemu_clock_any_has_work());
 	np_unlock(&idle_lock);
 	if (!np_sim.config.exact)
 		np_clock_sync_leave();
-	else if (!busy_cpus)
+	if (!last)
+		return;
+	if (np_sim.config.exact)
 		np_qemu_clock_leave(cpu);
+	else
+		np_qemu_clock_look();
 }
 
 /* Where another CPU woke it, at that one's clock, which may be behind the most advanced one. */

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "decode.h"
+#include "in_flight.h"
 #include "marker.h"
 #include "qemu_api.h"
 #include "qemu_clock.h"
@@ -11,6 +12,8 @@
 
 #define PAUSE_PS	  20000
 #define INTERRUPT_COMMAND 0xfee00300 /* of the local APIC */
+#define CHIPSET		  0xfec00000 /* interrupt controllers and HPET: done when written */
+#define CHIPSET_END	  0xfeefffff
 #define START_STEP_PS	  (20 * NP_CLOCK_STEP_PS)
 /* Of QEMU's description of an access */
 #define LOAD_BIT  (QEMU_PLUGIN_MEM_R << 16)
@@ -70,8 +73,12 @@ static void on_kernel_block(unsigned int vcpu, void *instructions)
 
 static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address)
 {
-	if (address == INTERRUPT_COMMAND && qemu_plugin_mem_is_store(info))
+	if (!qemu_plugin_mem_is_store(info))
+		return;
+	if (address == INTERRUPT_COMMAND)
 		np_clock_interrupt(cpu);
+	if (address < CHIPSET || address > CHIPSET_END)
+		np_in_flight_ask();
 }
 
 /* The running number of the line, or false: a device, or memory of no node. */

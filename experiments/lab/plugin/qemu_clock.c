@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "qemu_clock.h"
 #include "clock.h"
+#include "host_time.h"
+#include "in_flight.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
+#define REALTIME       0     /* QEMU_CLOCK_REALTIME: CLOCK_MONOTONIC, in ns */
 #define VIRTUAL	       1     /* QEMU_CLOCK_VIRTUAL */
 #define ALL_ATTRIBUTES (-1)  /* QEMU_TIMER_ATTR_ALL */
 #define RDTSC_PS       10000 /* about 25 cycles: what RDTSC takes on processors of the last decade */
 #define PS_PER_NS      1000ull
-#define NEVER	       (UINT64_MAX / 2)
 /*
  * QEMU keeps a translation until the kernel drops it, and sets accessed bits when it makes one. The kernel clears them
  * without a drop, as a processor's TLB loses entries all the time. Less than DAMON's sampling interval of 5 ms.
@@ -35,6 +37,10 @@ static struct {
 	bool (*cpu_is_idle)(void *cpu);
 	bool (*all_cpus_are_idle)(void);
 	bool (*bql_locked)(void);
+	void (*notify_event)(void);
+	void (*timer_init_full)(void *timer, void *group, int type, int scale, int attributes,
+				void (*call)(void *data), void *data);
+	void (*timer_mod_ns)(void *timer, int64_t ns);
 	void *(*on_run_or_stop)(void (*call)(void *data, bool running, int state), void *data);
 } qemu;
 
@@ -53,6 +59,9 @@ static const struct {
 	{ "cpu_thread_is_idle", &qemu.cpu_is_idle },
 	{ "all_cpu_threads_idle", &qemu.all_cpus_are_idle },
 	{ "bql_locked", &qemu.bql_locked },
+	{ "qemu_notify_event", &qemu.notify_event },
+	{ "timer_init_full", &qemu.timer_init_full },
+	{ "timer_mod_ns", &qemu.timer_mod_ns },
 	{ "qemu_add_vm_change_state_handler", &qemu.on_run_or_stop },
 };
 
@@ -177,7 +186,30 @@ uint64_t np_qemu_clock_left_ps(void)
 	asks_for_deadline = true;
 	ns = qemu.deadline_ns_all(VIRTUAL, ALL_ATTRIBUTES);
 	asks_for_deadline = false;
-	return ns < 0 ? NEVER : ns * PS_PER_NS;
+	return ns < 0 ? NP_QEMU_CLOCK_NEVER : ns * PS_PER_NS;
+}
+
+void np_qemu_clock_look(void)
+{
+	qemu.notify_event();
+}
+
+static void looked(void *data)
+{
+	(void)data;
+	np_in_flight_looked();
+}
+
+void np_qemu_clock_look_again(uint64_t host_ns)
+{
+	static char timer[256]
+		__attribute__((aligned(16))); /* a QEMUTimer, of 64 bytes in QEMU 10 */
+	static bool ready;
+
+	if (!ready)
+		qemu.timer_init_full(timer, NULL, REALTIME, 1, 0, looked, NULL);
+	ready = true;
+	qemu.timer_mod_ns(timer, np_host_ns() + host_ns);
 }
 
 /* All CPUs, which one thread runs, have halted: the clock goes to the next timer. */
@@ -185,7 +217,7 @@ static void skip(struct np_cpu *cpu)
 {
 	uint64_t left = np_qemu_clock_left_ps();
 
-	if (left == NEVER)
+	if (left == NP_QEMU_CLOCK_NEVER)
 		return;
 	np_clock_skip(cpu, left);
 	np_qemu_clock_leave(cpu);

@@ -49,7 +49,13 @@ bool np_qemu_clock_has_work(const struct np_cpu *cpu);
 /* The same of any CPU. For holders of QEMU's lock. */
 bool np_qemu_clock_any_has_work(void);
 
-/* From the clock's present time until the first timer is due; UINT64_MAX / 2: there is none. */
+#define NP_QEMU_CLOCK_NEVER (UINT64_MAX / 2)
+
+/* From the clock's present time until the first timer is due, or NP_QEMU_CLOCK_NEVER. */
 uint64_t np_qemu_clock_left_ps(void);
+
+/* The main loop reads the clock anew: at once, or for its own thread after so much of the host's time. */
+void np_qemu_clock_look(void);
+void np_qemu_clock_look_again(uint64_t host_ns);
 
 #endif

@@ -18,6 +18,10 @@ bool all_cpu_threads_idle(void);
 bool bql_locked(void);
 void *qemu_add_vm_change_state_handler(void (*call)(void *data, bool running, int state),
 				       void *data);
+void qemu_notify_event(void);
+void timer_init_full(void *timer, void *group, int type, int scale, int attributes,
+		     void (*call)(void *data), void *data);
+void timer_mod_ns(void *timer, int64_t ns);
 
 static int64_t ask(size_t word)
 {
@@ -117,6 +121,29 @@ void *qemu_add_vm_change_state_handler(void (*call)(void *data, bool running, in
 	return data;
 }
 
+void qemu_notify_event(void)
+{
+	qemu.notified++;
+}
+
+void timer_init_full(void *timer, void *group, int type, int scale, int attributes,
+		     void (*call)(void *data), void *data)
+{
+	(void)timer;
+	(void)group;
+	(void)type;
+	(void)scale;
+	(void)attributes;
+	(void)data;
+	qemu.host_timer = call;
+}
+
+void timer_mod_ns(void *timer, int64_t ns)
+{
+	(void)timer;
+	qemu.host_timer_ns = ns;
+}
+
 void fake_qemu_begin(void)
 {
 	if (!class)
@@ -132,6 +159,7 @@ void fake_qemu_begin(void)
 	qemu.tlb_flushes = 0;
 	qemu.work = NULL;
 	qemu.work_seen = 0;
+	qemu.notified = 0;
 	qemu.locked = true;
 	memset(qemu.has_work, 0, sizeof(qemu.has_work));
 	current_cpu = NULL;

@@ -20,6 +20,9 @@ struct fake_qemu {
 	unsigned long work_data;
 	unsigned int tlb_flushes;
 	bool locked;
+	unsigned int notified;		/* times that the main loop was told to look */
+	void (*host_timer)(void *data); /* of the host's time: called by the tests */
+	uint64_t host_timer_ns;		/* when it is due */
 	void (*run_or_stop)(void *data, bool running, int state); /* to be told */
 };
 

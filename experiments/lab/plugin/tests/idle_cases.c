@@ -1,6 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The clock of a machine whose CPUs have all halted, or that QEMU has stopped. */
+#include "../in_flight.h"
 #include "clock_fixture.h"
+
+TEST(idle_time_goes_to_the_next_timer_at_once)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	then = cpu->ps / 1000;
+	qemu.deadline_ns = then + 40 * MS;
+	np_clock_idle(cpu);
+	CU_ASSERT_EQUAL(qemu.notified, 1);
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 40 * MS);
+	CU_ASSERT(qemu_clock_run_timers(1));
+	end_with_one();
+}
+
+/* Looks at the devices as the main loop does when the timer of the host's time that it was given is due. */
+static void look_again(void)
+{
+	host_ns = qemu.host_timer_ns;
+	qemu.host_timer(NULL);
+}
+
+TEST(idle_time_is_the_host_s_while_a_device_may_be_at_work)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then, before;
+
+	run(cpu, 10 * US);
+	then = cpu->ps / 1000;
+	qemu.deadline_ns = then + 40 * MS;
+	np_in_flight_ask();
+	np_clock_idle(cpu);
+	host_ns += NP_IN_FLIGHT_GRACE_NS / 2;
+	CU_ASSERT_EQUAL(main_loop_ns(), then + NP_IN_FLIGHT_GRACE_NS / 2);
+	look_again(); /* no thread works */
+	before = main_loop_ns();
+	CU_ASSERT(before < then + 40 * MS);
+	CU_ASSERT_EQUAL(main_loop_ns(), before); /* it has not looked at its files since */
+	look_again();
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 40 * MS);
+	end_with_one();
+}
 
 TEST(idle_time_is_the_host_s_up_to_the_next_timer)
 {
