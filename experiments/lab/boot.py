@@ -142,7 +142,10 @@ def run_once(job: Job) -> int:
         argv = qemu.build_command(job.machine, job.kernel, files, Path.cwd(), GUEST, job.timed,
                                   job.kernel_options, counts=job.counts)
         if job.timed:
-            argv += simulated.qemu_options(job.machine, files.run, counts=job.counts, profiles=bool(job.profile))
+            argv += simulated.qemu_options(job.machine, files.run, counts=job.counts, profiles=bool(job.profile),
+                                           follow=job.input is not None)
+        else:
+            argv += simulated.build_clock_options(files.run, argv[0], follow=job.input is not None)
         limit = start_time_limit(job.timeout)
         try:
             ended = start_machine(job, argv, files, limit)

@@ -3,12 +3,14 @@
 
 from pathlib import Path
 
+from experiments.lab import qemu_program
 from experiments.lab.errors import UNABLE, USAGE, LabError
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.paths import HERE
 
 SHARED_BYTES = 1 << 20
+PLUGIN_QEMU = 10  # major version whose interface the plugin is built for
 NOW_OFFSET = 24  # of now_ns in experiments/lab/guest/shared.h
 AHEAD_NS = 1_000_000  # more than a CPU runs between two updates of that
 JIFFIES_PER_S = 250  # CONFIG_HZ of Debian's kernels
@@ -60,7 +62,7 @@ def configuration(machine: Machine, memory: Path) -> str:
 def read_common_lines(folder: Path) -> str:
     """Reads the plugin's file without what differs from run to run, or means nothing until the untimed start ends."""
     lines = (folder / "simulation.conf").read_text(encoding="utf-8").replace(str(folder), "").splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("counts=", "profile=")))
+    return "\n".join(line for line in lines if not line.startswith(("counts=", "profile=", "follow=")))
 
 
 def get_shared_path(folder: Path) -> Path:
@@ -87,13 +89,30 @@ def get_profile_path(folder: Path) -> Path:
     return folder / "profile"
 
 
-def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False) -> list[str]:
-    """Builds options for QEMU; writes the files that they name into `folder`."""
-    memory, config = get_shared_path(folder), folder / "simulation.conf"
-    with memory.open("wb") as file:
+def build_clock_options(folder: Path, qemu: str, follow: bool) -> list[str]:
+    """Builds options for a QEMU whose times mean nothing: its clock skips the time in which nothing runs.
+
+    follow: it does not, as the command has an input to wait for. Empty where the plugin is not built, or for another QEMU than
+    it was built for.
+    """
+    if not HERE.plugin.exists() or qemu_program.read_version(qemu)[0] != PLUGIN_QEMU:
+        return []
+    return write_plugin_files(folder, f"clock=1\nshared={get_shared_path(folder)}\n" + "follow=1\n" * follow)
+
+
+def write_plugin_files(folder: Path, config: str) -> list[str]:
+    """Writes what the plugin reads, and the memory that it shares with this process. Returns QEMU's options for both."""
+    with get_shared_path(folder).open("wb") as file:
         file.truncate(SHARED_BYTES)
-    more = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={get_profile_path(folder)}"] * profiles
-    config.write_text(configuration(machine, memory) + "".join(f"{line}\n" for line in more), encoding="utf-8")
-    return ["-rtc", "clock=vm", "-plugin", f"{HERE.plugin},config={config}",
+    (folder / "simulation.conf").write_text(config, encoding="utf-8")
+    return ["-rtc", "clock=vm", "-plugin", f"{HERE.plugin},config={folder / 'simulation.conf'}"]
+
+
+def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False,
+                 follow: bool = False) -> list[str]:
+    """Builds options for QEMU; writes the files that they name into `folder`."""
+    memory = get_shared_path(folder)
+    more = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={get_profile_path(folder)}"] * profiles + ["follow=1"] * follow
+    return [*write_plugin_files(folder, configuration(machine, memory) + "".join(f"{line}\n" for line in more)),
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={memory}",
             "-device", "ivshmem-plain,memdev=numaplace_lab,master=on"]

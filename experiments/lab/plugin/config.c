@@ -162,6 +162,10 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		c->exact = v[0];
 		return 0;
 	}
+	if (!strcmp(key, "clock") && n == 1) {
+		c->clock_alone = v[0];
+		return 0;
+	}
 	return fail(p, "there is no setting '%s' with %d numbers", key, n);
 }
 
@@ -222,6 +226,8 @@ static int finish(const struct parser *p, struct np_config *c)
 
 static int check_present(const struct parser *p, const struct np_config *c)
 {
+	if (c->clock_alone && c->shared[0])
+		return 0;
 	if (!c->shared[0] || !c->cpus || !c->n_ram || !c->mhz || !c->line_bytes || !c->l1.bytes ||
 	    !c->llc.bytes)
 		return fail(p, "needs shared, cpu_node, ram, core, line, l1 and llc");
@@ -265,7 +271,7 @@ static int read_lines(struct parser *p, struct np_config *c, FILE *f)
 		fclose(collected);
 	p->line = 0;
 	ret = ret ?: check_present(p, c);
-	if (!ret && np_model_parse(&c->model, model, why, sizeof(why)))
+	if (!ret && !c->clock_alone && np_model_parse(&c->model, model, why, sizeof(why)))
 		ret = fail(p, "%s", why);
 	free(model);
 	return ret;
@@ -282,5 +288,5 @@ int np_config_read(const char *path, struct np_config *c, char *err, size_t err_
 	*c = (struct np_config) { .quantum_ns = 20000, .window_ns = 100000 };
 	ret = read_lines(&p, c, f);
 	fclose(f);
-	return ret ? ret : finish(&p, c);
+	return ret || c->clock_alone ? ret : finish(&p, c);
 }

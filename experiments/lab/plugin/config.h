@@ -15,6 +15,8 @@
  *   quantum=NS                       how far apart the CPUs' clocks may be
  *   window=NS                        over which traffic is counted
  *   counts=1                         accesses are counted and take no time
+ *   clock=1                          nothing is simulated, but for time, which is skipped while all CPUs
+ *                                    are halted; beside shared and start there is no other line
  *   profile=PATH                     where to write who uses memory (profile.h)
  *   exact=1                          one thread of QEMU's runs all CPUs, and nothing depends on the host's time
  *   start=NS                         where the guest's clock begins; 0 unless an earlier run goes on
@@ -55,7 +57,7 @@ struct np_config {
 	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;
-	bool exact, counts;
+	bool exact, counts, clock_alone;
 };
 
 /* Returns 0, or -1 with one line in err that says where and why. */

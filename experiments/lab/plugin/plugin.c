@@ -4,8 +4,10 @@
  * a described NUMA machine. This file joins QEMU's callbacks to the parts.
  */
 #include "clock.h"
+#include "host_clock.h"
 #include "contention.h"
 #include "host_time.h"
+#include "in_flight.h"
 #include "instrument.h"
 #include "marker.h"
 #include "qemu_api.h"
@@ -41,6 +43,15 @@ static void on_resume(qemu_plugin_id_t id, unsigned int vcpu)
 {
 	(void)id;
 	np_clock_resume(&np_sim.cpu[vcpu]);
+}
+
+/* Where accesses are not seen, the guest may have asked a device for something whenever it halts. */
+static void on_host_idle(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	(void)id;
+	(void)vcpu;
+	np_in_flight_ask();
+	np_qemu_clock_look();
 }
 
 static void register_all(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t translate)
@@ -102,8 +113,10 @@ static void on_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
 	static bool taken;
 
 	(void)id;
-	np_qemu_clock_thread(&np_sim.cpu[vcpu]);
-	np_write(np_sim.cpu[vcpu].state, np_host_open_state());
+	if (!np_sim.config.clock_alone) {
+		np_qemu_clock_thread(&np_sim.cpu[vcpu]);
+		np_write(np_sim.cpu[vcpu].state, np_host_open_state());
+	}
 	if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST))
 		return;
 	if (np_sim.config.profile[0] && !np_marker_find_registers())
@@ -185,12 +198,14 @@ static int init(const char *path, int vcpus)
 
 	if (np_config_read(path, &np_sim.config, err, sizeof(err)))
 		return refuse("%s", err);
-	if (c->cpus != (unsigned int)vcpus)
+	if (!c->clock_alone && c->cpus != (unsigned int)vcpus)
 		return refuse("%s: cpu_node names %u CPUs and the machine has %d", path, c->cpus,
 			      vcpus);
 	ret = map_shared(c->shared);
 	if (ret)
 		return refuse("%s: cannot map the shared memory: %s", c->shared, strerror(-ret));
+	if (c->clock_alone)
+		return 0;
 	if (np_hierarchy_init(&np_sim.hierarchy, c) || init_cpus() || init_profiles())
 		return refuse("out of memory");
 	init_shared();
@@ -220,6 +235,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		return -1;
 	own_id = id;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
-	register_all(id, np_instrument_start);
+	if (np_sim.config.clock_alone)
+		qemu_plugin_register_vcpu_idle_cb(id, on_host_idle);
+	else
+		register_all(id, np_instrument_start);
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "qemu_clock.h"
 #include "clock.h"
+#include "host_clock.h"
 #include "host_time.h"
 #include "in_flight.h"
 
@@ -14,6 +15,7 @@
 #define ALL_ATTRIBUTES (-1)  /* QEMU_TIMER_ATTR_ALL */
 #define RDTSC_PS       10000 /* about 25 cycles: what RDTSC takes on processors of the last decade */
 #define PS_PER_NS      1000ull
+#define HOST_GHZ       4 /* of the TSC where times mean nothing, as lpj of experiments/lab/qemu.py */
 /*
  * QEMU keeps a translation until the kernel drops it, and sets accessed bits when it makes one. The kernel clears them
  * without a drop, as a processor's TLB loses entries all the time. Less than DAMON's sampling interval of 5 ms.
@@ -37,6 +39,7 @@ static struct {
 	bool (*cpu_is_idle)(void *cpu);
 	bool (*all_cpus_are_idle)(void);
 	bool (*bql_locked)(void);
+	clock_function *host_clock;
 	void (*notify_event)(void);
 	void (*timer_init_full)(void *timer, void *group, int type, int scale, int attributes,
 				void (*call)(void *data), void *data);
@@ -59,6 +62,7 @@ static const struct {
 	{ "cpu_thread_is_idle", &qemu.cpu_is_idle },
 	{ "all_cpu_threads_idle", &qemu.all_cpus_are_idle },
 	{ "bql_locked", &qemu.bql_locked },
+	{ "cpu_get_clock", &qemu.host_clock },
 	{ "qemu_notify_event", &qemu.notify_event },
 	{ "timer_init_full", &qemu.timer_init_full },
 	{ "timer_mod_ns", &qemu.timer_mod_ns },
@@ -101,6 +105,19 @@ static int64_t virtual_clock(void)
 	return np_clock_of_main_loop() / PS_PER_NS;
 }
 
+/* Where times mean nothing. */
+static int64_t host_clock(void)
+{
+	bool main_loop = gettid() == getpid() && qemu.bql_locked() && !asks_for_deadline;
+
+	return main_loop ? np_host_clock_of_main_loop() : np_host_clock_now();
+}
+
+static int64_t host_ticks(void)
+{
+	return np_host_clock_now() * HOST_GHZ;
+}
+
 static int64_t elapsed_ticks(void)
 {
 	uint64_t ps;
@@ -138,7 +155,10 @@ static void run_or_stop(void *data, bool running, int state)
 {
 	(void)data;
 	(void)state;
-	np_clock_run(running);
+	if (np_sim.config.clock_alone)
+		np_host_clock_run(running);
+	else
+		np_clock_run(running);
 }
 
 bool np_qemu_clock_take(void)
@@ -146,11 +166,15 @@ bool np_qemu_clock_take(void)
 	void **class = qemu.class_by_name("tcg-accel-ops");
 	size_t words = class ? malloc_usable_size(class) / sizeof(*class) : 0;
 
+	bool alone = np_sim.config.clock_alone;
+	clock_function *clock = alone ? host_clock : virtual_clock,
+		       *ticks = alone ? host_ticks : elapsed_ticks;
+
 	qemu.on_run_or_stop(run_or_stop, NULL);
-	return (take(class, words, false, qemu.get_virtual_clock, virtual_clock) ||
-		take(class, words, true, qemu.get_virtual_clock, virtual_clock)) &&
-	       (take(class, words, false, qemu.get_elapsed_ticks, elapsed_ticks) ||
-		take(class, words, true, qemu.get_elapsed_ticks, elapsed_ticks));
+	return (take(class, words, false, qemu.get_virtual_clock, clock) ||
+		take(class, words, true, qemu.get_virtual_clock, clock)) &&
+	       (take(class, words, false, qemu.get_elapsed_ticks, ticks) ||
+		take(class, words, true, qemu.get_elapsed_ticks, ticks));
 }
 
 void np_qemu_clock_thread(struct np_cpu *cpu)
@@ -179,6 +203,11 @@ bool np_qemu_clock_any_has_work(void)
 	return !qemu.all_cpus_are_idle();
 }
 
+uint64_t np_qemu_clock_host_ns(void)
+{
+	return qemu.host_clock();
+}
+
 uint64_t np_qemu_clock_left_ps(void)
 {
 	int64_t ns;
@@ -194,9 +223,13 @@ void np_qemu_clock_look(void)
 	qemu.notify_event();
 }
 
+static bool
+	looks_again; /* a timer is set, which the main loop must not put off each time that it asks */
+
 static void looked(void *data)
 {
 	(void)data;
+	looks_again = false;
 	np_in_flight_looked();
 }
 
@@ -209,6 +242,9 @@ void np_qemu_clock_look_again(uint64_t host_ns)
 	if (!ready)
 		qemu.timer_init_full(timer, NULL, REALTIME, 1, 0, looked, NULL);
 	ready = true;
+	if (looks_again)
+		return;
+	looks_again = true;
 	qemu.timer_mod_ns(timer, np_host_ns() + host_ns);
 }
 

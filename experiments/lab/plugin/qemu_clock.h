@@ -54,6 +54,9 @@ bool np_qemu_clock_any_has_work(void);
 /* From the clock's present time until the first timer is due, or NP_QEMU_CLOCK_NEVER. */
 uint64_t np_qemu_clock_left_ps(void);
 
+/* QEMU's own virtual clock, in ns: the host's time while the machine runs. */
+uint64_t np_qemu_clock_host_ns(void);
+
 /* The main loop reads the clock anew: at once, or for its own thread after so much of the host's time. */
 void np_qemu_clock_look(void);
 void np_qemu_clock_look_again(uint64_t host_ns);

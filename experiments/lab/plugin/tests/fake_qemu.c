@@ -18,6 +18,7 @@ bool all_cpu_threads_idle(void);
 bool bql_locked(void);
 void *qemu_add_vm_change_state_handler(void (*call)(void *data, bool running, int state),
 				       void *data);
+int64_t cpu_get_clock(void);
 void qemu_notify_event(void);
 void timer_init_full(void *timer, void *group, int type, int scale, int attributes,
 		     void (*call)(void *data), void *data);
@@ -119,6 +120,11 @@ void *qemu_add_vm_change_state_handler(void (*call)(void *data, bool running, in
 {
 	qemu.run_or_stop = call;
 	return data;
+}
+
+int64_t cpu_get_clock(void)
+{
+	return host_ns;
 }
 
 void qemu_notify_event(void)
