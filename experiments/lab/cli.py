@@ -65,6 +65,9 @@ def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], ti
                     + "; default %(default)s" * ("default" in machine))
     to.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER",
                     help="another value for a number of the machine's [model], as numaplace machine --set; may be repeated")
+    to.add_argument("--scale", type=int, metavar="S",
+                    help="1/S of the machine's speed, 1 to 64: work takes S times as long, and what the kernel does by its clock does "
+                    "not; as --machine NAME/S")
     which = to.add_mutually_exclusive_group()
     which.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
                        help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
@@ -125,7 +128,7 @@ def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
 
 
 def make_job(args: argparse.Namespace, command: list[str]) -> boot.Job:
-    described = machine.find(args.machine, args.set)
+    described = machine.find(f"{args.machine}/{args.scale}" if args.scale else args.machine, args.set)
     kernel = choose_kernel(args)
     return boot.Job(described, kernel, command, choose_module(args, kernel), args.timeout or None, args.console,
                     not args.functional, tuple(args.kernel_option), not args.no_snapshot)

@@ -40,6 +40,7 @@ class Machine:
     access: dict[str, list[list[float | None]]] = field(default_factory=dict)  # latency_ns, bandwidth_mb_s: [from][to]
     purpose: str = ""  # "for" of the file
     changes: list[str] = field(default_factory=list)  # numbers that are not the file's: NAME=NUMBER, without blanks
+    scale: int = 1  # S of a machine at 1/S of its speed, whose name ends in /S
 
     @property
     def cpus(self) -> int:
@@ -85,7 +86,7 @@ def find(name: str, changes: Sequence[str] = ()) -> Machine:
     """Returns a machine by its name, shape or file, with other numbers."""
     said = describe_machine(name, changes)
     nodes = [Node(**node) for node in said["nodes"]]
-    optional = {key: said[key] for key in ("cache", "model", "model_text", "plugin", "access") if key in said}
+    optional = {key: said[key] for key in ("cache", "model", "model_text", "plugin", "access", "scale") if key in said}
     return Machine(said["name"], said["summary"], said["source"], nodes, said["distances"], **optional, purpose=said.get("for", ""),
                    changes=["".join(change.split()) for change in changes])
 
@@ -95,7 +96,14 @@ def names() -> list[str]:
 
 
 def is_known(name: str) -> bool:
-    return name in names() or is_shape(name)
+    base, _ = split_speed(name)
+    return base in names() or is_shape(base)
+
+
+def split_speed(name: str) -> tuple[str, int]:
+    """Splits the name of a machine of the lab into that of the machine at full speed and S, 1 without one."""
+    base, slash, speed = name.rpartition("/")
+    return (base, int(speed)) if slash and speed.isdigit() else (name, 1)
 
 
 def is_shape(name: str) -> bool:

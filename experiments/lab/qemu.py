@@ -127,7 +127,7 @@ def build_command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, gue
                       f"numaplace_lab={machine.name},{'timed' if timed and not counts else 'functional'}",
                       *[f"numaplace_lab_set={','.join(machine.changes)}"] * bool(machine.changes), *more_kernel_options)
     argv = [*TIED, find_virtme_run(), "--qemu-bin", qemu_program.find(), "--kimg", str(kernel.image), "--mods", "auto",
-            "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name,
+            "--disable-kvm", "--disable-microvm", "--force-9p", "--name", machine.name.replace("/", "-"),
             *build_machine_options(machine), "--rwdir", str(cwd), "--rwdir", str(files.run), "--cwd", str(cwd),
             *(word for folder in OVERLAYS for word in ("--overlay-rwdir", folder)),
             *(word for option in kernel_options for word in ("--kopt", option)),

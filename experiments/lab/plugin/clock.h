@@ -10,7 +10,7 @@
 
 #include "cpu.h"
 
-#define NP_CLOCK_STEP_PS 500000 /* a CPU brings its clock up to date at least this often */
+#define NP_CLOCK_STEP_PS 500000 /* np_sim.step_ps of a machine at full speed */
 
 /* The first time, in ns. Called once, before any other. */
 void np_clock_begin(uint64_t ns);

@@ -24,7 +24,8 @@ static uint32_t waiting; /* CPUs */
 
 static uint64_t quantum_ps(const struct np_cpu *cpu)
 {
-	return cpu->spins ? SPINNING_PS : np_sim.config.quantum_ns * PS_PER_NS;
+	return cpu->spins ? SPINNING_PS * np_sim.config.scale :
+			    np_sim.config.quantum_ns * PS_PER_NS;
 }
 
 /* The fence orders clock and waits: this CPU sees the waiting CPUs, or they see its clock. */

@@ -131,6 +131,14 @@ static int set_times(const struct parser *p, uint64_t *ns, const double *v)
 	return 0;
 }
 
+static int set_scale(const struct parser *p, struct np_config *c, const double *v)
+{
+	if (v[0] < 1 || v[0] > 64 || v[0] != (unsigned int)v[0])
+		return fail(p, "a scale is 1 to 64");
+	c->scale = v[0];
+	return 0;
+}
+
 static int set_numbers(const struct parser *p, struct np_config *c, const char *key,
 		       const double *v, int n)
 {
@@ -150,6 +158,8 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		return set_times(p, &c->quantum_ns, v);
 	if (!strcmp(key, "window") && n == 1)
 		return set_times(p, &c->window_ns, v);
+	if (!strcmp(key, "scale") && n == 1)
+		return set_scale(p, c, v);
 	if (!strcmp(key, "start") && n == 1) {
 		c->start_ns = v[0];
 		return 0;
@@ -209,6 +219,8 @@ static int check_nodes(const struct parser *p, const struct np_config *c)
 
 static int finish(const struct parser *p, struct np_config *c)
 {
+	c->quantum_ns *= c->scale;
+	c->window_ns *= c->scale;
 	if (c->llc.bytes / c->line_bytes < c->llc.ways ||
 	    (c->l2.bytes && c->l2.bytes / c->line_bytes < c->l2.ways))
 		return fail(p, "a cache has fewer lines than ways");
@@ -285,7 +297,7 @@ int np_config_read(const char *path, struct np_config *c, char *err, size_t err_
 
 	if (!f)
 		return fail(&p, "cannot read the configuration: %s", strerror(errno));
-	*c = (struct np_config) { .quantum_ns = 20000, .window_ns = 100000 };
+	*c = (struct np_config) { .quantum_ns = 20000, .window_ns = 100000, .scale = 1 };
 	ret = read_lines(&p, c, f);
 	fclose(f);
 	return ret || c->clock_alone ? ret : finish(&p, c);

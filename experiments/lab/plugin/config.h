@@ -7,6 +7,7 @@
  *   cpu_node=0,0,1,1                 node of every CPU
  *   ram=NODE START END               address range of a node's memory, once or more per node
  *   core=MHZ IPC                     speed without misses
+ *   scale=S                          the machine has 1/S of its speed: the plugin's own times are S times as long, too
  *   line=BYTES
  *   l1=BYTES                         of each CPU, virtually indexed
  *   l2=BYTES WAYS LATENCY_NS         of each CPU; may be left out
@@ -57,6 +58,7 @@ struct np_config {
 	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;
+	unsigned int scale;
 	bool exact, counts, clock_alone;
 };
 

@@ -72,6 +72,7 @@ struct np_machine_state {
 	struct np_cpu *cpu;
 	struct np_lab_shared *shared;
 	uint32_t insn_ps; /* of an instruction that uses no memory */
+	uint32_t step_ps; /* a CPU brings its clock up to date at least this often */
 	bool booting; /* until the guest's marker: no caches, no memory, no CPU waits for another */
 };
 

@@ -46,7 +46,7 @@ static inline void execute(struct np_cpu *cpu, unsigned int instructions)
 {
 	cpu->instructions += instructions;
 	cpu->pending_ps += (uint64_t)instructions * np_sim.insn_ps;
-	if (cpu->pending_ps >= NP_CLOCK_STEP_PS)
+	if (cpu->pending_ps >= np_sim.step_ps)
 		np_clock_step(cpu);
 }
 
@@ -170,7 +170,7 @@ static void on_new_translations(unsigned int vcpu, void *data)
 static void on_pause(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_sim.cpu[whose(vcpu)].pending_ps += PAUSE_PS;
+	np_sim.cpu[whose(vcpu)].pending_ps += PAUSE_PS * np_sim.config.scale;
 	np_sim.cpu[whose(vcpu)].spins = true;
 }
 

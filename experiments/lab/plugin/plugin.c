@@ -174,6 +174,7 @@ static int init_cpus(void)
 		np_sim.cpu[i].l1 = &np_sim.hierarchy.cpu[i].l1;
 	}
 	np_sim.insn_ps = 1e6 / c->mhz / c->ipc;
+	np_sim.step_ps = NP_CLOCK_STEP_PS * c->scale;
 	return np_contention_init();
 }
 

@@ -123,7 +123,7 @@ static int64_t elapsed_ticks(void)
 	uint64_t ps;
 
 	if (self && self->busy)
-		self->pending_ps += RDTSC_PS;
+		self->pending_ps += RDTSC_PS * np_sim.config.scale;
 	ps = self ? np_clock_of(self) : np_clock_timers_ran();
 	return ps * (np_sim.config.mhz / 1e6);
 }

@@ -43,6 +43,47 @@ def test_every_machine_is_found_by_its_own_name():
         assert machine.find(described.name) == described
 
 
+def list_numbers(described: machine.Machine) -> dict[str, float]:
+    """Lists the numbers of the model by table and field; of a link or a node with its position."""
+    found = {}
+
+    def visit(name: str, entry: object) -> None:
+        if isinstance(entry, dict) and "value" in entry:
+            found[name] = entry["value"]
+        elif isinstance(entry, dict):
+            for key, below in entry.items():
+                visit(f"{name}.{key}", below)
+        elif isinstance(entry, list) and name.rpartition(".")[2] in ("link", "node"):
+            for at, below in enumerate(entry):
+                visit(f"{name}[{at}]", below)
+    visit("", described.model)
+    return found
+
+
+@pytest.mark.parametrize("name", ["demo-2s", "cxl-3n", "2x2+1:1G"])
+def test_a_scaled_machine_is_slower_in_all_that_is_a_time_or_a_rate(name: str):
+    plain, scaled = machine.find(name), machine.find(f"{name}/16")
+    assert (scaled.name, scaled.scale, plain.scale) == (f"{name}/16", 16, 1)
+    assert (scaled.nodes, scaled.distances) == (plain.nodes, plain.distances)
+    numbers = list_numbers(plain)
+    assert list_numbers(scaled) == pytest.approx({key: value * 16 if key.endswith("_ns") else value / 16 if key.endswith(("_mb_s", "mhz"))
+                                                  else value for key, value in numbers.items()})
+    assert [one.get("latency_ns") for one in scaled.cache] == [one.get("latency_ns") and 16 * one["latency_ns"] for one in plain.cache]
+    assert [one["size"] for one in scaled.cache] == [one["size"] for one in plain.cache]
+    assert "scale=16\n" in scaled.plugin and "scale=" not in plain.plugin
+    assert machine.is_known(scaled.name)
+
+
+@pytest.mark.parametrize("name", ["demo-2s/0", "demo-2s/65"])
+def test_a_speed_has_bounds(name: str):
+    with pytest.raises(LabError, match="outside 1/1 to 1/64"):
+        machine.find(name)
+
+
+def test_numbers_are_set_before_a_machine_is_scaled():
+    assert machine.find("demo-2s/4", ["dram.latency_ns=100"]).model["dram"]["latency_ns"]["value"] == 400
+
+
 @pytest.mark.parametrize(("old", "new", "where", "why"), [
     ('cpus = "2-3"', 'cpus = "1-2"', "node[1].cpus", "CPU 1 is also on node 0"),
     ('cpus = "2-3"', 'cpus = "2"', "cpus", "its nodes describe 0-2"),

@@ -16,6 +16,7 @@
 #include "../base/toml.h"
 #include "machine_caches.h"
 #include "machine_model.h"
+#include "machine_scale.h"
 #include "machine_shape.h"
 #include "penalty.h"
 
@@ -248,8 +249,7 @@ static int read_machine(const struct np_toml_table *file, struct np_machine *m)
 	return e ? e : read_distances(file, m);
 }
 
-int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,
-			 struct np_model *model)
+static int load(const struct np_toml_file *file, struct np_machine *m, struct np_model *model)
 {
 	struct np_toml_table top = np_toml_top(file);
 	struct np_penalties penalties = { 0 };
@@ -269,15 +269,55 @@ int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,
 	return e;
 }
 
-int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len)
+/* Its name says its speed, too. */
+static int rename_scaled(struct np_machine *m, json_t *root, struct np_model *model,
+			 unsigned int scale, struct np_err *err)
 {
-	bool shape = np_machine_shape_is(name);
-	int e = np_machine_file_find(shape ? NP_MACHINE_SHAPE_MODEL : name, path, len, file->err);
+	char name[sizeof(m->name) + 16];
 
+	snprintf(name, sizeof(name), "%s/%u", m->name, scale);
+	if (strlen(name) >= sizeof(m->name))
+		return np_fail(err, -EINVAL, "machine '%s' has a name that is too long", name);
+	strcpy(m->name, name);
+	if (m->model)
+		strcpy(model->name, name);
+	json_object_set_new(root, "name", json_string(name));
+	return 0;
+}
+
+/* The file is checked as it is, so that a fault has its line, and then changed. */
+int np_machine_file_load(const struct np_toml_file *file, unsigned int scale, struct np_machine *m,
+			 struct np_model *model)
+{
+	int e = load(file, m, model);
+
+	if (e || scale == 1)
+		return e;
+	np_machine_free(m);
+	np_machine_scale_apply(file->root, scale);
+	e = load(file, m, model);
+	if (!e)
+		e = rename_scaled(m, file->root, model, scale, file->err);
+	if (e)
+		np_machine_free(m);
+	return e;
+}
+
+int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len,
+			 unsigned int *scale)
+{
+	char machine[PATH_MAX];
+	bool shape;
+	int e = np_machine_scale_split(name, machine, sizeof(machine), scale, file->err);
+
+	if (e)
+		return e;
+	shape = np_machine_shape_is(machine);
+	e = np_machine_file_find(shape ? NP_MACHINE_SHAPE_MODEL : machine, path, len, file->err);
 	file->path = path;
 	if (!e)
 		e = np_toml_open(file);
-	return e || !shape ? e : np_machine_shape_apply(file->root, name, file->err);
+	return e || !shape ? e : np_machine_shape_apply(file->root, machine, file->err);
 }
 
 int np_machine_file_read(const char *name, struct np_machine *m, struct np_model *model,
@@ -285,11 +325,12 @@ int np_machine_file_read(const char *name, struct np_machine *m, struct np_model
 {
 	char path[PATH_MAX];
 	struct np_toml_file file = { .err = err };
-	int e = np_machine_file_open(&file, name, path, sizeof(path));
+	unsigned int scale;
+	int e = np_machine_file_open(&file, name, path, sizeof(path), &scale);
 
 	memset(m, 0, sizeof(*m));
 	if (!e)
-		e = np_machine_file_load(&file, m, model);
+		e = np_machine_file_load(&file, scale, m, model);
 	np_toml_release(&file);
 	return e;
 }

@@ -11,7 +11,7 @@
 
 /*
  * Reads NAME.toml of the machines that come with numaplace, a machine by its shape
- * (machine_shape.h), or any file whose name ends in .toml or has a folder in it. All memory is free; m->model is model when the file has
+ * (machine_shape.h), with /S behind it at 1/S of its speed (machine_scale.h), or any file whose name ends in .toml or has a folder in it. All memory is free; m->model is model when the file has
  * a [model], which must live as long, else NULL. 0, or -errno with one line in
  * err: -ENOENT for a name that is not known, -EINVAL for a file that is wrong.
  * The caller releases m with np_machine_free().
@@ -28,13 +28,14 @@ int np_machine_file_here_model(const struct np_machine *m, struct np_model *mode
 			       struct np_err *err);
 
 /*
- * Opens it. path: [len], where the file is. 0, or as np_machine_file_read(); np_toml_release() in
+ * Opens it. path: [len], where the file is; scale: of np_machine_file_load(). 0, or as np_machine_file_read(); np_toml_release() in
  * either case.
  */
-int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len);
+int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len,
+			 unsigned int *scale);
 
 /* np_machine_file_read() of a file that is open. */
-int np_machine_file_load(const struct np_toml_file *file, struct np_machine *m,
+int np_machine_file_load(const struct np_toml_file *file, unsigned int scale, struct np_machine *m,
 			 struct np_model *model);
 
 /*

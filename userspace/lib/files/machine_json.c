@@ -90,6 +90,8 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 		blank = " ";
 	}
 	putc('\n', f);
+	if (np_json_number_of(root, "scale") > 1)
+		fprintf(f, "scale=%.12g\n", np_json_number_of(root, "scale"));
 	print_caches(root, f);
 	print_model(root, m, f);
 }
@@ -135,7 +137,7 @@ static json_t *access_json(const struct np_machine *m)
 }
 
 /* The file's own tables, where the tools' form of a value is another it takes its place. */
-static json_t *to_json(json_t *root, const struct np_machine *m)
+static json_t *to_json(json_t *root, const struct np_machine *m, unsigned int scale)
 {
 	json_t *nodes = json_array(), *cache;
 	size_t i;
@@ -148,6 +150,7 @@ static json_t *to_json(json_t *root, const struct np_machine *m)
 	json_array_foreach(json_object_get(root, "cache"), i, cache)
 		set_bytes(cache, "size");
 	json_object_set_new(root, "model_text", text(root, m, print_model));
+	json_object_set_new(root, "scale", json_integer(scale));
 	json_object_set_new(root, "plugin", text(root, m, print_plugin));
 	if (m->model)
 		json_object_set_new(root, "access", access_json(m));
@@ -162,14 +165,15 @@ json_t *np_machine_file_json(const char *name, const char *const *set, size_t n_
 	struct np_machine m;
 	struct np_model model;
 	json_t *json = NULL;
+	unsigned int scale;
 
-	*e = np_machine_file_open(&file, name, path, sizeof(path));
+	*e = np_machine_file_open(&file, name, path, sizeof(path), &scale);
 	for (size_t i = 0; !*e && i < n_set; i++)
 		*e = np_machine_set(file.root, set[i], err);
 	if (!*e)
-		*e = np_machine_file_load(&file, &m, &model);
+		*e = np_machine_file_load(&file, scale, &m, &model);
 	if (!*e) {
-		json = to_json(file.root, &m);
+		json = to_json(file.root, &m, scale);
 		np_machine_free(&m);
 	}
 	np_toml_release(&file);
