@@ -17,26 +17,6 @@ static struct {
 	size_t len, size;
 } notes;
 
-int np_profile_init(struct np_profile *p)
-{
-	*p = (struct np_profile) { .uses_size = FIRST_USES,
-				   .contexts_size = FIRST_CONTEXTS,
-				   .n_contexts = 1 };
-	p->use = calloc(p->uses_size, sizeof(*p->use));
-	p->context = calloc(p->contexts_size, sizeof(*p->context));
-	return p->use && p->context ? 0 : -ENOMEM;
-}
-
-void np_profile_free(struct np_profile *p)
-{
-	free(p->use);
-	free(p->context);
-	free(notes.text);
-	notes.text = NULL;
-	notes.len = notes.size = 0;
-	np_regions_forget();
-}
-
 static bool is_context(const struct np_context *c, uint64_t task, uint64_t cgroup, uint32_t regions)
 {
 	return c->task == task && c->cgroup == cgroup && c->regions == regions;
@@ -49,28 +29,82 @@ static void settle(struct np_profile *p)
 	p->loads = p->stores = 0;
 }
 
-/* The latest ones first: tasks come back. Out of memory: the present one goes on. */
+/* Where the context's number plus 1 stands, or 0 where it belongs. */
+static uint32_t *find_slot(const struct np_profile *p, uint64_t task, uint64_t cgroup,
+			   uint32_t regions)
+{
+	uint64_t hash = (task ^ cgroup * 0x9e3779b97f4a7c15u ^ regions) * 0xff51afd7ed558ccdu;
+	size_t mask = 2 * p->contexts_size - 1;
+
+	for (size_t i = hash >> 32;; i++) {
+		uint32_t *slot = &p->slot[i & mask];
+
+		if (!*slot || is_context(&p->context[*slot - 1], task, cgroup, regions))
+			return slot;
+	}
+}
+
+/* Room for so many contexts, with those that there are. Returns false: out of memory. */
+static bool make_room(struct np_profile *p, size_t contexts)
+{
+	struct np_context *context = realloc(p->context, contexts * sizeof(*context));
+	uint32_t *slot = calloc(2 * contexts, sizeof(*slot));
+
+	if (context)
+		p->context = context;
+	if (!context || !slot) {
+		free(slot);
+		return false;
+	}
+	free(p->slot);
+	p->slot = slot;
+	p->contexts_size = contexts;
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct np_context *c = &p->context[i];
+
+		*find_slot(p, c->task, c->cgroup, c->regions) = i + 1;
+	}
+	return true;
+}
+
+/* Out of memory: the present one goes on. */
 static void enter(struct np_profile *p, uint64_t task, uint64_t cgroup, uint32_t regions)
 {
-	struct np_context *grown;
+	uint32_t *slot;
 
 	settle(p);
-	for (size_t i = p->n_contexts; i-- > 0;)
-		if (is_context(&p->context[i], task, cgroup, regions)) {
-			p->at = i;
-			return;
-		}
-	if (p->n_contexts == p->contexts_size) {
-		grown = realloc(p->context, 2 * p->contexts_size * sizeof(*grown));
-		if (!grown)
-			return;
-		p->context = grown;
-		p->contexts_size *= 2;
+	if (p->n_contexts == p->contexts_size && !make_room(p, 2 * p->contexts_size))
+		return;
+	slot = find_slot(p, task, cgroup, regions);
+	if (!*slot) {
+		p->context[p->n_contexts] = (struct np_context) { .task = task,
+								  .cgroup = cgroup,
+								  .regions = regions };
+		*slot = ++p->n_contexts;
 	}
-	p->context[p->n_contexts] = (struct np_context) { .task = task,
-							  .cgroup = cgroup,
-							  .regions = regions };
-	p->at = p->n_contexts++;
+	p->at = *slot - 1;
+}
+
+int np_profile_init(struct np_profile *p)
+{
+	*p = (struct np_profile) { .uses_size = FIRST_USES };
+	p->use = calloc(p->uses_size, sizeof(*p->use));
+	if (!p->use || !make_room(p, FIRST_CONTEXTS))
+		return -ENOMEM;
+	p->context[0] = (struct np_context) { 0 }; /* until the first switch */
+	*find_slot(p, 0, 0, 0) = ++p->n_contexts;
+	return 0;
+}
+
+void np_profile_free(struct np_profile *p)
+{
+	free(p->use);
+	free(p->context);
+	free(p->slot);
+	free(notes.text);
+	notes.text = NULL;
+	notes.len = notes.size = 0;
+	np_regions_forget();
 }
 
 void np_profile_look(struct np_profile *p)

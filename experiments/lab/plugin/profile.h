@@ -45,6 +45,7 @@ struct np_profile {
 	uint32_t at;		 /* the context that counts */
 	size_t n_contexts, contexts_size;
 	struct np_context *context;
+	uint32_t *slot; /* [2 * contexts_size] by hash: number of a context plus 1, or 0 */
 	size_t n_uses, uses_size; /* a power of two */
 	struct np_dram_use *use;
 	uint64_t lost; /* lines without an entry: out of memory */

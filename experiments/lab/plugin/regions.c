@@ -13,8 +13,10 @@ struct process {
 
 uint32_t np_regions_change;
 
+#define BUCKETS 256 /* by number of a process */
+
 static uint8_t lock;
-static struct process *processes;
+static struct process *processes[BUCKETS];
 static unsigned int n_regions;
 static struct {
 	char name[NP_REGION_NAME];
@@ -37,7 +39,7 @@ static int find_region(const char *name)
 
 static struct process *find_process(uint32_t tgid, bool make)
 {
-	struct process *p = processes;
+	struct process **bucket = &processes[tgid % BUCKETS], *p = *bucket;
 
 	while (p && p->tgid != tgid)
 		p = p->next;
@@ -46,8 +48,8 @@ static struct process *find_process(uint32_t tgid, bool make)
 	p = calloc(1, sizeof(*p));
 	if (p) {
 		p->tgid = tgid;
-		p->next = processes;
-		processes = p;
+		p->next = *bucket;
+		*bucket = p;
 	}
 	return p;
 }
@@ -80,6 +82,8 @@ uint32_t np_regions_of(uint32_t tgid)
 	const struct process *p;
 	uint32_t set = 0;
 
+	if (!__atomic_load_n(&np_regions_change, __ATOMIC_ACQUIRE))
+		return 0; /* no program has named one */
 	np_lock(&lock);
 	p = find_process(tgid, false);
 	for (unsigned int i = 0; p && i < n_regions; i++)
@@ -96,12 +100,13 @@ void np_regions_write(FILE *f)
 
 void np_regions_forget(void)
 {
-	while (processes) {
-		struct process *p = processes;
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (processes[i]) {
+			struct process *p = processes[i];
 
-		processes = p->next;
-		free(p);
-	}
+			processes[i] = p->next;
+			free(p);
+		}
 	n_regions = 0;
 	memset(region, 0, sizeof(region));
 }
