@@ -45,6 +45,7 @@ static void *entry_word[INSNS]; /* the plugin's argument of that */
 static qemu_plugin_vcpu_udata_cb_t run_marker;
 static qemu_plugin_simple_cb_t when_reset;
 static bool translates_marker; /* instead of a program */
+static bool of_kernel;	       /* which code of the guest is translated */
 static size_t slots;
 static uint64_t calls; /* of a program, in all rounds */
 
@@ -180,7 +181,7 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb
 
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
 {
-	return (uintptr_t)insn;
+	return (uintptr_t)insn | (uint64_t)of_kernel << 63;
 }
 
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len)
@@ -265,6 +266,7 @@ NEVER_CALLED(cpu_thread_is_idle)
 NEVER_CALLED(all_cpu_threads_idle)
 NEVER_CALLED(bql_locked)
 NEVER_CALLED(qemu_add_vm_change_state_handler)
+NEVER_CALLED(cpu_get_clock)
 NEVER_CALLED(qemu_notify_event)
 NEVER_CALLED(timer_init_full)
 NEVER_CALLED(timer_mod_ns)
@@ -428,12 +430,19 @@ static void *load(const char *plugin, const char *config)
 	return install && !install(1, &machine, 1, argv) ? library : NULL;
 }
 
-/* As the guest does: a block with the marker, after which QEMU drops what it has translated. */
+/*
+ * As the guest does: a block with the marker, after which QEMU drops what it has translated. A
+ * program's block with it is a program's.
+ */
 static bool end_untimed_start(void)
 {
 	translates_marker = true;
 	translate(1, NULL);
-	translates_marker = false;
+	if (run_marker)
+		return false;
+	of_kernel = true;
+	translate(1, NULL);
+	translates_marker = of_kernel = false;
 	if (!run_marker)
 		return false;
 	block(1);
@@ -456,7 +465,7 @@ int main(int argc, char **argv)
 	if (!load(argv[1], argv[2]))
 		return 1;
 	if (!end_untimed_start())
-		return fputs("replay: the plugin does not know the marker\n", stderr), 1;
+		return fputs("replay: the plugin does not know the marker, or takes it from a program\n", stderr), 1;
 	translate(1, NULL);
 	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++) {
 		const struct np_lab_cpu *cpu = &shared->cpu[0];

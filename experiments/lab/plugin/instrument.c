@@ -234,6 +234,13 @@ static bool is_user(uint64_t code)
 	return !(code >> 63);
 }
 
+/* Programs name regions and write notes; what the kernel says of itself no program may. */
+static bool may_say(const struct qemu_plugin_insn *insn, unsigned int marker)
+{
+	return (marker != NP_LAB_SWITCH && marker != NP_LAB_START_ENDS) ||
+	       !is_user(qemu_plugin_insn_vaddr(insn));
+}
+
 /* What is called at an instruction's accesses. */
 enum np_accesses { ORDINARY, REP1, REP2, NONTEMPORAL };
 static const qemu_plugin_vcpu_mem_cb_t unprofiled[] = {
@@ -291,7 +298,7 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 			on_entry(insn, on_halt, 0);
 		break;
 	case NP_DECODE_MARKER:
-		if (np_sim.config.profile[0])
+		if (np_sim.config.profile[0] && may_say(insn, np_decode_marker(code)))
 			np_marker_watch(insn, np_decode_marker(code));
 		break;
 	case NP_DECODE_OTHER:
@@ -345,7 +352,8 @@ void np_instrument_start(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 		switch (np_decode_kind(code, len)) {
 		case NP_DECODE_MARKER:
-			if (np_decode_marker(code) == NP_LAB_START_ENDS)
+			if (np_decode_marker(code) == NP_LAB_START_ENDS &&
+			    may_say(insn, NP_LAB_START_ENDS))
 				on_entry(insn, on_start_end, 0);
 			break;
 		case NP_DECODE_HALT:
