@@ -77,9 +77,15 @@ class Snapshot:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def begin_run(self, files: qemu.Files):
-        """Writes what of the first start a restored machine goes on with, beside its state."""
-        shutil.copyfile(self.path / "console", files.console)
-        simulated.set_begin(files.run, int((self.path / "clock").read_text(encoding="ascii")))
+        """Writes what of the first start a restored machine goes on with. QmpError: the snapshot lacks it, or is damaged."""
+        try:
+            shutil.copyfile(self.path / "console", files.console)
+            clock, size = map(int, (self.path / "clock").read_text(encoding="ascii").split())
+            if (self.path / "state").stat().st_size != size:
+                raise QmpError("the file of its state has another size than when it was written")
+            simulated.set_begin(files.run, clock)
+        except (OSError, ValueError) as error:
+            raise QmpError(f"a file of it is missing or damaged: {error}") from error
 
 
 def map_memory(qmp: Qmp):
@@ -111,7 +117,8 @@ def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit)
         qmp("migrate", uri=f"file:{where}/state")
         if qmp.wait_while("query-migrate", {"setup", "active", "device", "wait-unplug", "none"}) != "completed":
             raise QmpError(f"its state was not written: {qmp('query-migrate').get('error-desc', 'QEMU does not say why')}")
-        (where / "clock").write_text(str(simulated.read_clock(files.run)), encoding="ascii")
+        size = (where / "state").stat().st_size
+        (where / "clock").write_text(f"{simulated.read_clock(files.run)} {size}\n", encoding="ascii")
         shutil.copyfile(files.console, where / "console")
         return True
 
@@ -148,6 +155,7 @@ def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) 
     partial.mkdir()
     try:
         if take_snapshot(argv, files, partial, limit):
+            shutil.rmtree(path, ignore_errors=True)  # what is left of one whose removal was interrupted
             partial.rename(path)
             drop_oldest_snapshots(LIMIT)
             return Snapshot(path)
