@@ -113,7 +113,7 @@ void np_clock_run(bool running)
 /* Whether nothing can happen before the next timer. Else the main loop looks again soon. */
 static bool skips(uint64_t left)
 {
-	if (left == NP_QEMU_CLOCK_NEVER || np_sim.booting)
+	if (left == NP_QEMU_CLOCK_NEVER || np_sim.booting || np_sim.config.follow)
 		return false;
 	if (!np_in_flight_any())
 		return true;

@@ -172,6 +172,10 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		c->exact = v[0];
 		return 0;
 	}
+	if (!strcmp(key, "follow") && n == 1) {
+		c->follow = v[0];
+		return 0;
+	}
 	if (!strcmp(key, "clock") && n == 1) {
 		c->clock_alone = v[0];
 		return 0;

@@ -18,6 +18,7 @@
  *   counts=1                         accesses are counted and take no time
  *   clock=1                          nothing is simulated, but for time, which is skipped while all CPUs
  *                                    are halted; beside shared and start there is no other line
+ *   follow=1                         time follows the host's while all CPUs are halted: the guest has an input to wait for
  *   profile=PATH                     where to write who uses memory (profile.h)
  *   exact=1                          one thread of QEMU's runs all CPUs, and nothing depends on the host's time
  *   start=NS                         where the guest's clock begins; 0 unless an earlier run goes on
@@ -59,7 +60,7 @@ struct np_config {
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;
 	unsigned int scale;
-	bool exact, counts, clock_alone;
+	bool exact, counts, clock_alone, follow;
 };
 
 /* Returns 0, or -1 with one line in err that says where and why. */

@@ -28,7 +28,7 @@ uint64_t np_host_clock_of_main_loop(void)
 {
 	uint64_t left = NP_QEMU_CLOCK_NEVER;
 
-	if (runs && !np_qemu_clock_any_has_work())
+	if (runs && !np_sim.config.follow && !np_qemu_clock_any_has_work())
 		left = np_qemu_clock_left_ps();
 	if (left && left != NP_QEMU_CLOCK_NEVER) {
 		if (np_in_flight_any())
