@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../policies/model/fields.h"
 #include "../base/cpulist.h"
 #include "../base/size.h"
 #include "../base/toml.h"
@@ -303,6 +304,25 @@ int np_machine_file_load(const struct np_toml_file *file, unsigned int scale, st
 	return e;
 }
 
+/* Numbers of the lab that the file leaves out: they are printed and may be set, as others. */
+static void add_lab_numbers(json_t *root)
+{
+	json_t *model = json_object_get(root, "model"), *lab = json_object_get(model, "lab");
+	const struct np_model_field *f = NULL;
+
+	if (!json_is_object(model))
+		return;
+	if (!lab) {
+		lab = json_object();
+		json_object_set_new(model, "lab", lab);
+	}
+	while (json_is_object(lab) && (f = np_model_field_next(NP_SCOPE_LAB, f)))
+		if (f->absent != NP_REQUIRED && !json_object_get(lab, f->key))
+			json_object_set_new(lab, f->key,
+					    json_pack("{s:f,s:s}", "value", f->absent, "source",
+						      "assumed: of every machine"));
+}
+
 int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len,
 			 unsigned int *scale)
 {
@@ -317,6 +337,8 @@ int np_machine_file_open(struct np_toml_file *file, const char *name, char *path
 	file->path = path;
 	if (!e)
 		e = np_toml_open(file);
+	if (!e)
+		add_lab_numbers(file->root);
 	return e || !shape ? e : np_machine_shape_apply(file->root, machine, file->err);
 }
 

@@ -70,26 +70,24 @@ static void print_caches(const json_t *root, FILE *f)
 	print_cache("llc", last, f);
 }
 
+static double value_of(const json_t *table, const char *key)
+{
+	return np_json_number_of(json_object_get(table, key), "value");
+}
+
 /* What the file has for the plugin of the lab's QEMU: experiments/lab/plugin/config.h. */
 static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f)
 {
-	const struct np_model_field *field = NULL;
-	const json_t *model = json_object_get(root, "model");
-	const char *blank = "";
+	const json_t *model = json_object_get(root, "model"),
+		     *core = json_object_get(model, "core"), *lab = json_object_get(model, "lab");
 
 	if (!model || !cache_of(root, 0))
 		return;
 	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
 		fprintf(f, "%s%d", cpu ? "," : "cpu_node=", m->cpu_node[cpu]);
-	fputs("\ncore=", f);
-	while ((field = np_model_field_next(NP_SCOPE_LAB, field))) {
-		const json_t *number = json_object_get(json_object_get(model, field->table),
-						       field->key);
-
-		fprintf(f, "%s%.12g", blank, np_json_number_of(number, "value"));
-		blank = " ";
-	}
-	putc('\n', f);
+	fprintf(f, "\ncore=%.12g %.12g\nquantum=%.12g\nwindow=%.12g\n", value_of(core, "mhz"),
+		value_of(core, "instructions_per_cycle"), 1e3 * value_of(lab, "quantum_us"),
+		1e3 * value_of(lab, "window_us"));
 	if (np_json_number_of(root, "scale") > 1)
 		fprintf(f, "scale=%.12g\n", np_json_number_of(root, "scale"));
 	print_caches(root, f);

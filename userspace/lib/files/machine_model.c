@@ -10,13 +10,10 @@
 #define KEYS_MAX 32
 
 static const struct np_toml_key sections[] = {
-	{ "line", NP_TOML_TABLE, false },
-	{ "core", NP_TOML_TABLE, false },
-	{ "port", NP_TOML_TABLE, false },
-	{ "dram", NP_TOML_TABLE, false },
-	{ "link", NP_TOML_TABLES, true },
-	{ "node", NP_TOML_TABLES, true },
-	{ 0 },
+	{ "line", NP_TOML_TABLE, false }, { "core", NP_TOML_TABLE, false },
+	{ "port", NP_TOML_TABLE, false }, { "dram", NP_TOML_TABLE, false },
+	{ "lab", NP_TOML_TABLE, true },	  { "link", NP_TOML_TABLES, true },
+	{ "node", NP_TOML_TABLES, true }, { 0 },
 };
 
 static const struct np_toml_key exceptions[] = {
@@ -223,7 +220,7 @@ static double cache_latency_ns(json_t *caches)
 static int read_model(const struct np_toml_table *t, const struct np_machine *m,
 		      struct np_model *model)
 {
-	struct np_toml_table line = np_toml_sub(t, "line");
+	struct np_toml_table line = np_toml_sub(t, "line"), lab = np_toml_sub(t, "lab");
 	int e;
 
 	if (m->n_nodes > NP_MODEL_NODES)
@@ -234,6 +231,8 @@ static int read_model(const struct np_toml_table *t, const struct np_machine *m,
 	e = np_toml_check(t, sections);
 	if (!e)
 		e = read_table(&line, "line", true, model);
+	if (!e && lab.json)
+		e = read_table(&lab, "lab", true, NULL);
 	if (!e)
 		e = read_nodes(t, m, model);
 	return e ? e : read_links(t, model);
