@@ -56,7 +56,7 @@ def boot_once() -> tuple[float, float]:
 
     Raises RuntimeError where the machine fails."""
     start = time.monotonic()
-    argv = inside.build_command(MACHINE, "python3", "-c", HOTPLUG, timeout=LIMIT)
+    argv = inside.build_command(MACHINE, "python3", "-c", HOTPLUG, timeout=LIMIT, anew=True)
     with subprocess.Popen(argv, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as lab:
         line = lab.stdout.readline()
         booted = time.monotonic() - start

@@ -42,7 +42,7 @@ def measure_exact() -> Outcome:
         load = LOAD * (index % 2)
         with lab_run.load_host(load):
             runs.append((load, *run_program("--exact", *files)))
-    fast = [run_program("--timed") for _ in range(BOOTS)]
+    fast = [run_program("--timed", "--no-snapshot") for _ in range(BOOTS)]
     figures = runs[0][1]
     out.say(f"{'':14}{'exact':>10}{'fast, by boot':>30}")
     for name, value in figures.items():

@@ -12,13 +12,14 @@ from experiments.lab.command import build_words
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def build_command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES) -> list[str]:
-    """Builds the lab's command line; timeout in seconds."""
-    return build_words(machine, argv, ["--no-module"], functional=not timed, kernel=kernel, seconds=timeout)
+def build_command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES,
+                  anew: bool = False) -> list[str]:
+    """Builds the lab's command line; timeout in seconds. anew: booted, where a restored snapshot has the pages of one boot."""
+    return build_words(machine, argv, ["--no-module", *["--no-snapshot"] * anew], functional=not timed, kernel=kernel, seconds=timeout)
 
 
 def read_output(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
-    """Runs a program in a machine and returns its output; RuntimeError where it fails. timeout in seconds; how: timed, kernel."""
+    """Runs a program in a machine and returns its output; RuntimeError where it fails. timeout in seconds; how: timed, kernel, anew."""
     done = subprocess.run(build_command(machine, *argv, timeout=timeout, **how), cwd=ROOT, capture_output=True, text=True,
                           check=False)
     if done.returncode:
@@ -28,7 +29,7 @@ def read_output(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str
 
 
 def run_program(machine: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
-    """Runs a program and returns the JSON objects that it prints. The machine is timed, with the default kernel; how: timed, kernel."""
+    """Runs a program and returns the JSON objects that it prints. The machine is timed, with the default kernel; how: timed, kernel, anew."""
     return [json.loads(line) for line in read_output(machine, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
 
 
