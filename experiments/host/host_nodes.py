@@ -71,6 +71,13 @@ def read_lab_name() -> str | None:
     return _read_kernel_option(r"numaplace_lab=([^,\s]+)")
 
 
+def read_lab_scale() -> int:
+    """Reads S where this is a machine of the lab at 1/S of its speed; returns 1 on any other."""
+    from ..lab import machine as lab
+
+    return lab.split_speed(read_lab_name() or "")[1]
+
+
 def read_lab_changes() -> str | None:
     """Reads what `lab run --set` changed of that machine's numbers; None where it changed nothing."""
     return _read_kernel_option(r"numaplace_lab_set=(\S+)")

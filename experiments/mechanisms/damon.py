@@ -32,7 +32,7 @@ class Damon(Mechanism):
         "regions": Parameter("that each node is divided into, at most", 10, 10000, 1000),
         "hot_percent": Parameter("of the looks, in which a hot region was accessed, at least", 1, 100, 5),
         "cold_ms": Parameter("for which a cold region was not accessed", 100, 600000, 5000),
-        "quota_mbps": Parameter("MB/s that are moved each way, at most", 1, 65536, 200),
+        "quota_mbps": Parameter("MB/s that are moved each way, at most", 1, 65536, 200, of_bytes=True),
     }
     counters = ("pgmigrate_success",)
     threads = ("kdamond",)
@@ -81,7 +81,7 @@ class Damon(Mechanism):
                 "access_pattern/sz/min": 0, "access_pattern/sz/max": MOST,
                 "access_pattern/nr_accesses/min": least, "access_pattern/nr_accesses/max": most,
                 "access_pattern/age/min": age, "access_pattern/age/max": MOST_COUNT,
-                "quotas/bytes": self.values["quota_mbps"] * 10**6 * RESET_MS // 1000, "quotas/reset_interval_ms": RESET_MS}
+                "quotas/bytes": self.read_values()["quota_mbps"] * 10**6 * RESET_MS // 1000, "quotas/reset_interval_ms": RESET_MS}
 
     def _tune_quota(self, quotas: Path, metric: str, share: int, node: int) -> None:
         """Lets the kernel control the quota by the share of one node's memory, of 10000, where it has such a goal."""

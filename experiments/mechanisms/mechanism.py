@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..errors import CannotError, ExperimentError, UsageError
 from ..host.guard import Guard
-from ..host.host_nodes import Node, remote_memory
+from ..host.host_nodes import Node, read_lab_scale, remote_memory
 
 TIERS = Path("/sys/devices/virtual/memory_tiering")
 
@@ -26,6 +26,7 @@ class Parameter:
     low: int
     high: int
     default: int | None = None  # None: the kernel's own
+    of_bytes: bool = False      # a size or a rate: a machine at 1/S of its speed has S times less
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Mechanism:
     name: ClassVar[str]
     about: ClassVar[str]
     parameters: ClassVar[dict[str, Parameter]] = {}
+    files: ClassVar[dict[str, Path]] = {}     # of parameters that are files of the kernel's
     counters: ClassVar[tuple[str, ...]] = ()  # of /proc/vmstat: what it does is counted there
     threads: ClassVar[tuple[str, ...]] = ()   # kernel threads that work for it: how their names begin
     starts: ClassVar[bool] = False            # it acts on programs as they start, and on no others
@@ -59,6 +61,22 @@ class Mechanism:
 
     def __init__(self, values: dict[str, int]) -> None:
         self.values = {name: parameter.default for name, parameter in self.parameters.items()} | values
+
+    def read_values(self) -> dict[str, int | None]:
+        """Returns the parameters; None: the kernel's own. In a machine of the lab at 1/S of its speed those of bytes are S times less, also
+        the kernel's own, which are read from their files."""
+        scale, found = read_lab_scale(), dict(self.values)
+        for name, parameter in self.parameters.items() if scale > 1 else ():
+            if parameter.of_bytes:
+                value = found[name] if found[name] is not None else int(self.files[name].read_text(encoding="ascii"))
+                found[name] = max(1, value // scale)
+        return found
+
+    def describe_scaled(self) -> list[str]:
+        """Describes each parameter that is less because the machine has a part of its speed; [] at full speed."""
+        scale = read_lab_scale()
+        return [f"{self.name}: {name} is {value}, a part for a machine at 1/{scale} of its speed" for name, value in self.read_values().items()
+                if scale > 1 and self.parameters[name].of_bytes]
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Calls a method, of which whatever goes wrong is an ExperimentError of one line with its place: the file may be the user's."""
@@ -111,9 +129,10 @@ def locate_error(error: Exception, function: Callable[..., object]) -> str:
     return f"{file}, line {lines[-1]}: " if lines else ""
 
 
-def write_given(scope: Scope, values: dict[str, int | None], files: dict[str, Path]) -> None:
+def write_given(scope: Scope, mechanism: Mechanism) -> None:
     """Writes the parameters that are files of the kernel's and have a value, through the guard of `scope`."""
-    for name, path in files.items():
+    values = mechanism.read_values()
+    for name, path in mechanism.files.items():
         if values[name] is not None:
             scope.guard.write(path, str(values[name]))
 

@@ -11,7 +11,7 @@ SCANS = {
     "scan_delay_ms": Parameter("until a new task's pages are first unmapped", 1, 60000),
     "scan_period_min_ms": Parameter("between two scans of a task, at least", 10, 60000),
     "scan_period_max_ms": Parameter("between two scans of a task, at most", 10, 600000),
-    "scan_size_mb": Parameter("that are unmapped at once", 1, 4096),
+    "scan_size_mb": Parameter("that are unmapped at once", 1, 4096, of_bytes=True),
 }
 
 
@@ -21,6 +21,7 @@ class NumaBalancing(Mechanism):
     name = "numa-balancing"
     about = "the kernel's NUMA balancing (numa_balancing=1)"
     parameters = SCANS
+    files = {name: SETTINGS / name for name in SCANS}
     counters = ("numa_pte_updates", "numa_hint_faults", "numa_pages_migrated")
 
     def lacks(self, nodes):
@@ -30,5 +31,5 @@ class NumaBalancing(Mechanism):
     def set_up(self, scope: Scope) -> None:
         """Writes the parameters and switches NUMA balancing on."""
         with scope.changing(self.name):
-            write_given(scope, self.values, {name: SETTINGS / name for name in self.parameters})
+            write_given(scope, self)
             scope.guard.write(NUMA_BALANCING, "1")

@@ -10,7 +10,7 @@ from .numa_balancing import SCANS, SETTINGS
 
 RATE_LIMIT = Path("/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps")
 HOT = Parameter("a page is hot that is touched so soon after it was unmapped", 1, 60000)
-RATE = Parameter("MB/s that are promoted, at most", 1, 65536)
+RATE = Parameter("MB/s that are promoted, at most", 1, 65536, of_bytes=True)
 
 
 class Tiering(Mechanism):
@@ -30,6 +30,6 @@ class Tiering(Mechanism):
     def set_up(self, scope: Scope) -> None:
         """Writes the parameters and switches both on."""
         with scope.changing(self.name):
-            write_given(scope, self.values, self.files)
+            write_given(scope, self)
             scope.guard.write(DEMOTION, "true")
             scope.guard.write(NUMA_BALANCING, "2")

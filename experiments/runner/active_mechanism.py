@@ -31,6 +31,12 @@ def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
                               "has its tasks placed after that: leave one of them out")
 
 
+def describe_scaled(suite: Suite) -> list[str]:
+    """Describes what is set otherwise for the suite's mechanisms in a machine of the lab at a part of its speed; [] at full speed."""
+    found = [registry.of_level(level) for level in suite.policies]
+    return [line for mechanism in found if mechanism for line in mechanism.call("describe_scaled")]
+
+
 class ActiveMechanism:
     """Holds the mechanism of one observation; under a policy it has none, and only counts.
 

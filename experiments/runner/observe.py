@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, NotPutBackError, UsageError
-from ..host import mappings, state
+from ..host import host_nodes, mappings, state
 from ..host.guard import Guard, read_numa_balancing
 from ..host.host_nodes import Node
 from ..host.tool import Numaplace, get_policy
@@ -131,7 +131,8 @@ class Observer:
     @property
     def turn(self) -> float:
         """Returns the seconds for which working tasks are watched and counted before they are placed."""
-        return self.suite.sample or (WATCHED if self.platform == "real" else WATCHED_IN_LAB)
+        usual = WATCHED if self.platform == "real" else WATCHED_IN_LAB
+        return (self.suite.sample or usual) * host_nodes.read_lab_scale()
 
     def _run_pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         """Measures the workload's inputs and its work, at its first observation in this boot."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import CannotError, ExperimentError
+from ..host import host_nodes
 from ..host.tool import Numaplace, get_policy
 from .suite import knowledge
 from .suite.schedule import Trial
@@ -99,9 +100,10 @@ def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) 
     running = start(replace(trial, workload=replace(trial.workload, tasks=tasks)))
     try:
         running.start()
-        with running.keep_working(TURN):
+        scale = host_nodes.read_lab_scale()
+        with running.keep_working(scale * TURN):
             pid = next(pid for pid, one in zip(running.pids, tasks, strict=True) if one.role == task.role)
-            penalty, mpki = numaplace.measure_penalty(pid, FLIP)
+            penalty, mpki = numaplace.measure_penalty(pid, scale * FLIP)
         return Input(max(1.0, penalty), mpki, "measured alone, local and remote, before the placement")
     except (CannotError, ExperimentError) as error:
         return Input(None, None, f"not measured: {error}")

@@ -213,6 +213,7 @@ def _write_manifest(request: Request, numaplace: Numaplace, platform: str, model
     now = manifest.collect_manifest(request.suite, numaplace, platform, check_machine.list_doubts() if platform == "real" else []) | {
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
+    now["doubts"] += active_mechanism.describe_scaled(request.suite)
     if request.quick and platform == "real":
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
     if _is_begun(request, records):

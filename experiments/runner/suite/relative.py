@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import UsageError
+from ...host import host_nodes
 from ...host.host_nodes import Node
 from ...host.topology import order_cpus
 from ..kinds import footprint
@@ -20,12 +21,13 @@ from .suite import PARAMETERS, SIZE, Suite, Workload, is_data_size, is_size
 PART = re.compile(r"(\d+)/([1-9]\d*)")
 WHOLE = 64 << 10  # bytes: whole pages on every machine
 INT = 4  # bytes
+TIMES = ("seconds", "warm", "interval")  # parameters: a machine at 1/S of its speed has S times as long for the same work
 # Factors that count threads, and whether it is the whole machine's cores that they are parts of.
 THREADS = {"local": False, "remote": False, "reference": False, "opposite": False, "load": False, "threads": True}
 
 
 def resolve_suite(suite: Suite, nodes: list[Node]) -> Suite:
-    """Returns the suite with numbers for this machine in the place of every part."""
+    """Returns the suite with numbers for this machine in the place of every part, and its times for the machine's speed."""
     parameters = {kind: {key: _resolve_parameter(kind, key, values, nodes) for key in values}
                   for kind, values in suite.parameters.items()}
     suite = replace(suite, parameters=parameters, workloads=tuple(_resolve_memory(w, nodes) for w in suite.workloads))
@@ -42,6 +44,8 @@ def _resolve_parameter(kind: str, key: str, values: dict[str, Any], nodes: list[
     value = values[key]
     if is_data_size(kind, key, value) and values.keys() == PARAMETERS[kind].keys():  # else check_suite() says what is missing
         return footprint.count_for_size(kind, resolve_size(value, nodes), values)
+    if key in TIMES:
+        return value * host_nodes.read_lab_scale()
     return str(resolve_size(value, nodes)) if key.endswith("size") and is_size(value) else value
 
 

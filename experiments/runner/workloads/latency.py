@@ -6,6 +6,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
+from ...host import host_nodes
 from ...host.host_nodes import format_list
 from ...paths import HERE
 from ..suite.suite import Task
@@ -44,7 +45,7 @@ class Loaded(Memory):
 
     def compute_lead(self, seconds: float) -> float:
         """Returns the seconds until both programs begin, LEAD also where they measure for a moment only."""
-        return LEAD
+        return LEAD * host_nodes.read_lab_scale()
 
     def list_metrics(self) -> list[dict[str, Any]]:
         """Lists the chase's latency and the bandwidth of both programs on the bus: the chase's own traffic counts, as in MLC."""

@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from ...errors import ExperimentError
+from ...host import host_nodes
 from ...host.host_nodes import Node, format_list
 from ...host.tool import Numaplace
 from ...host.topology import SPREADS, order_cpus
@@ -101,7 +102,7 @@ class Memory(RunningWorkload):
         finally:
             countdown.end_one()
         while not countdown.over.is_set():
-            program.send(f"run {turn or TURN}")
+            program.send(f"run {turn or TURN * host_nodes.read_lab_scale()}")
             self.reports[role] = program.receive("result", turn + WORK_LIMIT)
         return finished
 
@@ -124,7 +125,7 @@ class Memory(RunningWorkload):
         return seconds
 
     def compute_lead(self, seconds: float) -> float:
-        return min(LEAD, LEAD_PART * seconds)
+        return min(LEAD * host_nodes.read_lab_scale(), LEAD_PART * seconds)
 
     def list_marks(self, seconds: float) -> list[str]:
         reports = self.reports.values()
