@@ -17,6 +17,9 @@ PLACES = {
     "scratch": "folder that is empty at the start of each observation", "data": "folder that `prepare` fills once",
     "port": "free TCP port on loopback", "folder": "folder of the workload's file", "python": "Python with the packages of `needs`",
 }
+# {time:2.5}, {rate:400}: s, or a number a second; at 1/S of a machine's speed S times as long, and 1/S as many, for the same work.
+SCALED = {"time": 1, "rate": -1}  # by name, the power of S
+SCALED_PLACE = re.compile(r"(time|rate):(\d+(?:\.\d+)?)")
 PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 SIZE = re.compile(r"\d+[KMG]|\d+(?:\.\d+)? (?:L2|L3|node)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -153,12 +156,19 @@ def _read_words(table: Mapping[str, Any], key: str, needed: bool = False) -> tup
 
 def check_places(key: str, word: str) -> None:
     for match in PLACE.finditer(word):
-        if match[1] is not None and match[1] not in PLACES:
+        if match[1] is not None and match[1] not in PLACES and not SCALED_PLACE.fullmatch(match[1]):
             raise UsageError(f"'{key}': {match[0]} is not one of {{{'}, {'.join(PLACES)}}}; a brace itself is written twice")
 
 
-def fill_word(word: str, values: Mapping[str, object]) -> str:
-    return PLACE.sub(lambda match: match[0][0] if match[1] is None else str(values[match[1]]), word)
+def fill_word(word: str, values: Mapping[str, Any]) -> str:
+    """Fills a word's places. values: by name, and `scale`, S of a machine at 1/S of its speed."""
+    def fill_place(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0][0]
+        if scaled := SCALED_PLACE.fullmatch(match[1]):
+            return f"{float(scaled[2]) * values['scale'] ** SCALED[scaled[1]]:g}"
+        return str(values[match[1]])
+    return PLACE.sub(fill_place, word)
 
 
 def _read_environment(table: Any) -> dict[str, str]:

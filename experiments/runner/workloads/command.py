@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ExperimentError
-from ...host import guard, packages
+from ...host import guard, host_nodes, packages
 from ...host.background import Background, Process, find_user
 from ...host.counters import Counting
 from ...host.host_nodes import Node
@@ -104,7 +104,8 @@ class Command(RunningWorkload):
         memory = self.options.get("memory")
         return {"nodes": len(usable), "cpus": sum(len(node.cpus) for node in usable), "threads": min(len(node.cpus) for node in usable),
                 "memory_mib": max(1, footprint.parse_bytes(memory) >> 20) if memory else 0, "seed": self.seed,
-                "scratch": self.folder, "data": self.data, "port": port, "folder": self.spec.folder, "python": sys.executable}
+                "scratch": self.folder, "data": self.data, "port": port, "folder": self.spec.folder, "python": sys.executable,
+                "scale": host_nodes.read_lab_scale()}
 
     def _fill_words(self, words: Sequence[str]) -> list[str]:
         return [spec.fill_word(word, self.values) for word in words]
