@@ -55,7 +55,7 @@ def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
         question=_find_question(results),
         paper=get_text(results.manifest.get("paper")),
         facts=_list_facts(results),
-        platforms=[(s, PLATFORM_TEXT[s]) for s in results.platforms],
+        platforms=[(results.name_platform(s), PLATFORM_TEXT[s]) for s in results.platforms],
         notes=list_notes(results),
         matrix=matrix.make_matrix(results, slugs) if placed else None,
         price=matrix.make_price_table(results) if placed else None,

@@ -22,6 +22,7 @@ from typing import Any
 from experiments.errors import ExperimentError
 from experiments.runner.records.results import FORMAT, list_marks
 
+from ...lab.machine import in_results, split_speed
 from ...runner.records.record import Record, Task
 from .boots import compute_boot_means
 
@@ -169,13 +170,18 @@ class Results:
     @property
     def platform_short(self) -> str:
         """Returns the platform where the long sentence already stands nearby."""
-        return "platform: " + ", ".join(self.platforms) + (", one node" if self.nodes == 1 else "")
+        return "platform: " + ", ".join(map(self.name_platform, self.platforms)) + (", one node" if self.nodes == 1 else "")
 
     @property
     def platform_line(self) -> str:
         """Returns the sentence that stands under every number and figure: the platforms, and what their times are."""
         where = " one node, so nothing here is remote;" if self.nodes == 1 else ""
-        return "; ".join(f"{s}:{where} {PLATFORM_TEXT[s]}" for s in self.platforms)
+        return "; ".join(f"{self.name_platform(s)}:{where} {PLATFORM_TEXT[s]}" for s in self.platforms)
+
+    def name_platform(self, platform: str) -> str:
+        """Names a platform: 'lab-timed', or 'lab-timed, 1/16 speed' of a scaled machine of the lab."""
+        _, scale = split_speed(in_results(self.machine)[0])
+        return platform if scale == 1 else f"{platform}, 1/{scale} speed"
 
     @property
     def suite(self) -> str:
