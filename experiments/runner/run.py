@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
-from ..host import host_nodes, state
+from ..host import host_nodes, state, ticks
 from ..host.guard import NUMA_BALANCING, Guard
 from ..host.host_nodes import read_lab_name
 from ..host.interrupts import stop_signals
@@ -213,7 +213,9 @@ def _write_manifest(request: Request, numaplace: Numaplace, platform: str, model
     now = manifest.collect_manifest(request.suite, numaplace, platform, check_machine.list_doubts() if platform == "real" else []) | {
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
-    now["doubts"] += active_mechanism.describe_scaled(request.suite)
+    if (scale := host_nodes.read_lab_scale()) > 1:
+        now["doubts"] += [f"the kernel's ticks take {ticks.measure_tick_share():.1%} of a CPU at 1/{scale} of its speed",
+                          *active_mechanism.describe_scaled(request.suite)]
     if request.quick and platform == "real":
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
     if _is_begun(request, records):
