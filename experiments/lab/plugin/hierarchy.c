@@ -97,10 +97,12 @@ static void drop_now(struct np_private *p, uint32_t line)
 static void queue_invalidation(struct np_invalidations *t, uint32_t line)
 {
 	np_lock(&t->lock);
-	if (t->n < NP_INVALIDATIONS)
-		t->line[t->n++] = line;
-	else
+	if (t->n < NP_INVALIDATIONS) {
+		t->line[t->n] = line;
+		__atomic_store_n(&t->n, t->n + 1, __ATOMIC_RELEASE);
+	} else {
 		t->all = true;
+	}
 	np_unlock(&t->lock);
 }
 
@@ -116,7 +118,7 @@ static __attribute__((noinline)) void apply_invalidations(struct np_private *p)
 		np_cache_clear(&p->l2);
 	}
 	t->all = false;
-	t->n = 0;
+	__atomic_store_n(&t->n, 0, __ATOMIC_RELAXED);
 	np_unlock(&t->lock);
 }
 
@@ -287,7 +289,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 	stripe = &m->stripe[set % NP_STRIPES];
 	np_lock(stripe);
 	r = last_level(m, p, set, line, store);
-	np_unlock(stripe);
+	/* Under the lock: another CPU that takes the line looks for it here first. */
 	np_l1_fill(&p->l1, line, store, store);
 	if (p->l2.sets) {
 		if (slot == NP_NO_SLOT)
@@ -295,6 +297,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 		p->l2.line[slot] = line + 1;
 		p->l2.state[slot].writable = store;
 	}
+	np_unlock(stripe);
 	return r;
 }
 

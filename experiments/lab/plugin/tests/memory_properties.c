@@ -2,6 +2,8 @@
 /* Properties of the caches after any sequence of accesses. */
 #include "fixture.h"
 
+#include <pthread.h>
+
 #define ACCESSES  200000
 #define LINES	  12000u /* three last levels full: evictions all the time */
 #define HOT_LINES 64u
@@ -91,5 +93,42 @@ TEST(counters_add_up)
 		CU_ASSERT(c->remote_cache > 0);
 		CU_ASSERT_EQUAL(c->pending_ps, c->stall_ps); /* no instruction took time here */
 	}
+	end();
+}
+
+#define ROUNDS	   10
+#define STRESSED   100000u /* accesses of each thread in a round */
+#define FEW_LINES  64u
+#define STEP_EVERY 32u /* accesses between two steps of a clock, at which invalidations arrive */
+
+static void *stress(void *arg)
+{
+	unsigned int cpu = (uintptr_t)arg, seed = cpu + 1;
+
+	for (unsigned int i = 0; i < STRESSED; i++) {
+		uint32_t random = rand_r(&seed);
+
+		use(cpu, random % FEW_LINES, random >> 16 & 1);
+		if (i % STEP_EVERY == 0)
+			np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu]);
+	}
+	return NULL;
+}
+
+TEST(caches_stay_coherent_while_all_cpus_run)
+{
+	pthread_t thread[4];
+	unsigned int coherent = 0;
+
+	begin();
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		for (uintptr_t cpu = 0; cpu < 4; cpu++)
+			if (pthread_create(&thread[cpu], NULL, stress, (void *)cpu))
+				abort();
+		for (unsigned int cpu = 0; cpu < 4; cpu++)
+			pthread_join(thread[cpu], NULL);
+		coherent += all_hold();
+	}
+	CU_ASSERT_EQUAL(coherent, ROUNDS);
 	end();
 }
