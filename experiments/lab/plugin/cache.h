@@ -14,6 +14,7 @@
 struct np_state {
 	uint16_t cores; /* last level: which cores of the node may hold it, modulo 16 */
 	bool writable;	/* private: no other cache holds it; last level: it is modified */
+	bool owned;	/* last level: one of the cores may write it without a word */
 };
 
 /* Replacement state of a set, a bit per way. */

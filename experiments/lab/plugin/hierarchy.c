@@ -188,7 +188,7 @@ static void downgrade(struct np_hierarchy *m, const struct np_private *self, uns
 	if (slot == NP_NO_SLOT)
 		return;
 	drop_from_others(m, self, holder, llc->state[slot].cores, line);
-	llc->state[slot].writable = false;
+	llc->state[slot].writable = llc->state[slot].owned = false;
 }
 
 /* The slot's line leaves the node; returns the node that it is written back to, or -1. */
@@ -233,8 +233,14 @@ static struct np_result hit(struct np_hierarchy *m, struct np_private *self, str
 	bool alone = state->cores && !others && m->directory[line] != SHARED;
 	struct np_result r = { NP_SERVED_LLC, self->node, { -1, -1 } };
 
-	if (!store)
+	if (!store) {
+		if (state->owned && others) {
+			drop_from_others(m, self, self->node, state->cores, line);
+			state->cores &= self->own;
+			state->owned = false;
+		}
 		return r;
+	}
 	if (alone && np_l1_find(&self->l1, line) >= 0)
 		r.served = NP_SERVED_UPGRADE;
 	if (others)
@@ -263,7 +269,7 @@ static inline struct np_result last_level(struct np_hierarchy *m, struct np_priv
 	}
 	llc->state[slot].cores |= self->core;
 	if (store) {
-		llc->state[slot].writable = true;
+		llc->state[slot].writable = llc->state[slot].owned = true;
 		m->directory[line] = MODIFIED | self->node;
 	}
 	return r;

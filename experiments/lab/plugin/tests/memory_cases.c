@@ -72,6 +72,20 @@ TEST(a_store_takes_the_line_away_from_all_others)
 	end();
 }
 
+/* A neighbour's read takes the right to write away, each time. */
+TEST(a_line_that_is_written_anew_is_paid_for_anew)
+{
+	begin();
+	use(0, 5, true);
+	for (unsigned int round = 0; round < 3; round++) {
+		SERVED(use(1, 5, false), NP_SERVED_LLC);
+		SERVED(use(1, 5, false), SERVED_L1);
+		SERVED(use(0, 5, true), NP_SERVED_LLC);
+		SERVED(use(0, 5, true), SERVED_L1);
+	}
+	end();
+}
+
 TEST(the_only_holder_may_write_at_no_cost)
 {
 	begin();
