@@ -33,6 +33,14 @@ struct np_cost {
 
 enum np_data_source { NP_DRAM, NP_CACHE, NP_KINDS };
 
+#define NP_ARRIVING 16 /* lines, by their number: more than a core keeps in flight */
+
+/* A line that a store has missed, and that is in the first level before it is there. */
+struct np_arrival {
+	uint64_t ps;
+	uint32_t line; /* running number + 1 */
+};
+
 struct np_cpu {
 	struct np_l1 *l1;
 	struct np_translation_cache translations;
@@ -51,6 +59,7 @@ struct np_cpu {
 	uint64_t port_ready_ps;			       /* when its port can take one more */
 	uint32_t port_line_ps; /* that a line occupies it; 0: it is never the limit */
 	struct np_prefetcher prefetcher;
+	struct np_arrival arriving[NP_ARRIVING];
 	uint64_t open_line[NP_COMBINING]; /* running number + 1 */
 	unsigned int next_open;
 	struct np_rounds rounds; /* of the repeated instruction that it is in */

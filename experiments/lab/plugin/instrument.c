@@ -121,7 +121,9 @@ static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_mem
 		np_timing_access(cpu, vaddr, line, store);
 		writable = store;
 	}
-	np_l1_remember(cpu->l1, slot, vaddr, writable);
+	/* Until it has arrived, loads of the line have to come here. */
+	if (!np_timing_arrives(cpu, line, store))
+		np_l1_remember(cpu->l1, slot, vaddr, writable);
 }
 
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)

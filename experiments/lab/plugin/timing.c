@@ -116,18 +116,41 @@ static double llc_ns(const struct np_cpu *cpu, bool overlapped)
 			    c->llc.latency_ns;
 }
 
-static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr, bool store)
+static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr, uint32_t line,
+		      bool store)
 {
 	const struct np_config *c = &np_sim.config;
+	enum np_data_source kind = r->served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE;
 	bool prefetched = np_prefetch_miss(&cpu->prefetcher, vaddr >> c->line_shift);
 
-	if (r->served == NP_SERVED_L2)
+	if (r->served == NP_SERVED_L2) {
 		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
-	else if (r->served == NP_SERVED_LLC)
+		return;
+	}
+	if (r->served == NP_SERVED_LLC) {
 		stall(cpu, 1000 * llc_ns(cpu, prefetched || store));
-	else
-		fetch(cpu, r->node, r->served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE,
-		      prefetched || store);
+		return;
+	}
+	if (store && !prefetched)
+		cpu->arriving[line % NP_ARRIVING] = (struct np_arrival) {
+			.ps = cpu->ps + cpu->pending_ps +
+			      np_read(cpu->cost[r->node][kind].latency_ps),
+			.line = line + 1,
+		};
+	fetch(cpu, r->node, kind, prefetched || store);
+}
+
+bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool store)
+{
+	struct np_arrival *a = &cpu->arriving[line % NP_ARRIVING];
+	uint64_t now = cpu->ps + cpu->pending_ps;
+
+	if (a->line != line + 1 || a->ps <= now)
+		return false;
+	if (store)
+		return true;
+	memory_stall(cpu, a->ps - now);
+	return false;
 }
 
 void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
@@ -137,7 +160,7 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool st
 	if (r.served == NP_SERVED_UPGRADE)
 		return;
 	if (!np_sim.config.counts)
-		take_time(cpu, &r, vaddr, store);
+		take_time(cpu, &r, vaddr, line, store);
 	count(cpu, &r, vaddr);
 }
 

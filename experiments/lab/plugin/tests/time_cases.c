@@ -259,3 +259,31 @@ TEST(queues_come_on_top_of_a_core_s_port)
 {
 	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 20000, 1000), 60, 0.5);
 }
+
+/* Steps of a chase that writes to a line before it loads the next address from it, in ns. */
+static double chase_after_stores(unsigned int n, bool loads)
+{
+	struct np_cpu *cpu;
+	uint64_t before;
+
+	begin();
+	cpu = &np_sim.cpu[0];
+	before = cpu->ps + cpu->pending_ps;
+	for (unsigned int i = 0; i < n; i++) {
+		uint32_t line = i * 7919u % NODE_LINES; /* no sequence */
+
+		np_timing_access(cpu, (uint64_t)line << 6, line, true);
+		CU_ASSERT(np_timing_arrives(cpu, line, true));
+		if (loads)
+			CU_ASSERT_FALSE(np_timing_arrives(cpu, line, false));
+	}
+	before = cpu->ps + cpu->pending_ps - before;
+	end();
+	return before / 1e3 / n;
+}
+
+TEST(a_load_waits_for_the_line_that_a_store_has_missed)
+{
+	CU_ASSERT_DOUBLE_EQUAL(chase_after_stores(200, true), 80, 2);
+	CU_ASSERT(chase_after_stores(200, false) < 20);
+}
