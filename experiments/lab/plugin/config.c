@@ -158,6 +158,12 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		return set_times(p, &c->quantum_ns, v);
 	if (!strcmp(key, "window") && n == 1)
 		return set_times(p, &c->window_ns, v);
+	if (!strcmp(key, "c2c") && n == 3) {
+		c->c2c.local_ns = v[0];
+		c->c2c.remote_ns = v[1];
+		c->c2c.remote_home_ns = v[2] ?: v[1];
+		return 0;
+	}
 	if (!strcmp(key, "scale") && n == 1)
 		return set_scale(p, c, v);
 	if (!strcmp(key, "start") && n == 1) {

@@ -12,6 +12,8 @@
  *   l1=BYTES                         of each CPU, virtually indexed
  *   l2=BYTES WAYS LATENCY_NS         of each CPU; may be left out
  *   llc=BYTES WAYS LATENCY_NS        of each node
+ *   c2c=LOCAL REMOTE HOME             ns of a line that another core has modified: of the node; of another
+ *                                    node, which has its memory; of one that has not; 0: no cost of its own
  *   machine .. , node N .. , link A B ..   lines of the contention model (policies/model/model.h)
  *   quantum=NS                       how far apart the CPUs' clocks may be
  *   window=NS                        over which traffic is counted
@@ -57,6 +59,9 @@ struct np_config {
 	double mhz, ipc;
 	unsigned int line_bytes, line_shift;
 	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
+	struct {
+		double local_ns, remote_ns, remote_home_ns; /* 0: no cost of its own */
+	} c2c;
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;
 	unsigned int scale;

@@ -209,7 +209,9 @@ static struct np_result miss(struct np_hierarchy *m, struct np_private *self, ui
 			     bool store)
 {
 	unsigned int state = m->directory[line];
-	struct np_result r = { NP_SERVED_DRAM, np_hierarchy_home(m, line), { -1, -1 } };
+	struct np_result r = {
+		NP_SERVED_DRAM, np_hierarchy_home(m, line), np_hierarchy_home(m, line), { -1, -1 }
+	};
 
 	if (state & MODIFIED && (state & NODE) != self->node) {
 		r.served = NP_SERVED_REMOTE_CACHE;
@@ -231,8 +233,10 @@ static struct np_result hit(struct np_hierarchy *m, struct np_private *self, str
 {
 	bool others = state->cores & ~self->own;
 	bool alone = state->cores && !others && m->directory[line] != SHARED;
-	struct np_result r = { NP_SERVED_LLC, self->node, { -1, -1 } };
+	struct np_result r = { NP_SERVED_LLC, self->node, self->node, { -1, -1 } };
 
+	if (state->owned && others)
+		r.served = NP_SERVED_NEIGHBOUR;
 	if (!store) {
 		if (state->owned && others) {
 			drop_from_others(m, self, self->node, state->cores, line);
@@ -279,7 +283,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 				     bool store)
 {
 	struct np_private *p = &m->cpu[cpu];
-	struct np_result r = { NP_SERVED_L2, p->node, { -1, -1 } };
+	struct np_result r = { NP_SERVED_L2, p->node, p->node, { -1, -1 } };
 	uint32_t own_set = np_cache_set(&p->l2, line), set = np_cache_set(p->llc, line);
 	size_t slot;
 	uint8_t *stripe;

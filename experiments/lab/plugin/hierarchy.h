@@ -20,6 +20,7 @@ enum np_served {
 	NP_SERVED_UPGRADE, /* held unmodified by no other cache: becomes writable at no cost */
 	NP_SERVED_L2,
 	NP_SERVED_LLC,		/* of the own node */
+	NP_SERVED_NEIGHBOUR,	/* the same, and another core of the node had modified it */
 	NP_SERVED_REMOTE_CACHE, /* another node's cache had it modified */
 	NP_SERVED_DRAM,
 };
@@ -27,6 +28,7 @@ enum np_served {
 struct np_result {
 	enum np_served served;
 	unsigned int node;   /* of the DRAM, or of the other cache */
+	unsigned int home;   /* of the line's DRAM */
 	int written_back[2]; /* nodes whose DRAM gets a line because of this; -1: none */
 };
 

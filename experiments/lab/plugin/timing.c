@@ -96,7 +96,7 @@ static void count(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr)
 	if (r->served == NP_SERVED_L2)
 		return;
 	cpu->llc_references++;
-	if (r->served == NP_SERVED_LLC)
+	if (r->served == NP_SERVED_LLC || r->served == NP_SERVED_NEIGHBOUR)
 		return;
 	cpu->llc_misses++;
 	if (r->served == NP_SERVED_DRAM)
@@ -127,7 +127,11 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
 		return;
 	}
-	if (r->served == NP_SERVED_LLC) {
+	if (r->served == NP_SERVED_NEIGHBOUR && c->c2c.local_ns > 0) {
+		stall(cpu, 1000 * c->c2c.local_ns);
+		return;
+	}
+	if (r->served == NP_SERVED_LLC || r->served == NP_SERVED_NEIGHBOUR) {
 		stall(cpu, 1000 * llc_ns(cpu, prefetched || store));
 		return;
 	}
@@ -138,6 +142,8 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 			.line = line + 1,
 		};
 	fetch(cpu, r->node, kind, prefetched || store);
+	if (kind == NP_CACHE && r->home != r->node && c->c2c.remote_ns > 0)
+		memory_stall(cpu, 1000 * (c->c2c.remote_home_ns - c->c2c.remote_ns));
 }
 
 bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool store)

@@ -307,20 +307,20 @@ int np_machine_file_load(const struct np_toml_file *file, unsigned int scale, st
 /* Numbers of the lab that the file leaves out: they are printed and may be set, as others. */
 static void add_lab_numbers(json_t *root)
 {
-	json_t *model = json_object_get(root, "model"), *lab = json_object_get(model, "lab");
+	json_t *model = json_object_get(root, "model"), *table;
 	const struct np_model_field *f = NULL;
 
-	if (!json_is_object(model))
-		return;
-	if (!lab) {
-		lab = json_object();
-		json_object_set_new(model, "lab", lab);
-	}
-	while (json_is_object(lab) && (f = np_model_field_next(NP_SCOPE_LAB, f)))
-		if (f->absent != NP_REQUIRED && !json_object_get(lab, f->key))
-			json_object_set_new(lab, f->key,
+	while (json_is_object(model) && (f = np_model_field_next(NP_SCOPE_LAB, f))) {
+		if (f->absent == NP_REQUIRED)
+			continue;
+		if (!json_object_get(model, f->table))
+			json_object_set_new(model, f->table, json_object());
+		table = json_object_get(model, f->table);
+		if (json_is_object(table) && !json_object_get(table, f->key))
+			json_object_set_new(table, f->key,
 					    json_pack("{s:f,s:s}", "value", f->absent, "source",
 						      "assumed: of every machine"));
+	}
 }
 
 int np_machine_file_open(struct np_toml_file *file, const char *name, char *path, size_t len,

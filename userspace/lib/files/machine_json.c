@@ -79,7 +79,8 @@ static double value_of(const json_t *table, const char *key)
 static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f)
 {
 	const json_t *model = json_object_get(root, "model"),
-		     *core = json_object_get(model, "core"), *lab = json_object_get(model, "lab");
+		     *core = json_object_get(model, "core"), *lab = json_object_get(model, "lab"),
+		     *c2c = json_object_get(model, "c2c");
 
 	if (!model || !cache_of(root, 0))
 		return;
@@ -88,6 +89,8 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 	fprintf(f, "\ncore=%.12g %.12g\nquantum=%.12g\nwindow=%.12g\n", value_of(core, "mhz"),
 		value_of(core, "instructions_per_cycle"), 1e3 * value_of(lab, "quantum_us"),
 		1e3 * value_of(lab, "window_us"));
+	fprintf(f, "c2c=%.12g %.12g %.12g\n", value_of(c2c, "local_ns"), value_of(c2c, "remote_ns"),
+		value_of(c2c, "remote_home_ns"));
 	if (np_json_number_of(root, "scale") > 1)
 		fprintf(f, "scale=%.12g\n", np_json_number_of(root, "scale"));
 	print_caches(root, f);

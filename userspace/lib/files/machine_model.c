@@ -10,10 +10,15 @@
 #define KEYS_MAX 32
 
 static const struct np_toml_key sections[] = {
-	{ "line", NP_TOML_TABLE, false }, { "core", NP_TOML_TABLE, false },
-	{ "port", NP_TOML_TABLE, false }, { "dram", NP_TOML_TABLE, false },
-	{ "lab", NP_TOML_TABLE, true },	  { "link", NP_TOML_TABLES, true },
-	{ "node", NP_TOML_TABLES, true }, { 0 },
+	{ "line", NP_TOML_TABLE, false },
+	{ "core", NP_TOML_TABLE, false },
+	{ "port", NP_TOML_TABLE, false },
+	{ "dram", NP_TOML_TABLE, false },
+	{ "c2c", NP_TOML_TABLE, true },
+	{ "lab", NP_TOML_TABLE, true },
+	{ "link", NP_TOML_TABLES, true },
+	{ "node", NP_TOML_TABLES, true },
+	{ 0 },
 };
 
 static const struct np_toml_key exceptions[] = {
@@ -220,7 +225,8 @@ static double cache_latency_ns(json_t *caches)
 static int read_model(const struct np_toml_table *t, const struct np_machine *m,
 		      struct np_model *model)
 {
-	struct np_toml_table line = np_toml_sub(t, "line"), lab = np_toml_sub(t, "lab");
+	struct np_toml_table line = np_toml_sub(t, "line"), lab = np_toml_sub(t, "lab"),
+			     c2c = np_toml_sub(t, "c2c");
 	int e;
 
 	if (m->n_nodes > NP_MODEL_NODES)
@@ -231,6 +237,8 @@ static int read_model(const struct np_toml_table *t, const struct np_machine *m,
 	e = np_toml_check(t, sections);
 	if (!e)
 		e = read_table(&line, "line", true, model);
+	if (!e && c2c.json)
+		e = read_table(&c2c, "c2c", true, NULL);
 	if (!e && lab.json)
 		e = read_table(&lab, "lab", true, NULL);
 	if (!e)

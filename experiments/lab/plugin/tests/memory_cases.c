@@ -64,7 +64,7 @@ TEST(a_store_takes_the_line_away_from_all_others)
 		use(cpu, 9, false);
 	SERVED(use(0, 9, true), NP_SERVED_LLC);
 	SERVED(use(0, 9, true), SERVED_L1);
-	SERVED(use(1, 9, false), NP_SERVED_LLC);
+	SERVED(use(1, 9, false), NP_SERVED_NEIGHBOUR);
 	SERVED(use(2, 9, false), NP_SERVED_REMOTE_CACHE);
 	SERVED(use(3, 9, true), NP_SERVED_LLC);
 	SERVED(use(0, 9, true), NP_SERVED_REMOTE_CACHE);
@@ -78,7 +78,7 @@ TEST(a_line_that_is_written_anew_is_paid_for_anew)
 	begin();
 	use(0, 5, true);
 	for (unsigned int round = 0; round < 3; round++) {
-		SERVED(use(1, 5, false), NP_SERVED_LLC);
+		SERVED(use(1, 5, false), NP_SERVED_NEIGHBOUR);
 		SERVED(use(1, 5, false), SERVED_L1);
 		SERVED(use(0, 5, true), NP_SERVED_LLC);
 		SERVED(use(0, 5, true), SERVED_L1);

@@ -59,7 +59,7 @@ def test_qemu_does_not_start_with_a_broken_configuration(tmp_path):
     assert "cannot read the configuration: No such file" in refusal(f",config={config}")
     text = simulated.configuration(demo, shared)
     config.write_text(text.replace("llc=", "lcc="), encoding="utf-8")
-    assert f"{config}:11: there is no setting 'lcc' with 3 numbers" in refusal(f",config={config}")
+    assert f"{config}:12: there is no setting 'lcc' with 3 numbers" in refusal(f",config={config}")
     config.write_text(text, encoding="utf-8")
     assert "cannot map the shared memory: No such file" in refusal(f",config={config}")
     assert "cpu_node names 4 CPUs and the machine has 3" in refusal(f",config={config}", cpus=3)

@@ -287,3 +287,31 @@ TEST(a_load_waits_for_the_line_that_a_store_has_missed)
 	CU_ASSERT_DOUBLE_EQUAL(chase_after_stores(200, true), 80, 2);
 	CU_ASSERT(chase_after_stores(200, false) < 20);
 }
+
+/* What a CPU pays for a line that another has modified, in ns. */
+static double read_modified(unsigned int writer, unsigned int reader, uint32_t line)
+{
+	struct np_cpu *cpu = &np_sim.cpu[reader];
+	uint64_t before;
+
+	np_timing_access(&np_sim.cpu[writer], (uint64_t)line << 6, line, true);
+	before = cpu->pending_ps;
+	np_timing_access(cpu, (uint64_t)line << 6, line, false);
+	return (cpu->pending_ps - before) / 1e3;
+}
+
+TEST(a_modified_line_costs_what_the_machine_says)
+{
+	begin();
+	np_sim.config.c2c.local_ns = 37;
+	np_sim.config.c2c.remote_ns = 74;
+	np_sim.config.c2c.remote_home_ns = 150;
+	np_contention_exit();
+	if (np_contention_init())
+		abort();
+	CU_ASSERT_DOUBLE_EQUAL(read_modified(0, 1, 1000), 37, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(read_modified(0, 2, 3000), 74, 1e-9); /* the writer's memory */
+	CU_ASSERT_DOUBLE_EQUAL(read_modified(0, 2, NODE_LINES + 5000), 150,
+			       1e-9); /* the reader's */
+	end();
+}
