@@ -94,11 +94,20 @@ static void drop_now(struct np_private *p, uint32_t line)
 		np_cache_drop(&p->l2, set, slot);
 }
 
-static void queue_invalidation(struct np_invalidations *t, uint32_t line)
+static void protect_now(struct np_private *p, uint32_t line)
+{
+	size_t slot = np_cache_find(&p->l2, line);
+
+	np_l1_protect(&p->l1, line);
+	if (slot != NP_NO_SLOT)
+		p->l2.state[slot].writable = false;
+}
+
+static void queue_invalidation(struct np_invalidations *t, uint32_t line, uint32_t how)
 {
 	np_lock(&t->lock);
 	if (t->n < NP_INVALIDATIONS) {
-		t->line[t->n] = line;
+		t->line[t->n] = line | how;
 		__atomic_store_n(&t->n, t->n + 1, __ATOMIC_RELEASE);
 	} else {
 		t->all = true;
@@ -112,7 +121,10 @@ static __attribute__((noinline)) void apply_invalidations(struct np_private *p)
 
 	np_lock(&t->lock);
 	for (unsigned int i = 0; i < t->n; i++)
-		drop_now(p, t->line[i]);
+		if (t->line[i] & NP_PROTECT)
+			protect_now(p, t->line[i] & ~NP_PROTECT);
+		else
+			drop_now(p, t->line[i]);
 	if (t->all) {
 		np_l1_clear(&p->l1);
 		np_cache_clear(&p->l2);
@@ -128,17 +140,23 @@ void np_hierarchy_invalidate(struct np_private *p)
 		apply_invalidations(p);
 }
 
-static void drop_from_others(struct np_hierarchy *m, const struct np_private *self,
-			     unsigned int node, unsigned int cores, uint32_t line)
+/* how: 0, or NP_PROTECT. Returns whether one of them had it. */
+static bool take_from_others(struct np_hierarchy *m, const struct np_private *self,
+			     unsigned int node, unsigned int cores, uint32_t line, uint32_t how)
 {
+	bool had = false;
+
 	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
 		struct np_private *p = &m->cpu[m->node_cpu[node][i]];
 
 		if (p == self || !(p->core & cores))
 			continue;
-		if (np_l1_find(&p->l1, line) >= 0 || np_cache_find(&p->l2, line) != NP_NO_SLOT)
-			queue_invalidation(&p->invalidations, line);
+		if (np_l1_find(&p->l1, line) < 0 && np_cache_find(&p->l2, line) == NP_NO_SLOT)
+			continue;
+		queue_invalidation(&p->invalidations, line, how);
+		had = true;
 	}
+	return had;
 }
 
 /* The own node's private caches lose a line. */
@@ -148,10 +166,11 @@ static inline void drop_private(struct np_hierarchy *m, struct np_private *self,
 	if (cores & self->core)
 		drop_now(self, line);
 	if (cores & ~self->own)
-		drop_from_others(m, self, self->node, cores, line);
+		take_from_others(m, self, self->node, cores, line, 0);
 }
 
-static void drop_node(struct np_hierarchy *m, struct np_private *self, unsigned int node,
+/* Returns whether the node had it. */
+static bool drop_node(struct np_hierarchy *m, struct np_private *self, unsigned int node,
 		      uint32_t line)
 {
 	struct np_cache *llc = &m->llc[node];
@@ -159,23 +178,27 @@ static void drop_node(struct np_hierarchy *m, struct np_private *self, unsigned 
 	size_t slot = np_cache_find_in(llc, set, line);
 
 	if (slot == NP_NO_SLOT)
-		return;
+		return false;
 	if (node == self->node)
 		drop_private(m, self, llc->state[slot].cores, line);
 	else
-		drop_from_others(m, self, node, llc->state[slot].cores, line);
+		take_from_others(m, self, node, llc->state[slot].cores, line, 0);
 	np_cache_drop(llc, set, slot);
+	return true;
 }
 
-static void drop_elsewhere(struct np_hierarchy *m, struct np_private *self, uint32_t line)
+/* Returns the last of the other nodes that had it, or -1. */
+static int drop_elsewhere(struct np_hierarchy *m, struct np_private *self, uint32_t line)
 {
 	unsigned int state = m->directory[line];
+	int had = -1;
 
 	if (state == NOWHERE || (state != SHARED && (state & NODE) == self->node))
-		return;
+		return -1;
 	for (unsigned int other = 0; other < m->config->nodes; other++)
-		if (other != self->node)
-			drop_node(m, self, other, line);
+		if (other != self->node && drop_node(m, self, other, line))
+			had = other;
+	return had;
 }
 
 /* A node reads a line that another has modified: the holder keeps it unmodified, memory gets it. */
@@ -187,7 +210,7 @@ static void downgrade(struct np_hierarchy *m, const struct np_private *self, uns
 
 	if (slot == NP_NO_SLOT)
 		return;
-	drop_from_others(m, self, holder, llc->state[slot].cores, line);
+	take_from_others(m, self, holder, llc->state[slot].cores, line, NP_PROTECT);
 	llc->state[slot].writable = llc->state[slot].owned = false;
 }
 
@@ -210,7 +233,8 @@ static struct np_result miss(struct np_hierarchy *m, struct np_private *self, ui
 {
 	unsigned int state = m->directory[line];
 	struct np_result r = {
-		NP_SERVED_DRAM, np_hierarchy_home(m, line), np_hierarchy_home(m, line), { -1, -1 }
+		NP_SERVED_DRAM,	 np_hierarchy_home(m, line), np_hierarchy_home(m, line),
+		{ -1, -1 }, -1,
 	};
 
 	if (state & MODIFIED && (state & NODE) != self->node) {
@@ -219,38 +243,48 @@ static struct np_result miss(struct np_hierarchy *m, struct np_private *self, ui
 			downgrade(m, self, state & NODE, line);
 			r.written_back[0] = r.node;
 		}
-		r.node = state & NODE;
+		r.node = r.taken_from = state & NODE;
 	}
 	if (store)
-		drop_elsewhere(m, self, line);
+		r.taken_from = drop_elsewhere(m, self, line);
 	else
 		m->directory[line] = state == NOWHERE ? ALONE | self->node : SHARED;
 	return r;
 }
 
+/* Cores share bits in a large node, and evict lines without a word: who has the line is looked up. */
+static bool take_from_neighbours(struct np_hierarchy *m, struct np_private *self,
+				 struct np_state *state, uint32_t line, bool store)
+{
+	if (!(state->cores & ~self->own) || !(store || state->owned))
+		return false;
+	return take_from_others(m, self, self->node, state->cores, line, store ? 0 : NP_PROTECT);
+}
+
 static struct np_result hit(struct np_hierarchy *m, struct np_private *self, struct np_state *state,
 			    uint32_t line, bool store)
 {
-	bool others = state->cores & ~self->own;
-	bool alone = state->cores && !others && m->directory[line] != SHARED;
-	struct np_result r = { NP_SERVED_LLC, self->node, self->node, { -1, -1 } };
+	bool taken = take_from_neighbours(m, self, state, line, store), owned = state->owned;
+	struct np_result r = {
+		taken && owned ? NP_SERVED_NEIGHBOUR : NP_SERVED_LLC,
+		self->node,
+		np_hierarchy_home(m, line),
+		{ -1, -1 },
+		taken ? (int)self->node : -1,
+	};
 
-	if (state->owned && others)
-		r.served = NP_SERVED_NEIGHBOUR;
 	if (!store) {
-		if (state->owned && others) {
-			drop_from_others(m, self, self->node, state->cores, line);
-			state->cores &= self->own;
-			state->owned = false;
-		}
+		state->owned &= !(state->cores & ~self->own);
 		return r;
 	}
-	if (alone && np_l1_find(&self->l1, line) >= 0)
+	if (!taken && m->directory[line] != SHARED && np_l1_find(&self->l1, line) >= 0)
 		r.served = NP_SERVED_UPGRADE;
-	if (others)
-		drop_from_others(m, self, self->node, state->cores, line);
 	state->cores = 0;
-	drop_elsewhere(m, self, line);
+	if (m->directory[line] == SHARED) {
+		int had = drop_elsewhere(m, self, line);
+
+		r.taken_from = had >= 0 ? had : r.taken_from;
+	}
 	return r;
 }
 
@@ -283,7 +317,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 				     bool store)
 {
 	struct np_private *p = &m->cpu[cpu];
-	struct np_result r = { NP_SERVED_L2, p->node, p->node, { -1, -1 } };
+	struct np_result r = { NP_SERVED_L2, p->node, p->node, { -1, -1 }, -1 };
 	uint32_t own_set = np_cache_set(&p->l2, line), set = np_cache_set(p->llc, line);
 	size_t slot;
 	uint8_t *stripe;

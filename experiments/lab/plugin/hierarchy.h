@@ -15,6 +15,7 @@
 
 #define NP_STRIPES	 1024
 #define NP_INVALIDATIONS 256
+#define NP_PROTECT	 0x80000000u /* more than any line's number (config.c) */
 
 enum np_served {
 	NP_SERVED_UPGRADE, /* held unmodified by no other cache: becomes writable at no cost */
@@ -30,6 +31,7 @@ struct np_result {
 	unsigned int node;   /* of the DRAM, or of the other cache */
 	unsigned int home;   /* of the line's DRAM */
 	int written_back[2]; /* nodes whose DRAM gets a line because of this; -1: none */
+	int taken_from;	     /* node of another CPU that loses the line, or the right to write it; -1: none */
 };
 
 /*
@@ -40,7 +42,7 @@ struct np_invalidations {
 	uint8_t lock;
 	bool all; /* more lines than the queue holds: drop all */
 	unsigned int n;
-	uint32_t line[NP_INVALIDATIONS];
+	uint32_t line[NP_INVALIDATIONS]; /* running number, with NP_PROTECT where it only loses the right to write */
 };
 
 struct np_private {

@@ -25,6 +25,7 @@
 struct np_l1_set {
 	uint32_t line[NP_L1_MAX_WAYS]; /* running number + 1; 0: empty */
 	uint16_t writable;	       /* bit per way */
+	uint16_t contended;	       /* the same: every use of the line is looked up (contended.h) */
 	uint8_t recent;		       /* way of the last hit */
 	uint8_t next;		       /* way to replace, unless recent */
 } __attribute__((aligned(64)));
@@ -136,10 +137,26 @@ static inline void np_l1_fill(struct np_l1 *l1, uint32_t line, bool store, bool 
 	}
 	s->line[way] = line + 1;
 	s->recent = way;
+	s->contended &= ~(1u << way);
 	if (writable)
 		s->writable |= 1u << way;
 	else
 		s->writable &= ~(1u << way);
+}
+
+/* Of a line that was hit or filled in just now. */
+static inline bool np_l1_is_contended(const struct np_l1 *l1, uint32_t line)
+{
+	const struct np_l1_set *s = &l1->set[line & l1->set_mask];
+
+	return s->contended >> s->recent & 1;
+}
+
+static inline void np_l1_set_contended(struct np_l1 *l1, uint32_t line, bool contended)
+{
+	struct np_l1_set *s = &l1->set[line & l1->set_mask];
+
+	s->contended = (s->contended & ~(1u << s->recent)) | (unsigned int)contended << s->recent;
 }
 
 static inline void np_l1_drop(struct np_l1 *l1, uint32_t line)
@@ -150,6 +167,18 @@ static inline void np_l1_drop(struct np_l1 *l1, uint32_t line)
 	if (way < 0)
 		return;
 	s->line[way] = 0;
+	np_l1_new_epoch(l1);
+}
+
+/* Another CPU reads the line: the next store has to ask. */
+static inline void np_l1_protect(struct np_l1 *l1, uint32_t line)
+{
+	struct np_l1_set *s = &l1->set[line & l1->set_mask];
+	int way = np_l1_find(l1, line);
+
+	if (way < 0)
+		return;
+	s->writable &= ~(1u << way);
 	np_l1_new_epoch(l1);
 }
 

@@ -51,9 +51,11 @@ TEST(a_modified_line_comes_from_the_other_nodes_cache)
 	r = use(2, NODE_LINES + 7, false);
 	SERVED(r, NP_SERVED_REMOTE_CACHE);
 	CU_ASSERT_EQUAL(r.node, 0);
-	CU_ASSERT_EQUAL(r.written_back[0], 1);		      /* memory gets it back */
-	SERVED(use(0, NODE_LINES + 7, false), NP_SERVED_LLC); /* the holder keeps it, unmodified */
+	CU_ASSERT_EQUAL(r.written_back[0], 1); /* memory gets it back */
+	SERVED(use(0, NODE_LINES + 7, false), SERVED_L1); /* the holder keeps it, unmodified */
 	SERVED(use(3, NODE_LINES + 7, false), NP_SERVED_LLC);
+	SERVED(use(0, NODE_LINES + 7, true), NP_SERVED_LLC); /* and has to ask before it writes anew */
+	SERVED(use(2, NODE_LINES + 7, false), NP_SERVED_REMOTE_CACHE);
 	end();
 }
 
@@ -175,4 +177,22 @@ TEST(non_temporal_stores_are_counted_once_a_line)
 	CU_ASSERT_EQUAL(np_sim.cpu[0].dram_writes, 10);
 	CU_ASSERT_EQUAL(np_sim.cpu[0].traffic[1][NP_DRAM].nontemporal, 10);
 	end();
+}
+
+/* More CPUs than the last level has bits for: two of them share one. */
+TEST(a_large_node_has_the_protocol_of_a_small_one)
+{
+	char text[1024], err[512];
+
+	snprintf(text, sizeof(text), "%s", CONFIG);
+	memcpy(strstr(text, "cpu_node=0,0,1,1"), "#", 1);
+	strncat(text, "cpu_node=0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n", sizeof(text) - strlen(text) - 1);
+	CU_ASSERT_FATAL(!read_text(text, &np_sim.config, err, sizeof(err)));
+	CU_ASSERT_FATAL(!np_hierarchy_init(&np_sim.hierarchy, &np_sim.config));
+	use(1, 5, false);
+	SERVED(use(1, 5, true), NP_SERVED_UPGRADE);
+	SERVED(use(17, 5, true), NP_SERVED_NEIGHBOUR); /* the same bit */
+	SERVED(use(1, 5, false), NP_SERVED_NEIGHBOUR);
+	SERVED(use(17, 5, true), NP_SERVED_LLC);
+	np_hierarchy_free(&np_sim.hierarchy);
 }
