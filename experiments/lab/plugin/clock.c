@@ -256,6 +256,8 @@ void np_clock_step(struct np_cpu *cpu)
 	np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu->index]);
 	np_l1_new_epoch(cpu->l1);
 	charge_pending(cpu);
+	cpu->step_ps = cpu->ps + np_sim.step_ps;
+	np_write(cpu->spins_on, 0);
 	/* CPUs are not held together yet: what one has slept through is over when the timed part begins. */
 	if (np_sim.booting && cpu->ps < np_read(read_ps))
 		np_write(cpu->ps, np_read(read_ps));
@@ -264,6 +266,14 @@ void np_clock_step(struct np_cpu *cpu)
 	np_contention_advance(np_read(now_ps));
 	np_clock_sync(cpu);
 	np_qemu_clock_step(cpu);
+}
+
+void np_clock_charge(struct np_cpu *cpu)
+{
+	if (cpu->ps + cpu->pending_ps >= cpu->step_ps)
+		np_clock_step(cpu);
+	else
+		charge_pending(cpu);
 }
 
 void np_clock_interrupt(struct np_cpu *cpu)

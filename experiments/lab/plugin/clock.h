@@ -21,6 +21,9 @@ void np_clock_run(bool running);
 /* Moves the CPU's pending time to its clock, publishes, waits for slower CPUs. */
 void np_clock_step(struct np_cpu *cpu);
 
+/* Moves the CPU's pending time to its clock, with all that a step is where one is due. */
+void np_clock_charge(struct np_cpu *cpu);
+
 /* The CPU has sent an IPI: what it woke starts at the CPU's clock, and the CPU waits for it. */
 void np_clock_interrupt(struct np_cpu *cpu);
 

@@ -14,6 +14,13 @@
  */
 void np_clock_sync(struct np_cpu *cpu);
 
+/*
+ * Waits while the CPU is further ahead than `ahead_ps` of one that works: of one that is busy, and
+ * does not only read a contended line over and over. Called by the CPU's thread when its clock has
+ * moved.
+ */
+void np_clock_sync_hold(struct np_cpu *cpu, uint64_t ahead_ps);
+
 /* Whether a CPU waits for a slower one. */
 bool np_clock_sync_is_awaited(void);
 

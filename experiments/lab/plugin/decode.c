@@ -11,7 +11,7 @@ struct opcode {
 	unsigned int map; /* 0: one byte, 1: 0f, 2: 0f 38 */
 	unsigned int pp;  /* prefix that belongs to the opcode */
 	uint8_t byte, modrm;
-	bool vex;
+	bool vex, lock;
 };
 
 static bool is_prefix(uint8_t byte)
@@ -60,8 +60,10 @@ static bool decode_vex(struct opcode *op, const uint8_t *code, size_t len)
 static bool decode(struct opcode *op, const uint8_t *code, size_t len)
 {
 	*op = (struct opcode) { 0 };
-	for (; len && is_prefix(*code); code++, len--)
+	for (; len && is_prefix(*code); code++, len--) {
 		op->pp = pp_of(*code, op->pp);
+		op->lock |= *code == 0xf0;
+	}
 	if (!len)
 		return false;
 	if (*code == 0xc5 || *code == 0xc4 || *code == 0x62)
@@ -140,6 +142,13 @@ unsigned int np_decode_round(const uint8_t *code, size_t len)
 	return decode(&op, code, len) && repeats(&op) ? string_accesses(&op) : 1;
 }
 
+static bool is_atomic(const struct opcode *op)
+{
+	bool exchange = !op->map && !op->vex && (op->byte & 0xfe) == 0x86;
+
+	return op->lock || (exchange && op->modrm >> 6 != 3);
+}
+
 static bool is_marker(const uint8_t *code, size_t len)
 {
 	const uint8_t marker[] = { NP_LAB_MARKER(len > 3 ? code[3] : 0) };
@@ -158,6 +167,8 @@ enum np_decoded np_decode_kind(const uint8_t *code, size_t len)
 		return NP_DECODE_OTHER;
 	if (repeats(&op))
 		return NP_DECODE_REP;
+	if (is_atomic(&op))
+		return NP_DECODE_ATOMIC;
 	if (op.map == 0)
 		return op.vex				 ? NP_DECODE_OTHER :
 		       op.byte == 0x90 && op.pp == PP_F3 ? NP_DECODE_PAUSE :

@@ -9,6 +9,7 @@
 enum np_decoded {
 	NP_DECODE_OTHER,
 	NP_DECODE_NONTEMPORAL,	    /* store */
+	NP_DECODE_ATOMIC,	    /* with a lock prefix, or an exchange with memory */
 	NP_DECODE_NEW_TRANSLATIONS, /* load of CR3 or CR4, or a TLB flush */
 	NP_DECODE_PAUSE,
 	NP_DECODE_REP, /* string instruction with a repeat prefix */

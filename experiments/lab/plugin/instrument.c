@@ -109,33 +109,40 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 }
 
 static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_meminfo_t info,
-					      uint64_t vaddr, unsigned int slot, bool store)
+					      uint64_t vaddr, unsigned int slot,
+					      enum np_access access)
 {
 	struct np_cpu *cpu = &np_sim.cpu[vcpu];
-	bool writable = store;
+	bool writable;
 	uint32_t line;
 
-	if (!find_line(cpu, info, vaddr, &line))
-		return;
-	if (!np_l1_hit(cpu->l1, line, store, &writable)) {
-		np_timing_access(cpu, vaddr, line, store);
-		writable = store;
-	}
-	/* Until it has arrived, loads of the line have to come here. */
-	if (!np_timing_arrives(cpu, line, store))
+	if (find_line(cpu, info, vaddr, &line) &&
+	    np_timing_use(cpu, vaddr, line, access, &writable))
 		np_l1_remember(cpu->l1, slot, vaddr, writable);
 }
 
-static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+static inline void access_line(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			       unsigned int slot, enum np_access access)
 {
-	bool store = info & STORE_BIT;
 	struct np_l1 *l1;
 
 	vcpu = whose(vcpu);
 	l1 = l1_of[vcpu];
-	if (!np_l1_again(l1, (uintptr_t)slot, vaddr, store) &&
-	    !np_l1_shared(l1, (uintptr_t)slot, vaddr, store))
-		look_up(vcpu, info, vaddr, (uintptr_t)slot, store);
+	if (!np_l1_again(l1, slot, vaddr, access != NP_LOAD) &&
+	    !np_l1_shared(l1, slot, vaddr, access != NP_LOAD))
+		look_up(vcpu, info, vaddr, slot, access);
+}
+
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+{
+	access_line(vcpu, info, vaddr, (uintptr_t)slot, info & STORE_BIT ? NP_STORE : NP_LOAD);
+}
+
+/* Its load and its store are one access, which the second call stands for. */
+static void on_atomic(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
+{
+	if (info & STORE_BIT)
+		access_line(vcpu, info, vaddr, (uintptr_t)slot, NP_ATOMIC);
 }
 
 /* Where a profile is kept, the word of a call is the instruction's address. */
@@ -149,6 +156,13 @@ static void on_profiled_access(unsigned int vcpu, qemu_plugin_meminfo_t info, ui
 {
 	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
 	on_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+}
+
+static void on_profiled_atomic(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			       void *code)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
+	on_atomic(vcpu, info, vaddr, slot_at((uintptr_t)code));
 }
 
 static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
@@ -244,14 +258,16 @@ static bool may_say(const struct qemu_plugin_insn *insn, unsigned int marker)
 }
 
 /* What is called at an instruction's accesses. */
-enum np_accesses { ORDINARY, REP1, REP2, NONTEMPORAL };
+enum np_accesses { ORDINARY, ATOMIC, REP1, REP2, NONTEMPORAL };
 static const qemu_plugin_vcpu_mem_cb_t unprofiled[] = {
 	[ORDINARY] = on_access,
+	[ATOMIC] = on_atomic,
 	[REP1] = on_rep1_access,
 	[REP2] = on_rep2_access,
 	[NONTEMPORAL] = on_nontemporal_store,
 }, profiled[] = {
 	[ORDINARY] = on_profiled_access,
+	[ATOMIC] = on_profiled_atomic,
 	[REP1] = on_profiled_rep1,
 	[REP2] = on_profiled_rep2,
 	[NONTEMPORAL] = on_profiled_nontemporal,
@@ -294,6 +310,9 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 		break;
 	case NP_DECODE_NONTEMPORAL:
 		accesses = NONTEMPORAL;
+		break;
+	case NP_DECODE_ATOMIC:
+		accesses = ATOMIC;
 		break;
 	case NP_DECODE_HALT:
 		if (np_sim.config.exact)

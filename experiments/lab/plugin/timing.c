@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "timing.h"
+#include "contended.h"
 
 #include <string.h>
 
@@ -116,32 +117,77 @@ static double llc_ns(const struct np_cpu *cpu, bool overlapped)
 			    c->llc.latency_ns;
 }
 
+/* A line that has left another CPU's caches. */
+static uint64_t transfer_ps(const struct np_cpu *cpu, const struct np_result *r)
+{
+	const struct np_config *c = &np_sim.config;
+	double ns = 0;
+
+	if (r->taken_from == (int)cpu->node)
+		return 1000 * (c->c2c.local_ns > 0 ? c->c2c.local_ns : c->llc.latency_ns);
+	if ((int)r->home != r->taken_from && c->c2c.remote_ns > 0)
+		ns = c->c2c.remote_home_ns - c->c2c.remote_ns;
+	return np_read(cpu->cost[r->taken_from][NP_CACHE].latency_ps) + 1000 * ns;
+}
+
+static void note_arrival(struct np_cpu *cpu, uint32_t line, uint64_t ps)
+{
+	cpu->arriving[line % NP_ARRIVING] = (struct np_arrival) { .ps = ps, .line = line + 1 };
+}
+
+/*
+ * A contended line is taken when its owner has it: a store that the CPU does not wait for costs
+ * what it waits for the owner, and arrives later. Returns false where the line is not contended.
+ */
+static bool take_contended(struct np_cpu *cpu, const struct np_result *r, uint32_t line,
+			   enum np_access access)
+{
+	uint64_t now = cpu->ps + cpu->pending_ps, cost = transfer_ps(cpu, r);
+	bool posted = access == NP_STORE, upgraded = posted && r->served == NP_SERVED_LLC;
+	uint64_t there = np_contended_take(cpu, line, upgraded ? 0 : cost, access != NP_LOAD);
+	struct np_traffic *traffic = &cpu->traffic[r->taken_from][NP_CACHE];
+
+	if (!there)
+		return false;
+	if (r->taken_from != (int)cpu->node) {
+		np_write(traffic->demand, traffic->demand + 1);
+		pass_port(cpu);
+	}
+	if (posted) {
+		note_arrival(cpu, line, there);
+		there = there - now > cost ? there - cost : now;
+	}
+	memory_stall(cpu, there - now);
+	return true;
+}
+
 static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr, uint32_t line,
-		      bool store)
+		      enum np_access access)
 {
 	const struct np_config *c = &np_sim.config;
 	enum np_data_source kind = r->served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE;
 	bool prefetched = np_prefetch_miss(&cpu->prefetcher, vaddr >> c->line_shift);
+	bool posted = access == NP_STORE;
 
 	if (r->served == NP_SERVED_L2) {
 		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
 		return;
 	}
+	if (r->taken_from >= 0 && take_contended(cpu, r, line, access))
+		return;
 	if (r->served == NP_SERVED_NEIGHBOUR && c->c2c.local_ns > 0) {
 		stall(cpu, 1000 * c->c2c.local_ns);
 		return;
 	}
 	if (r->served == NP_SERVED_LLC || r->served == NP_SERVED_NEIGHBOUR) {
-		stall(cpu, 1000 * llc_ns(cpu, prefetched || store));
+		stall(cpu, 1000 * llc_ns(cpu, prefetched || posted));
 		return;
 	}
-	if (store && !prefetched)
-		cpu->arriving[line % NP_ARRIVING] = (struct np_arrival) {
-			.ps = cpu->ps + cpu->pending_ps +
-			      np_read(cpu->cost[r->node][kind].latency_ps),
-			.line = line + 1,
-		};
-	fetch(cpu, r->node, kind, prefetched || store);
+	if (posted && !prefetched)
+		note_arrival(cpu, line,
+			     cpu->ps + cpu->pending_ps +
+				     np_read(cpu->cost[r->node][kind].latency_ps));
+	fetch(cpu, r->node, kind, prefetched || posted);
 	if (kind == NP_CACHE && r->home != r->node && c->c2c.remote_ns > 0)
 		memory_stall(cpu, 1000 * (c->c2c.remote_home_ns - c->c2c.remote_ns));
 }
@@ -159,15 +205,45 @@ bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool store)
 	return false;
 }
 
-void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store)
+void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access)
 {
-	struct np_result r = np_hierarchy_access(&np_sim.hierarchy, cpu->index, line, store);
+	struct np_result r = np_hierarchy_access(&np_sim.hierarchy, cpu->index, line,
+						 access != NP_LOAD);
 
-	if (r.served == NP_SERVED_UPGRADE)
-		return;
-	if (!np_sim.config.counts)
-		take_time(cpu, &r, vaddr, line, store);
-	count(cpu, &r, vaddr);
+	if (!np_sim.config.counts && r.served != NP_SERVED_UPGRADE)
+		take_time(cpu, &r, vaddr, line, access);
+	if (np_contended_is(line))
+		np_l1_set_contended(cpu->l1, line, true);
+	if (r.served != NP_SERVED_UPGRADE)
+		count(cpu, &r, vaddr);
+}
+
+/* Whether the first level has a line; of a contended one, whether no other CPU has taken it since. */
+static bool hits(struct np_cpu *cpu, uint32_t line, bool store, bool *writable)
+{
+	if (!np_l1_hit(cpu->l1, line, store, writable))
+		return false;
+	if (!np_l1_is_contended(cpu->l1, line))
+		return true;
+	np_hierarchy_invalidate(&np_sim.hierarchy.cpu[cpu->index]);
+	return np_l1_hit(cpu->l1, line, store, writable);
+}
+
+bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access,
+		   bool *writable)
+{
+	bool store = access != NP_LOAD, hit = hits(cpu, line, store, writable), arrives;
+
+	if (!hit) {
+		np_timing_access(cpu, vaddr, line, access);
+		*writable = store;
+	}
+	/* Until it has arrived, loads of the line have to come here. */
+	arrives = np_timing_arrives(cpu, line, store);
+	if (!np_l1_is_contended(cpu->l1, line))
+		return !arrives;
+	np_contended_use(cpu, line, store, hit);
+	return false;
 }
 
 void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)

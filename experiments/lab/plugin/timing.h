@@ -5,8 +5,22 @@
 
 #include "cpu.h"
 
-/* A load or a store that the first level could not serve alone. */
-void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, bool store);
+enum np_access {
+	NP_LOAD,
+	NP_STORE,  /* the CPU goes on before the line is there */
+	NP_ATOMIC, /* a store whose instruction needs what it replaces */
+};
+
+/*
+ * A CPU uses a line. Returns whether its next use of it may go unseen until the CPU's next step:
+ * the first level has the line, which is there and which no other CPU contends for. *writable: a
+ * store's, too.
+ */
+bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access,
+		   bool *writable);
+
+/* An access that the first level could not serve alone. */
+void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access);
 
 /*
  * An access of a line that the first level has: a load waits for a line that a store has missed
