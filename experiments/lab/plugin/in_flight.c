@@ -24,7 +24,8 @@ void np_in_flight_ask(void)
 static bool is_wait(long call)
 {
 	return call == SYS_futex || call == SYS_poll || call == SYS_ppoll ||
-	       call == SYS_nanosleep || call == SYS_clock_nanosleep;
+	       call == SYS_nanosleep || call == SYS_clock_nanosleep ||
+	       call == SYS_restart_syscall; /* one of these, after QEMU was stopped and went on */
 }
 
 static bool is_waiting(const char *thread)
