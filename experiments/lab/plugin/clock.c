@@ -133,14 +133,15 @@ static void follow_host(bool lost)
 {
 	uint64_t ps = idle.ps + (np_host_ns() - idle.host_ns) * PS_PER_NS, now = np_read(now_ps),
 		 left;
+	bool woken = np_qemu_clock_any_has_work() && !lost;
 
-	if (np_qemu_clock_any_has_work() && !lost) {
+	if (woken) {
 		idle.counts = false;
 		if (idle.at_deadline)
 			return;
 	}
 	left = np_qemu_clock_left_ps();
-	idle.at_deadline = (ps >= now && ps - now >= left) || skips(left);
+	idle.at_deadline = (ps >= now && ps - now >= left) || (!woken && skips(left));
 	raise_to(&now_ps, idle.at_deadline ? now + left : ps);
 	if (idle.at_deadline) {
 		idle.host_ns = np_host_ns();

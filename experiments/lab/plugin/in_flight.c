@@ -13,7 +13,7 @@
 static uint64_t
 	asked_ns; /* when the guest last wrote to a device; 0: all that it asked for is done */
 static uint64_t looks = 1, seen_looks; /* of the main loop */
-static bool quiet;		       /* at the last one no thread was at work */
+static uint64_t quiet_ns;	       /* asked_ns of the last one if no thread was at work then */
 
 void np_in_flight_ask(void)
 {
@@ -78,14 +78,13 @@ bool np_in_flight_any(void)
 		return true;
 	seen_looks = looks;
 	if (np_host_ns() - asked < NP_IN_FLIGHT_GRACE_NS || any_at_work()) {
-		quiet = false;
+		quiet_ns = 0;
 		return true;
 	}
-	if (!quiet) {
-		quiet = true;
+	if (quiet_ns != asked) {
+		quiet_ns = asked;
 		return true;
 	}
-	quiet = false;
 	return !__atomic_compare_exchange_n(&asked_ns, &asked, 0, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
 }

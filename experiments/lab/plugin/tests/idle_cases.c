@@ -121,6 +121,53 @@ TEST(a_device_s_time_is_the_host_s)
 	end_with_one();
 }
 
+/* The interrupt that ends a request comes at the look at which nothing is in flight any more. */
+TEST(a_device_that_wakes_a_cpu_skips_nothing)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	then = cpu->ps / 1000;
+	qemu.deadline_ns = then + 40 * MS;
+	np_in_flight_ask();
+	np_clock_idle(cpu);
+	main_loop_ns();
+	look_again();
+	main_loop_ns();
+	look_again();
+	qemu.has_work[1] = true;
+	CU_ASSERT(main_loop_ns() < then + 4 * MS);
+	resume(&cpu[1]);
+	CU_ASSERT(cpu[1].ps < (then + 4 * MS) * 1000);
+	end_with_one();
+}
+
+/* A CPU has run in between, and asked for more. */
+TEST(each_request_is_looked_at_twice)
+{
+	struct np_cpu *cpu = begin_with_one();
+	uint64_t then;
+
+	run(cpu, 10 * US);
+	np_in_flight_ask();
+	np_clock_idle(cpu);
+	host_ns += NP_IN_FLIGHT_GRACE_NS;
+	CU_ASSERT(np_in_flight_any());
+	resume(cpu);
+	run(cpu, 10 * US);
+	np_in_flight_ask();
+	then = cpu->ps / 1000;
+	qemu.deadline_ns = then + 40 * MS;
+	np_clock_idle(cpu);
+	host_ns += NP_IN_FLIGHT_GRACE_NS;
+	np_in_flight_looked();
+	CU_ASSERT(main_loop_ns() < then + 40 * MS);
+	np_in_flight_looked();
+	CU_ASSERT_EQUAL(main_loop_ns(), then + 40 * MS);
+	end_with_one();
+}
+
 TEST(no_host_time_counts_while_a_woken_cpu_comes)
 {
 	struct np_cpu *cpu = begin_with_one();
