@@ -101,9 +101,10 @@ def is_known(name: str) -> bool:
 
 
 def split_speed(name: str) -> tuple[str, int]:
-    """Splits the name of a machine of the lab into that of the machine at full speed and S, 1 without one."""
+    """Splits the name or the file of a machine into that of the machine at full speed and S, 1 without one. A path such as /dev/fd/63 has none."""
     base, slash, speed = name.rpartition("/")
-    return (base, int(speed)) if slash and speed.isdigit() else (name, 1)
+    scaled = slash and speed.isdigit() and ("/" not in base or base.endswith(".toml"))
+    return (base, int(speed)) if scaled else (name, 1)
 
 
 def is_shape(name: str) -> bool:

@@ -80,6 +80,13 @@ def test_a_speed_has_bounds(name: str):
         machine.find(name)
 
 
+def test_a_file_whose_name_is_a_number_is_no_speed(tmp_path):
+    (tmp_path / "16").write_text(DEMO, encoding="utf-8")
+    (tmp_path / "own.toml").write_text(DEMO, encoding="utf-8")
+    assert machine.find(str(tmp_path / "16")).scale == 1
+    assert machine.find(str(tmp_path / "own.toml/16")).scale == 16
+
+
 def test_numbers_are_set_before_a_machine_is_scaled():
     assert machine.find("demo-2s/4", ["dram.latency_ns=100"]).model["dram"]["latency_ns"]["value"] == 400
 

@@ -3,11 +3,20 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../../policies/model/fields.h"
+
+/* Whether what is before the slash is a folder of a path: neither a name, which has no slash, nor a file. */
+static bool is_folder(const char *name, const char *slash)
+{
+	size_t len = slash - name, end = strlen(".toml");
+
+	return memchr(name, '/', len) && (len < end || strncmp(slash - end, ".toml", end));
+}
 
 int np_machine_scale_split(const char *name, char *machine, size_t len, unsigned int *scale,
 			   struct np_err *err)
@@ -18,7 +27,7 @@ int np_machine_scale_split(const char *name, char *machine, size_t len, unsigned
 
 	*scale = 1;
 	snprintf(machine, len, "%s", name);
-	if (!slash || slash == name || !isdigit((unsigned char)slash[1]))
+	if (!slash || slash == name || !isdigit((unsigned char)slash[1]) || is_folder(name, slash))
 		return 0;
 	number = strtoul(slash + 1, &end, 10);
 	if (*end)
