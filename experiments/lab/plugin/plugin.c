@@ -54,6 +54,17 @@ static void on_host_idle(qemu_plugin_id_t id, unsigned int vcpu)
 	np_qemu_clock_look();
 }
 
+/*
+ * One that runs may ask, too: what it asks for just before it halts is not known to be asked for when
+ * the main loop sees it halted.
+ */
+static void on_host_resume(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	(void)id;
+	(void)vcpu;
+	np_in_flight_ask();
+}
+
 static void register_all(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t translate)
 {
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
@@ -236,9 +247,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		return -1;
 	own_id = id;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
-	if (np_sim.config.clock_alone)
+	if (np_sim.config.clock_alone) {
 		qemu_plugin_register_vcpu_idle_cb(id, on_host_idle);
-	else
+		qemu_plugin_register_vcpu_resume_cb(id, on_host_resume);
+	} else {
 		register_all(id, np_instrument_start);
+	}
 	return 0;
 }
