@@ -128,7 +128,7 @@ def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
 
 
 def make_job(args: argparse.Namespace, command: list[str]) -> boot.Job:
-    described = machine.find(f"{args.machine}/{args.scale}" if args.scale else args.machine, args.set)
+    described = machine.find(f"{args.machine}/{args.scale}" if args.scale is not None else args.machine, args.set)
     kernel = choose_kernel(args)
     return boot.Job(described, kernel, command, choose_module(args, kernel), args.timeout or None, args.console,
                     not args.functional, tuple(args.kernel_option), not args.no_snapshot)
