@@ -34,7 +34,7 @@ from .piece import DONE, FAILED, OPEN, Piece, State, list_pieces, list_suites
 
 OPTIONS = RunOptions(lab="", quick=True, repeats=3, boots=3, resume=True)
 # What every simulated number is made by; what judges it is kept in the run's manifest.
-INPUTS = ("KERNELS", "kmod", "policies", "userspace/lib", "experiments/runner", "experiments/lab/plugin", "experiments/lab/guest",
+INPUTS = ("KERNELS", "kmod", "policies", "userspace/lib", "experiments/host", "experiments/runner", "experiments/lab/plugin", "experiments/lab/guest",
           "experiments/lab/machine.py", "experiments/lab/qemu.py", "experiments/lab/simulated.py",
           ":(glob)experiments/workloads/*.[ch]")
 SOURCES = {"np-mem": "mem", "np-hot": "hot", "np-mm": "mm", "np-redis": "redis", "np-steal": "stealing"}  # of programs
@@ -49,7 +49,7 @@ class EvidencePiece(Piece):
 
     @cached_property
     def digest(self) -> str:
-        return pieces.digest(HERE.code, [*INPUTS, *self.list_uses(), *WITHOUT_TESTS], tuple(OPTIONS.list_words()))
+        return pieces.digest(HERE.code, [*INPUTS, *self.list_uses(), *WITHOUT_TESTS], tuple(self.options.list_words()))
 
     def list_uses(self) -> list[str]:
         """Lists the paths that this piece depends on and not every other: machine, suite, its programs' sources, its mechanisms."""
