@@ -124,10 +124,8 @@ static void on_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
 	static bool taken;
 
 	(void)id;
-	if (!np_sim.config.clock_alone) {
-		np_qemu_clock_thread(&np_sim.cpu[vcpu]);
-		np_write(np_sim.cpu[vcpu].state, np_host_open_state());
-	}
+	np_qemu_clock_thread(&np_sim.cpu[vcpu]);
+	np_write(np_sim.cpu[vcpu].state, np_host_open_state());
 	if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST))
 		return;
 	if (np_sim.config.profile[0] && !np_marker_find_registers())
@@ -228,6 +226,24 @@ static int init(const char *path, int vcpus)
 	return 0;
 }
 
+/* Where times mean nothing. In a QEMU whose clock cannot be taken, idle time passes as it does for the host. */
+static void on_host_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	static bool taken;
+
+	(void)id;
+	(void)vcpu;
+	if (!__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST))
+		np_qemu_clock_take();
+}
+
+static void skip_idle_time(qemu_plugin_id_t id)
+{
+	qemu_plugin_register_vcpu_init_cb(id, on_host_vcpu);
+	qemu_plugin_register_vcpu_idle_cb(id, on_host_idle);
+	qemu_plugin_register_vcpu_resume_cb(id, on_host_resume);
+}
+
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
 	const char *missing;
@@ -236,22 +252,22 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		return refuse("simulates x86_64 machines only");
 	if (argc != 1 || strncmp(argv[0], "config=", 7))
 		return refuse("needs one argument, config=FILE");
+	missing = np_qemu_clock_find();
+	if (init(argv[0] + 7, info->system.smp_vcpus))
+		return -1;
+	if (np_sim.config.clock_alone) {
+		if (!missing)
+			skip_idle_time(id);
+		return 0;
+	}
 	if (!np_instrument_can_tell_stores())
 		return refuse("this QEMU tells loads from stores in another way than QEMU 10.0");
-	missing = np_qemu_clock_find();
 	if (missing)
 		return refuse("this QEMU does not export %s, without which its clocks cannot be simulated: run with "
 			      "--functional, or use Debian's QEMU 10.0",
 			      missing);
-	if (init(argv[0] + 7, info->system.smp_vcpus))
-		return -1;
 	own_id = id;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
-	if (np_sim.config.clock_alone) {
-		qemu_plugin_register_vcpu_idle_cb(id, on_host_idle);
-		qemu_plugin_register_vcpu_resume_cb(id, on_host_resume);
-	} else {
-		register_all(id, np_instrument_start);
-	}
+	register_all(id, np_instrument_start);
 	return 0;
 }
