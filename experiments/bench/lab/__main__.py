@@ -21,6 +21,7 @@ from experiments.bench.lab import (
     endurance,
     exact,
     idle,
+    lines,
     mechanisms,
     migration,
     planted,
@@ -35,6 +36,7 @@ from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
 CLAIMS = [
     Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.measure_starts),
     Claim("idle", "what idle time costs the host, and reads beside it: demo-2s", idle.measure_idle),
+    Claim("lines", "what CPUs cost each other that use one line, whatever the host does: two machines", lines.measure_lines),
     Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.measure_exact),
     Claim("planted", "a table on the wrong node, found by its accesses; what counting costs: 2x2", planted.measure_planted),
     Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",
