@@ -35,7 +35,12 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 		-fno-sanitize-recover=all -rdynamic -o $@ -Wl,--wrap=syscall,--wrap=np_host_ns $(filter %.c %.o,$^) \
 		-lcunit -lm -pthread
 
-test-programs: $(BUILD)/tests/test_lab_plugin
+# The same, with the threads of its CPUs watched.
+$(BUILD)/tests/test_lab_plugin_races: $(BUILD)/tests/test_lab_plugin
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -rdynamic -o $@ \
+		-Wl,--wrap=syscall,--wrap=np_host_ns $(LAB_PLUGIN_TEST_SRC) $(BUILD)/tests/cunit_main.o -lcunit -lm -pthread
+
+test-programs: $(BUILD)/tests/test_lab_plugin $(BUILD)/tests/test_lab_plugin_races
 
 .PHONY: lab-simulation tools modules
 FETCHED_GUEST_KO := $(FETCHED_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 int np_cache_init(struct np_cache *c, uint64_t bytes, unsigned int ways, unsigned int line_bytes)
 {
@@ -33,8 +32,8 @@ void np_cache_free(struct np_cache *c)
 
 void np_cache_clear(struct np_cache *c)
 {
-	if (c->sets)
-		memset(c->line, 0, (size_t)c->sets * c->padded * sizeof(*c->line));
+	for (size_t slot = 0; slot < (size_t)c->sets * c->padded; slot++)
+		np_way_set(&c->line[slot], 0);
 	for (uint32_t set = 0; set < c->sets; set++)
 		c->nru[set].free = c->all_ways;
 }

@@ -93,7 +93,7 @@ static inline size_t np_cache_replace(struct np_cache *c, uint32_t set)
 static inline void np_cache_drop(struct np_cache *c, uint32_t set, size_t slot)
 {
 	c->nru[set].free |= 1ull << (slot - (size_t)set * c->padded);
-	c->line[slot] = 0;
+	np_way_set(&c->line[slot], 0);
 	c->state[slot] = (struct np_state) { 0 };
 }
 

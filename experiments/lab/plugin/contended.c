@@ -4,6 +4,8 @@
 #include "clock_sync.h"
 #include "lock.h"
 
+#include <string.h>
+
 #define LINES	    4096	  /* that the table holds, one for each remainder of their numbers */
 #define LATE_PS	    2000000ull	  /* a CPU that is further behind has not been held to the others yet */
 #define PATIENCE_PS 10000000000ull /* for which a line that CPUs only read stays contended */
@@ -192,4 +194,10 @@ void np_contended_use(struct np_cpu *cpu, uint32_t line, bool store, bool hit)
 		np_clock_sync_hold(cpu, store ? 0 : lookahead_ps());
 	else
 		np_l1_set_contended(cpu->l1, line, false);
+}
+
+void np_contended_forget(void)
+{
+	memset(table, 0, sizeof(table));
+	memset(live, 0, sizeof(live));
 }

@@ -30,4 +30,7 @@ bool np_contended_is(uint32_t line);
  */
 void np_contended_use(struct np_cpu *cpu, uint32_t line, bool store, bool hit);
 
+/* No line is contended any more. For tests. */
+void np_contended_forget(void);
+
 #endif

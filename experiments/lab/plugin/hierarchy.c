@@ -140,6 +140,20 @@ void np_hierarchy_invalidate(struct np_private *p)
 		apply_invalidations(p);
 }
 
+/*
+ * Whether another CPU's private caches have a line. Its thread may be filling in others meanwhile, a
+ * word each; this one it fills in under the stripe's lock.
+ */
+static bool has_line(const struct np_private *p, uint32_t line)
+{
+	const struct np_cache *l2 = &p->l2;
+	const uint32_t *l1_set = p->l1.set[line & p->l1.set_mask].line;
+
+	return np_way_search_shared(l1_set, p->l1.ways, line + 1) ||
+	       (l2->sets && np_way_search_shared(l2->line + (size_t)np_cache_set(l2, line) * l2->padded,
+						 l2->padded, line + 1));
+}
+
 /* how: 0, or NP_PROTECT. Returns whether one of them had it. */
 static bool take_from_others(struct np_hierarchy *m, const struct np_private *self,
 			     unsigned int node, unsigned int cores, uint32_t line, uint32_t how)
@@ -149,9 +163,7 @@ static bool take_from_others(struct np_hierarchy *m, const struct np_private *se
 	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
 		struct np_private *p = &m->cpu[m->node_cpu[node][i]];
 
-		if (p == self || !(p->core & cores))
-			continue;
-		if (np_l1_find(&p->l1, line) < 0 && np_cache_find(&p->l2, line) == NP_NO_SLOT)
+		if (p == self || !(p->core & cores) || !has_line(p, line))
 			continue;
 		queue_invalidation(&p->invalidations, line, how);
 		had = true;
@@ -338,7 +350,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 	if (p->l2.sets) {
 		if (slot == NP_NO_SLOT)
 			slot = np_cache_replace(&p->l2, own_set);
-		p->l2.line[slot] = line + 1;
+		np_way_set(&p->l2.line[slot], line + 1);
 		p->l2.state[slot].writable = store;
 	}
 	np_unlock(stripe);

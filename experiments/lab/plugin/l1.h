@@ -135,7 +135,7 @@ static inline void np_l1_fill(struct np_l1 *l1, uint32_t line, bool store, bool 
 			way = way + 1u < l1->ways ? way + 1 : 0;
 		s->next = way + 1u < l1->ways ? way + 1 : 0;
 	}
-	s->line[way] = line + 1;
+	np_way_set(&s->line[way], line + 1);
 	s->recent = way;
 	s->contended &= ~(1u << way);
 	if (writable)
@@ -166,7 +166,7 @@ static inline void np_l1_drop(struct np_l1 *l1, uint32_t line)
 
 	if (way < 0)
 		return;
-	s->line[way] = 0;
+	np_way_set(&s->line[way], 0);
 	np_l1_new_epoch(l1);
 }
 
@@ -184,7 +184,9 @@ static inline void np_l1_protect(struct np_l1 *l1, uint32_t line)
 
 static inline void np_l1_clear(struct np_l1 *l1)
 {
-	memset(l1->set, 0, sizeof(l1->set));
+	for (unsigned int set = 0; set <= l1->set_mask; set++)
+		for (unsigned int way = 0; way < l1->ways; way++)
+			np_way_set(&l1->set[set].line[way], 0);
 	np_l1_new_epoch(l1);
 }
 

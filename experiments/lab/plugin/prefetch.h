@@ -14,10 +14,13 @@
 #define NP_PREFETCH_REACH    32 /* longest step, in lines */
 #define NP_PREFETCH_TRAINING 2	/* equal steps after which the next line is prefetched */
 
+/* Of what others read, which is old by the time that they do. */
+#define np_prefetch_note(word, value) __atomic_store_n(word, value, __ATOMIC_RELAXED)
+
 struct np_prefetcher {
 	uint32_t last[NP_PREFETCH_STREAMS]; /* line, its low bits */
 	int32_t step[NP_PREFETCH_STREAMS];
-	uint32_t equal[NP_PREFETCH_STREAMS]; /* steps so far */
+	uint32_t equal[NP_PREFETCH_STREAMS]; /* steps so far. Others read it, used and clock */
 	uint64_t used[NP_PREFETCH_STREAMS];  /* by the clock; 0: free */
 	uint64_t clock;			     /* misses so far */
 };
@@ -57,8 +60,8 @@ static inline void np_prefetch_begin(struct np_prefetcher *s, uint32_t line)
 			oldest = i;
 	s->last[oldest] = line;
 	s->step[oldest] = 0;
-	s->equal[oldest] = 0;
-	s->used[oldest] = s->clock;
+	np_prefetch_note(&s->equal[oldest], 0);
+	np_prefetch_note(&s->used[oldest], s->clock);
 }
 
 /* A miss of a line; returns whether the line counts as prefetched. */
@@ -68,16 +71,16 @@ static inline bool np_prefetch_miss(struct np_prefetcher *s, uint64_t full_line)
 	unsigned int near = np_prefetch_near(s, line), i;
 	int32_t step;
 
-	s->clock++;
+	np_prefetch_note(&s->clock, s->clock + 1);
 	if (!near) {
 		np_prefetch_begin(s, line);
 		return false;
 	}
 	i = __builtin_ctz(near);
 	step = (int32_t)(line - s->last[i]);
-	s->used[i] = s->clock;
+	np_prefetch_note(&s->used[i], s->clock);
 	if (step) {
-		s->equal[i] = step == s->step[i] ? s->equal[i] + 1 : 0;
+		np_prefetch_note(&s->equal[i], step == s->step[i] ? s->equal[i] + 1 : 0);
 		s->step[i] = step;
 		s->last[i] = line;
 	}

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Search for a value in all ways of a set at once. */
+/*
+ * Search for a value in all ways of a set at once, and in those of a set that another thread writes to.
+ * Both write a way by np_way_set().
+ */
 #ifndef NP_WAY_SEARCH_H
 #define NP_WAY_SEARCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -41,6 +45,20 @@ static inline unsigned int np_way_search_eight(const uint32_t *set, uint32_t val
 		mask |= (unsigned int)(set[i] == value) << i;
 	return mask;
 #endif
+}
+
+static inline void np_way_set(uint32_t *way, uint32_t value)
+{
+	__atomic_store_n(way, value, __ATOMIC_RELAXED);
+}
+
+/* Whether a way holds a value. Another thread may write to other ways meanwhile. */
+static inline bool np_way_search_shared(const uint32_t *set, unsigned int ways, uint32_t value)
+{
+	for (unsigned int i = 0; i < ways; i++)
+		if (__atomic_load_n(&set[i], __ATOMIC_RELAXED) == value)
+			return true;
+	return false;
 }
 
 /* The ways that hold a value, a bit each; at least one way, padded. */

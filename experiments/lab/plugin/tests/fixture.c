@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fixture.h"
+#include "../contended.h"
 
 #include <unistd.h>
 
@@ -46,6 +47,7 @@ void begin(void)
 	}
 	if (np_contention_init())
 		abort();
+	np_contended_forget();
 }
 
 void end(void)

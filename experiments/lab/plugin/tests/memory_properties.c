@@ -98,7 +98,7 @@ TEST(counters_add_up)
 
 #define ROUNDS	   10
 #define STRESSED   100000u /* accesses of each thread in a round */
-#define FEW_LINES  64u
+#define FEW_LINES  192u /* three for each set of a first level */
 #define STEP_EVERY 32u /* accesses between two steps of a clock, at which invalidations arrive */
 
 static void *stress(void *arg)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the plugin's CUnit tests, under the sanitizers, and lets QEMU refuse broken configurations."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -21,6 +22,13 @@ def make(target: str) -> Path:
 
 def test_plugin_parts():
     assert cunit.assertions("build/tests/test_lab_plugin") > 300
+
+
+def test_plugin_threads_do_not_race():
+    program = make("build/tests/test_lab_plugin_races")
+    environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1"}
+    run = subprocess.run([program, "memory_properties", "contended_cases"], env=environment, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
 
 
 def test_the_built_plugin_counts_what_is_called():
