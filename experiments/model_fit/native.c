@@ -124,3 +124,18 @@ int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], do
 	free(solved);
 	return e;
 }
+
+/*
+ * Latency in ns of a pointer chase by a core of a node in the node's memory, beside `cores` of its
+ * other cores that read bytes_per_s each there; 0: as much as they can. -1: the model refuses it.
+ */
+double native_chase_ns(const struct np_model *m, int node, double cores, double bytes_per_s)
+{
+	const struct np_model_flow flow[] = {
+		{ .from = node, .to = node, .cores = 1, .outstanding = 1 },
+		{ .from = node, .to = node, .cores = cores, .demand_bytes_per_s = bytes_per_s, .streams = 1 },
+	};
+	struct np_model_result result[2];
+
+	return np_model_solve(m, flow, 2, result) ? -1 : result[0].latency_ns;
+}

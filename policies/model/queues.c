@@ -167,6 +167,7 @@ static void set_node_queues(struct queues *s, const struct np_model *m, int node
 	set_queue(&s->queue[PORT(node)], m, d->port_bytes_per_s, d->port_variability, 0);
 	set_queue(&s->queue[DRAM(node, LOCAL)], m, capacity, d->dram_variability, local);
 	set_queue(&s->queue[DRAM(node, REMOTE)], m, capacity, d->dram_variability, 1 - local);
+	s->queue[DRAM(node, LOCAL)].load_ns = s->queue[DRAM(node, REMOTE)].load_ns = d->dram_load_ns;
 }
 
 static void set_link_queues(struct queues *s, const struct np_model *m, int link)

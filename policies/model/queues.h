@@ -29,6 +29,7 @@ struct queue {
 	double share;	 /* reserved for this class; 0: the queue has the server to itself */
 	double capacity; /* left to this class by the other one */
 	double scale_ns; /* waiting time where the queue is half busy */
+	double load_ns;	 /* and what is added to it in proportion to the load, where it is full */
 	double wait_ns;	 /* of a line that weighs 1 */
 	double load;	 /* bytes per nanosecond, weighted */
 	double change;	 /* part of the load that the last sweep changed */

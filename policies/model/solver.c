@@ -5,10 +5,10 @@
  * Ports, links and controllers are queues. A core keeps a bounded number of
  * lines in flight, so with T the time that one line takes, waiting included,
  * its traffic is lines / T. A queue of capacity C with load Y makes a line
- * wait w = k * s * u / (1 - u), where u = Y / C, s is the time that one line
- * takes of the queue and k its variability. The waiting times that satisfy
- * both for every flow and queue are found by going round the queues, solving
- * one at a time while the others stand still. Loads fall and waiting times
+ * wait w = k * s * u / (1 - u) + d * u, where u = Y / C, s is the time that one
+ * line takes of the queue, k its variability and d, of controllers, load_ns. The
+ * waiting times that satisfy both for every flow and queue are found by going
+ * round the queues, solving one at a time while the others stand still. Loads fall and waiting times
  * rise along one convex function, so the answer is unique where each queue
  * has a capacity of its own.
  */
@@ -22,6 +22,7 @@
 #define SWEEPS_MAX  60
 #define WHOLE_SWEEP 3	 /* one sweep in so many is over all queues */
 #define PRECISION   1e-4 /* of a queue's load, between two sweeps */
+#define HALVINGS    48	 /* of the busy part of a queue */
 
 static bool is_amount(double value)
 {
@@ -57,6 +58,26 @@ static double queue_wait(const struct queue *q, double load, double slope)
 	return b > 0 ? 2 * c / (b + root) : (root - b) / (2 * a);
 }
 
+/*
+ * The same with a part in proportion to the load: load = capacity u (1 + (w(u) - wait) slope) grows
+ * with u, the busy part, so a bisection finds it.
+ */
+static double loaded_wait(const struct queue *q, double load, double slope)
+{
+	double low = 0, high = 1, wait = 0;
+
+	for (int i = 0; i < HALVINGS; i++) {
+		double u = (low + high) / 2;
+
+		wait = q->scale_ns * u / (1 - u) + q->load_ns * u;
+		if (q->capacity * u * (1 + (wait - q->wait_ns) * slope) < load)
+			low = u;
+		else
+			high = u;
+	}
+	return wait;
+}
+
 /* Solves one queue; returns by which part its load changed. */
 static double solve_queue(struct queues *s, struct queue *q)
 {
@@ -71,7 +92,7 @@ static double solve_queue(struct queues *s, struct queue *q)
 		slope += v->weight * part * c->per_ns;
 	}
 	slope /= load;
-	wait = queue_wait(q, load, slope);
+	wait = (q->load_ns > 0 ? loaded_wait : queue_wait)(q, load, slope);
 	step = wait - q->wait_ns;
 	q->wait_ns = wait;
 	for (const struct visit *v = first; v < end; v++) {

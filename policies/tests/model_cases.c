@@ -26,6 +26,32 @@ TEST(one_flow_alone_gets_its_unloaded_rate)
 	CLOSE(result.latency_ns, np_model_unloaded_ns(&m, 0, 1), 0.01);
 }
 
+/* A chase beside cores that together load the controller by a part; ns of its lines. */
+static double chase_at_load(const struct np_model *m, double part)
+{
+	struct np_model_flow flow[] = {
+		{ .cores = 1, .outstanding = 1 },
+		{ .cores = CORES, .demand_bytes_per_s = part * 2e10 / CORES },
+	};
+	struct np_model_result result[2];
+
+	CU_ASSERT_FATAL(!np_model_solve(m, flow, 2, result));
+	CLOSE(result[1].bytes_per_s, part * 2e10, 0.02);
+	return result[0].latency_ns;
+}
+
+/* Of the chase's own line, 64 B in some 90 ns, the load is 4 %. */
+TEST(a_controller_may_wait_in_proportion_to_its_load)
+{
+	struct np_model m = model_of(TWO("dram_load_ns=50")), plain = model_of(TWO(""));
+
+	for (double part = 0.2; part < 0.7; part += 0.2) {
+		double more = chase_at_load(&m, part) - chase_at_load(&plain, part);
+
+		CLOSE(more, 50 * (part + 0.036), 0.05);
+	}
+}
+
 TEST(nobody_gets_more_than_asked_for)
 {
 	struct np_model m = model_of(TWO(""));

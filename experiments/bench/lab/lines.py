@@ -35,7 +35,8 @@ def read_transfer_ns(described: machine.Machine, pair: Pair, home: int) -> float
     last = described.cache[-1]["latency_ns"]
     if reader == owner:
         return costs.get("local_ns") or last
-    remote = costs.get("remote_ns") or last + described.model["link"][0]["latency_ns"]["value"]
+    link = described.model["link"][0]["latency_ns"]["value"]
+    remote = costs.get("remote_ns") or (costs.get("local_ns") or last) + link
     return remote if home == owner else costs.get("remote_home_ns") or remote
 
 

@@ -85,6 +85,24 @@ static inline int np_config_node(const struct np_config *c, uint64_t address, ui
 	return -1;
 }
 
+/*
+ * What a line costs that a cache of another node has modified, ns: as the file says, or what it takes
+ * from a core of the node, or else from the last level, and the link.
+ */
+static inline double np_config_remote_ns(const struct np_config *c, unsigned int reader,
+					 unsigned int owner)
+{
+	double near = c->c2c.local_ns > 0 ? c->c2c.local_ns : c->model.node[owner].cache_latency_ns;
+
+	return c->c2c.remote_ns > 0 ? c->c2c.remote_ns : near + c->model.link_ns[reader][owner];
+}
+
+/* And what is added to that where the line's memory is not the owner's. */
+static inline double np_config_home_ns(const struct np_config *c)
+{
+	return c->c2c.remote_home_ns - c->c2c.remote_ns;
+}
+
 /* The node of a line by its running number. */
 static inline unsigned int np_config_line_node(const struct np_config *c, uint64_t line)
 {

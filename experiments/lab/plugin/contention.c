@@ -53,10 +53,8 @@ static double idle_ns(unsigned int from, unsigned int to, enum np_data_source ki
 {
 	const struct np_model *m = &np_sim.config.model;
 
-	if (kind == NP_CACHE && np_sim.config.c2c.remote_ns > 0)
-		return np_sim.config.c2c.remote_ns;
 	if (kind == NP_CACHE)
-		return m->node[to].cache_latency_ns + m->link_ns[from][to];
+		return np_config_remote_ns(&np_sim.config, from, to);
 	return np_model_unloaded_ns(m, from, to);
 }
 

@@ -125,8 +125,8 @@ static uint64_t transfer_ps(const struct np_cpu *cpu, const struct np_result *r)
 
 	if (r->taken_from == (int)cpu->node)
 		return 1000 * (c->c2c.local_ns > 0 ? c->c2c.local_ns : c->llc.latency_ns);
-	if ((int)r->home != r->taken_from && c->c2c.remote_ns > 0)
-		ns = c->c2c.remote_home_ns - c->c2c.remote_ns;
+	if ((int)r->home != r->taken_from)
+		ns = np_config_home_ns(c);
 	return np_read(cpu->cost[r->taken_from][NP_CACHE].latency_ps) + 1000 * ns;
 }
 
@@ -188,8 +188,8 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 			     cpu->ps + cpu->pending_ps +
 				     np_read(cpu->cost[r->node][kind].latency_ps));
 	fetch(cpu, r->node, kind, prefetched || posted);
-	if (kind == NP_CACHE && r->home != r->node && c->c2c.remote_ns > 0)
-		memory_stall(cpu, 1000 * (c->c2c.remote_home_ns - c->c2c.remote_ns));
+	if (kind == NP_CACHE && r->home != r->node)
+		memory_stall(cpu, 1000 * np_config_home_ns(c));
 }
 
 bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool store)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What machine files of idle figures predict of real machines under load and between cores, beside what was published of them.
+
+    python -m experiments.bench.lab.predictions     the two numbers of each machine file that two loaded latencies make
+"""
+
+import tomllib
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from experiments.bounds import Outcome
+from experiments.lab import machine
+from experiments.model_fit.native import Model
+
+PUBLISHED = Path(__file__).with_name("published.toml")
+SATURATED = 0.985  # of the bandwidth: more is how many lines the cores keep in flight
+NEAR = 0.01        # of the load that a machine file's numbers were made from
+LOADED, FULL, HITM, MIXES = ("latency under load, ns", "latency of a full controller, ns", "a line that the other socket has modified, ns",
+                             "bandwidth of both nodes with writes, GB/s")
+LINE = 64
+
+
+@dataclass(frozen=True)
+class Prediction:
+    kind: str
+    machine: str
+    what: str
+    predicted: float
+    published: float
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.published - 1
+
+
+def get_number(described: machine.Machine, table: str, key: str) -> float:
+    tables = described.model["link"][0] if table == "link" else described.model[table]
+    return tables[key]["value"]
+
+
+def predict_loaded(described: machine.Machine, published: dict) -> list[Prediction]:
+    """Predicts the latencies under load that the machine file's numbers were not made from."""
+    model, cores, whole = Model(described.model_text), len(described.nodes[0].cpus), published["node_mb_s"] * 1e6
+    found = []
+    for ns, mb_s in published["loaded"]:
+        load = mb_s * 1e6 / (2 * whole)
+        full = load >= SATURATED
+        if full or all(abs(load - point) > NEAR for point in published["fitted"]):
+            predicted = model.compute_chase_ns(0, cores - 1, 0 if full else load * whole / (cores - 1))
+            found.append(Prediction(FULL if full else LOADED, described.name, f"{load:.0%} of the bandwidth", predicted, ns))
+    return found
+
+
+def predict_hitm(described: machine.Machine, published: dict) -> list[Prediction]:
+    """Predicts what a line costs that the other socket has modified, from the cost in the socket and the link."""
+    predicted = get_number(described, "c2c", "local_ns") + get_number(described, "link", "latency_ns")
+    return [Prediction(HITM, described.name, f"memory of the {home}'s node", predicted, published["hitm_ns"][home])
+            for home in ("writer", "reader")]
+
+
+def predict_mixes(described: machine.Machine, published: dict) -> list[Prediction]:
+    """Predicts the bandwidth of reads with writes: that of reads, as the model has no cost of turning from one to the other."""
+    predicted = 2 * get_number(described, "dram", "bandwidth_mb_s") / 1e3
+    return [Prediction(MIXES, described.name, f"{reads} reads to a write", predicted, mb_s / 1e3) for reads, mb_s in published["mixes"].items()]
+
+
+def list_predictions() -> list[Prediction]:
+    published = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
+    return [prediction for name, figures in published.items() for predict in (predict_loaded, predict_hitm, predict_mixes)
+            for prediction in predict(machine.find(name), figures)]
+
+
+def measure_predictions() -> Outcome:
+    """Compares each prediction with its publication; mean and worst error of each kind first."""
+    out, by_kind = Outcome(), defaultdict(list)
+    for prediction in list_predictions():
+        by_kind[prediction.kind].append(prediction)
+    for kind, found in by_kind.items():
+        errors = [abs(one.error) for one in found]
+        out.say(f"{kind}: {len(found)} predictions, mean error {fmean(errors):.1%}, worst {max(errors):.1%}")
+    for kind, found in by_kind.items():
+        out.say(f"\n{kind:46}{'predicted':>11}{'published':>11}{'error':>9}")
+        for one in found:
+            out.say(f"  {one.machine:19} {one.what:24}{one.predicted:11.1f}{one.published:11.1f}{one.error:+9.1%}")
+    errors = [abs(one.error) for one in by_kind[LOADED]]
+    out.at_most("predictions: latency under load, mean error", fmean(errors), 0.10)
+    out.at_most("predictions: latency under load, worst error", max(errors), 0.20)
+    writers = [abs(one.error) for one in by_kind[HITM] if "writer" in one.what]
+    out.at_most("predictions: a line that the other socket has modified, memory of the writer's, worst error", max(writers), 0.15)
+    return out
+
+
+def fit_loaded(idle_ns: float, node_mb_s: float, points: list[tuple[float, float]]) -> tuple[float, float]:
+    """Returns variability and load_ns with which a controller's latency passes two points of load, in parts, and ns."""
+    (low, low_ns), (high, high_ns) = points
+    low_queue, high_queue = low / (1 - low), high / (1 - high)
+    at_half = (high_ns - idle_ns - (low_ns - idle_ns) * high / low) / (high_queue - low_queue * high / low)
+    return at_half * node_mb_s / LINE / 1e3, (low_ns - idle_ns - at_half * low_queue) / low
+
+
+def print_fits():
+    for name, figures in tomllib.loads(PUBLISHED.read_text(encoding="utf-8")).items():
+        described = machine.find(name)
+        whole = figures["node_mb_s"]
+        points = [min(((mb_s / (2 * whole), ns) for ns, mb_s in figures["loaded"]), key=lambda point: abs(point[0] - at))
+                  for at in figures["fitted"]]
+        variability, load_ns = fit_loaded(get_number(described, "dram", "latency_ns"), whole, points)
+        print(f"{name}: dram.variability = {variability:.2f}, dram.load_ns = {load_ns:.1f}")
+
+
+if __name__ == "__main__":
+    print_fits()
