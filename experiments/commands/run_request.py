@@ -91,7 +91,7 @@ def request_of(args: RunOptions) -> Request:
         suite = suites.replace_levels(suite, suite.quick)
     elif args.lab is None and not read_lab_name():
         suite = suites.replace_levels(suite, suite.real)
-    suite = suites.replace_levels(suite, suite.on.get(choose_lab_machine(args, suite), {}))
+    suite = suites.take_lab_levels(suite, choose_lab_machine(args, suite))
     workloads = None if suite.design else args.workloads  # a design makes its workloads on the machine
     suite = suites.change_parameters(suites.choose_cells(suite, workloads, args.policies), args.set)
     suite = suites.replace_repeats(suite, args.repeats, args.seed)

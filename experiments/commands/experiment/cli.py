@@ -113,7 +113,7 @@ def list_times(as_json: bool) -> int:
 
 def estimate_time(suite: suites.Suite, lab: str | None) -> dict[str, object]:
     """Estimates observations and seconds of a suite on a machine of the lab or, None, on this one; `by`: source, or why it cannot run."""
-    suite = suites.replace_levels(suite, suite.on.get(lab, {}) if lab else suite.real)
+    suite = suites.take_lab_levels(suite, lab) if lab else suites.replace_levels(suite, suite.real)
     try:
         request = adapt_to_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
     except ExperimentError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...lab.machine import split_speed
 from . import command
 
 FOLDER = Path(__file__).resolve().parents[2] / "suites"
@@ -271,6 +272,13 @@ def replace_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
                    warmups=levels.get("warmups", suite.warmups), parameters=parameters,
                    sample=_get_value({"sample": suite.sample} | levels, "sample", float),
                    levels=suite.levels | _parse_levels(levels.get("factors", {})))
+
+
+def take_lab_levels(suite: Suite, lab: str | None) -> Suite:
+    """Returns the suite with the levels of its [on] table for a machine of the lab, which are also those of that machine at a part of its
+    speed; unchanged for None."""
+    name = lab or ""
+    return replace_levels(suite, suite.on.get(name, suite.on.get(split_speed(name)[0], {})))
 
 
 def change_parameters(suite: Suite, assignments: list[str]) -> Suite:

@@ -103,8 +103,9 @@ def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, sa
 
 def test_a_machine_of_the_lab_may_have_levels_of_its_own() -> None:
     asked = ["run", "contention", "--quick", "--lab"]
-    paper, same, slower = (cli.request_of(read_options([*asked, *machine])).suite.parameters["memory"]["seconds"]
-                           for machine in ([], ["xeon-e5620-2s"], ["ls3a-2s"]))
+    paper, same, slower, scaled = (cli.request_of(read_options([*asked, *machine])).suite.parameters["memory"]["seconds"]
+                                   for machine in ([], ["xeon-e5620-2s"], ["ls3a-2s"], ["ls3a-2s/16"]))
     assert paper == same < slower
+    assert scaled == slower  # of the machine at full speed; the run itself has S times as long
     given = cli.request_of(read_options([*asked, "ls3a-2s", "--set", "memory.seconds=0.5"]))
     assert given.suite.parameters["memory"]["seconds"] == 0.5
