@@ -179,9 +179,9 @@ class Results:
         return "; ".join(f"{self.name_platform(s)}:{where} {PLATFORM_TEXT[s]}" for s in self.platforms)
 
     def name_platform(self, platform: str) -> str:
-        """Names a platform: 'lab-timed', or 'lab-timed, 1/16 speed' of a scaled machine of the lab."""
+        """Names a platform: 'lab-timed', or 'lab-timed, 1/16 speed' of a scaled machine of the lab whose times mean something."""
         _, scale = split_speed(in_results(self.machine)[0])
-        return platform if scale == 1 else f"{platform}, 1/{scale} speed"
+        return platform if scale == 1 or platform != "lab-timed" else f"{platform}, 1/{scale} speed"
 
     @property
     def suite(self) -> str:

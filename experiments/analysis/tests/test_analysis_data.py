@@ -96,6 +96,17 @@ def test_platforms_are_never_mixed(tmp_path: Path) -> None:
     assert found == [("lab-functional", 10, 3), ("lab-timed", 500, 2)]
 
 
+@pytest.mark.parametrize(("machine", "platform", "named"), [
+    ("demo-2s/16", "lab-timed", "lab-timed, 1/16 speed"),
+    ("demo-2s", "lab-timed", "lab-timed"),
+    ("demo-2s/16", "lab-functional", "lab-functional"),
+])
+def test_a_scaled_machine_s_platform_has_its_speed(tmp_path: Path, machine: str, platform: str, named: str) -> None:
+    records = [record | {"platform": platform} for record in synthetic.make_full(2)]
+    found = read(synthetic.write(tmp_path, records, synthetic.MANIFEST | {"machine": machine, "platform": platform}))
+    assert found.platform_line.startswith(f"{named}: ")
+
+
 @pytest.mark.parametrize("tail", ['{"suite": "policy-ma', '{"suite"', "5"])
 def test_cut_off_last_line_is_reported_and_skipped(tmp_path: Path, tail: str) -> None:
     directory = three(tmp_path, tail=tail)

@@ -62,3 +62,17 @@ def test_results_are_of_a_machine_with_what_lab_run_changed(cmdline: str, lab: s
     host_nodes.CMDLINE.write_text(cmdline + "\n")
     assert host_nodes.read_lab_name() == lab
     assert host_nodes.machine_name() == named
+
+
+@pytest.mark.parametrize(("cmdline", "scale"), [
+    ("quiet numaplace_lab=demo-2s/16,timed x", 16),
+    ("numaplace_lab=demo-2s/16,timed numaplace_lab_set=core.mhz=2000", 16),
+    ("numaplace_lab=demo-2s,timed", 1),
+    ("quiet", 1),
+    ("numaplace_lab=demo-2s/16,functional x", 1),
+])
+def test_a_machine_has_a_part_of_its_speed_only_where_times_mean_something(cmdline: str, scale: int, tmp_path: Path,
+                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_nodes, "CMDLINE", tmp_path / "cmdline")
+    host_nodes.CMDLINE.write_text(cmdline + "\n")
+    assert host_nodes.read_lab_scale() == scale
