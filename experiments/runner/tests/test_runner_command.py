@@ -5,10 +5,12 @@ import json
 import os
 import re
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from experiments.commands.experiment.cli import main
+from experiments.commands.worth import trial_suite
 from experiments.errors import NotPutBackError, UsageError
 from experiments.host import host_nodes, packages
 from experiments.host.guard import Guard
@@ -20,6 +22,7 @@ from experiments.runner.observe import Observer
 from experiments.runner.records import results
 from experiments.runner.suite import command, schedule
 from experiments.runner.suite import suite as suites
+from experiments.runner.workloads import attached, stealing
 from experiments.runner.workloads.command import Command
 from tests.waiting import eventually, has_ended
 
@@ -322,3 +325,58 @@ def test_a_program_that_nobody_could_look_at_counts_where_nobody_needs_to(level:
         return
     assert [mark for mark in record["marks"] if "numa_balancing" not in mark] == [] and record["check"] == "ok" and record["tasks"] == []
     assert [m["name"] for m in record["metrics"]][0] == "seconds"
+
+
+# Options that are a time or a rate, by program.
+TIMED = {"np-hot": ("--seconds", "--period"), "np-mm": ("--seconds",), "pgbench": ("-T",),
+         "open_loop.py": ("--seconds", "--warm-up", "--rate")}
+
+
+def find_unscaled(one: command.Command) -> list[str]:
+    """Finds options with a time or rate that is the same at every speed of a machine, and those of open_loop.py that are left out."""
+    found = []
+    for words in (one.command, one.load, one.client):
+        for program in (name for name in TIMED if any(word.endswith(name) for word in words)):
+            given = {option: words[words.index(option) + 1] for option in TIMED[program] if option in words}
+            found += [f"{option} {value}" for option, value in given.items() if not command.SCALED_PLACE.fullmatch(value.strip("{}"))]
+            found += [option for option in TIMED[program] if option not in given and program == "open_loop.py" and "run" in words]
+    return found
+
+
+def test_times_and_rates_of_the_workloads_follow_the_machine_s_speed() -> None:
+    of_files = [command.of_file(path) for path in sorted(APPS.glob("*.toml"))]
+    of_suites = [w.options["command"] for name in suites.list_names() for w in suites.load_suite(name).workloads if w.kind == "command"]
+    assert {one.name: found for one in (*of_files, *of_suites) if (found := find_unscaled(one))} == {}
+
+
+@pytest.mark.parametrize("scale, late", [(1, False), (10, True)])
+def test_a_program_is_placed_later_at_a_part_of_a_machine_s_speed(scale: int, late: bool, tmp_path: Path, monkeypatch) -> None:
+    """At 1/10 of its speed it is looked at after 3 s in the place of 0.3 s, when a program of 2 s has ended."""
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: scale)
+    (tmp_path / "own.toml").write_text(HEAD + "command = ['sleep', '2']\nwarm_up = 0.3\n")
+    suite = suites.parse(SUITE.replace('"rate"', '"seconds"'), folder=tmp_path)
+    with Guard() as guard:
+        observer = Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard)
+        record = observer.observe(schedule.Trial(suite.workloads[0], "start-bind:node=0", 0, 0, False))
+    assert (record["tasks"] == []) == late, record
+
+
+def test_running_processes_are_watched_for_longer_at_a_part_of_a_machine_s_speed(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: 16)
+    slept: list[float] = []
+    monkeypatch.setattr(attached.time, "sleep", slept.append)
+    (tmp_path / "rate").write_text("1")
+    table = trial_suite.running([os.getpid()], 5, 1, f"file://{tmp_path}/rate", "([0-9]+)")
+    suite = suites.parse(trial_suite.text("demo-2s/16", ["none"], 1, "rate", table))
+    attached.Attached(schedule.Trial(suite.workloads[0], "none", 0, 0, False), suite, host_nodes.nodes(), tmp_path).measure()
+    assert slept == [16, 80]
+
+
+def test_a_runtime_s_counters_are_read_as_often_in_its_work_at_a_part_of_a_machine_s_speed(monkeypatch) -> None:
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: 16)
+    counting = MagicMock()
+    monkeypatch.setattr(stealing, "Counting", counting)
+    running = stealing.Stealing.__new__(stealing.Stealing)
+    running.cpus, running.results = (0, 1), []
+    running._time_pass(MagicMock(), 2, [])
+    counting.assert_called_once_with((0, 1), 16 * stealing.INTERVAL)

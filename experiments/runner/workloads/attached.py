@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import CannotError, ExperimentError
+from ...host import host_nodes
 from ...host.host_nodes import Node, read_lab_name
 from ...host.tool import Numaplace
 from ..suite.schedule import Trial
@@ -45,8 +46,9 @@ class Attached(RunningWorkload):
 
     def measure(self) -> Measured:
         """Waits until a placement has settled, then measures the rate of the count or of instructions, per second."""
-        seconds = self.options["seconds"]
-        time.sleep(self.options["settle"])
+        scale = host_nodes.read_lab_scale()
+        seconds = self.options["seconds"] * scale
+        time.sleep(self.options["settle"] * scale)
         if self.options["url"]:
             return Measured([make_metric("rate", "1/s", self._measure_url(seconds))])
         return Measured([make_metric("instructions", "1/s", self._measure_instructions(seconds))])

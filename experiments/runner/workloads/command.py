@@ -71,7 +71,7 @@ class Command(RunningWorkload):
         self.ready_seconds = time.monotonic() - main.started
         if self.spec.load:
             self._run_to_end("load", self.spec.load)
-        if main.wait(self.spec.warm_up) and not self.unseen_counts:
+        if main.wait(self.spec.warm_up * host_nodes.read_lab_scale()) and not self.unseen_counts:
             raise ExperimentError(f"{main.explain_end()}, before it could be placed: give it more work, or an earlier 'ready'")
         self._find_tasks(main.list_processes())
         for pid in self.pids:

@@ -8,6 +8,7 @@ from statistics import mean
 from typing import Any
 
 from ...errors import ExperimentError
+from ...host import host_nodes
 from ...host.counters import Counting
 from ...host.host_nodes import format_list
 from ...host.process import Program
@@ -66,7 +67,7 @@ class Stealing(RunningWorkload):
         """Times one pass, whose result is then checked. Returns its seconds; what was counted meanwhile is appended to `counts`."""
         program.send(f"prepare {workers}")
         program.receive("prepared", WORK_LIMIT)
-        with Counting(self.cpus, INTERVAL) if counts is not None else nullcontext() as counting:
+        with Counting(self.cpus, INTERVAL * host_nodes.read_lab_scale()) if counts is not None else nullcontext() as counting:
             program.send("run")
             result = program.receive("result", WORK_LIMIT)
         if counting:
