@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How `numaplace calibrate-machine` is called in a timed lab machine, where it takes minutes of the host."""
 
-# The lab's kernel reports QEMU's caches, so that the size is given; its time needs no long measurements. A name of its
-# own: by the lab machine's the tool would take the file for the simulator's own.
-OPTIONS = ("--size", "24", "--seconds", "0.01", "--repeats", "3", "--name", "as-calibrated")
+from experiments.host import host_nodes
+
+SECONDS = 0.01  # of each measurement: the lab's time needs no longer ones
 TRIES = 4  # one whose threads did not overlap, on a busy host, is repeated
+
+
+def list_options() -> list[str]:
+    """Lists the options; a machine at 1/S of its speed measures for S times as long, as much work."""
+    # The lab's kernel reports QEMU's caches, so that the size is given. A name of its own: by the lab machine's the tool would take
+    # the file for the simulator's own.
+    seconds = SECONDS * host_nodes.read_lab_scale()
+    return ["--size", "24", "--seconds", f"{seconds:g}", "--repeats", "3", "--name", "as-calibrated"]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 
 from experiments.calibrate.hardware import Node
-from experiments.calibrate.teams import Team
+from experiments.calibrate.teams import LEAD, Team
+from experiments.host import host_nodes
 from experiments.paths import HERE
 
 PROGRAM = HERE.programs / "np-mem"
@@ -76,7 +77,7 @@ class Triads:
         self.effort = effort
         array = max(WHOLE, effort.size // ARRAYS // WHOLE * WHOLE)
         self.size = str(array)
-        self.team = Team({"program": TRIAD, "seconds": effort.seconds})
+        self.team = Team({"program": TRIAD, "seconds": effort.seconds, "lead": LEAD * host_nodes.read_lab_scale()})
 
     def measure_groups(self, groups: list[tuple[Node, Node, int]]) -> list[Value]:
         """Measures the groups at once. Returns the MB/s of all threads of each group together."""

@@ -5,6 +5,7 @@
         program       words before the options of np-mem
         seconds       of simulated time that each cell measures
         keep          whether processes stay for later cells
+        lead          seconds until all start; LEAD where it is not given
         cells         each {"size": of an array, "threads": [[CPU, memory node], ..]} and, if it is to work before it
                       is measured, {"warm": seconds of simulated time}
 
@@ -66,7 +67,7 @@ class Team:
         members = self.list_members(cell)
         for member in members:
             member.wait_until_ready()
-        start = time.monotonic() + LEAD
+        start = time.monotonic() + self.plan.get("lead", LEAD)
         for member in members:
             member.send_command(f"run {self.plan['seconds']} {start} {cell.get('warm', 0)}")
         results = [member.read_answer() for member in members]

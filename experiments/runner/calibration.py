@@ -121,7 +121,7 @@ def _find_folder() -> Path:
 
 def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log: Path) -> None:
     """Calibrates the machine into a file, several times in the lab where it fails. CannotError or ExperimentError: it did not succeed."""
-    options, tries = (in_lab.OPTIONS, in_lab.TRIES) if platform == "lab-timed" else ((), 1)
+    options, tries = (in_lab.list_options(), in_lab.TRIES) if platform == "lab-timed" else ([], 1)
     command: list[str | Path] = [program, "calibrate-machine", file, *options]
     with open(log, "wb") as log_file:
         for _ in range(tries):

@@ -257,7 +257,7 @@ def run_scenario(name: str, scenario: Scenario, penalties: dict[str, float], mod
 def calibrate_machine() -> str:
     """Measures this machine's model and returns the name of its file; repeats a calibration whose threads did not overlap."""
     for _ in range(in_lab.TRIES):
-        run = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.OPTIONS], capture_output=True, text=True, check=False)
+        run = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.list_options()], capture_output=True, text=True, check=False)
         print(run.stdout, flush=True)
         if not run.returncode:
             return MODEL

@@ -3,12 +3,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from experiments.bench.lab.inside import ROOT
-from experiments.calibrate import hardware, pattern_search, picture
-from experiments.calibrate.measure import Value
+from experiments.calibrate import hardware, pattern_search, picture, teams
+from experiments.calibrate.measure import Effort, Triads, Value
+from experiments.host import host_nodes
 from experiments.lab import machine
 from experiments.model_fit.native import TRIAD
 
@@ -73,3 +75,16 @@ def test_a_machine_of_one_node_cannot_be_measured(tmp_path):
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 3 and "nothing is remote" in done.stderr
     assert not (tmp_path / "x.toml").exists()
+
+
+def test_threads_hear_of_their_start_in_a_scaled_machine_too(monkeypatch: pytest.MonkeyPatch):
+    """They need S times as long for it."""
+    answers = {"verified": True, "started": 0, "finished": 1, "mb_per_s": 1.0}
+    member = SimpleNamespace(sent=[], wait_until_ready=lambda: None, read_answer=lambda: answers)
+    member.send_command = member.sent.append
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: 16)
+    monkeypatch.setattr(teams.Team, "list_members", lambda team, cell: [member])
+    monkeypatch.setattr(teams.time, "monotonic", lambda: 100.0)
+    near = hardware.Node(0, [0], 512, [10])
+    Triads(Effort(24 << 20, 0.16, 2)).measure_groups([(near, near, 1)])
+    assert member.sent == [f"run 0.16 {100 + 16 * teams.LEAD} 0.16"] * 2

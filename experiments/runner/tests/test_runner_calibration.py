@@ -169,10 +169,13 @@ def test_a_functional_lab_machine_is_not_calibrated(fake: Fake) -> None:
     assert not fake.calls("calibrate-machine")
 
 
-def test_the_lab_is_calibrated_with_small_sizes(fake: Fake) -> None:
+@pytest.mark.parametrize("scale, seconds", [(1, "0.01"), (16, "0.16")])
+def test_the_lab_is_calibrated_with_small_sizes(fake: Fake, monkeypatch, scale: int, seconds: str) -> None:
+    """In a scaled machine with the same work, which takes S times as long."""
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: scale)
     fake.of_run(platform="lab-timed")
     call, = fake.calls("calibrate-machine")
-    assert tuple(call[2:]) == in_lab.OPTIONS
+    assert call[2:] == ["--size", "24", "--seconds", seconds, "--repeats", "3", "--name", "as-calibrated"]
 
 
 @pytest.mark.parametrize("platform, status, kind, tries", [
