@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.host import host_nodes
 from experiments.host.host_nodes import Node
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
@@ -37,10 +38,21 @@ class Program:
     ((0.0, 0.0), (0.0045, 0.0), "0.50 ms of the chase's were without load")])
 def test_the_load_works_until_the_chase_has_ended(tmp_path: Path, chase: tuple[float, float], load: tuple[float, float],
                                                   mark: str | None) -> None:
+    measure_loaded(tmp_path, chase, load, mark)
+
+
+def test_the_load_works_until_the_chase_of_a_scaled_machine_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1024 hops take S times as long there."""
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: 16)
+    measure_loaded(tmp_path, (16 * 0.0005, 16 * 0.0005), (0.0, 0.0), None)
+
+
+def measure_loaded(tmp_path: Path, chase: tuple[float, float], load: tuple[float, float], mark: str | None) -> None:
+    """Measures programs that are late, and overshoot, by so many seconds, and compares the last mark."""
     suite = suites.replace_levels(suites.load_suite("loaded-latency"), {"loaded": {"seconds": SECONDS, "warm": WARM}})
     workload = Workload("loaded", "loaded", "", (Task("chase", 0, (0,)), Task("load", 0, (0,))), {}, {"mix": "1:0", "delay": 0})
     running = Loaded(schedule.Trial(workload, "none", 0, 0, False), suite, [Node(0, (0, 1), {}, 1, 1)], tmp_path)
     running.programs = {"chase": Program(*chase), "load": Program(*load)}
     found, of = running.measure(), running.programs
-    assert of["load"].finished >= of["chase"].finished or chase[1] > 0.003
+    assert of["load"].finished >= of["chase"].finished or chase[1] > 0.003 * host_nodes.read_lab_scale()
     assert found.marks[-1:] == ([mark] if mark else [])

@@ -33,7 +33,7 @@ class Loaded(Memory):
 
     def window(self, role: str, seconds: float) -> float:
         """Returns for how many seconds a task measures: the load until the chase has ended."""
-        return seconds + TAIL if role == LOAD else seconds
+        return seconds + TAIL * host_nodes.read_lab_scale() if role == LOAD else seconds
 
     def list_marks(self, seconds: float) -> list[str]:
         """Lists why the observation may not count, such as for how long the chase was without load."""
