@@ -137,7 +137,7 @@ def list_pieces(folder: Path, places: Iterable[tuple[str, Machine]], options: Ru
     made = []
     for suite, machine in places:
         piece = kind(machine, folder, replace(options, suite=suite))
-        name = f"{piece.suite}@{machine.name}"
+        name = f"{piece.suite}@{machine.name.replace('/', '-')}"  # NAME/S is no folder in a folder
         made.append(replace(piece, out=folder / name, kept_as=f"{campaign}-{name}"))
     return made
 

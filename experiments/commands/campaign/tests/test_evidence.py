@@ -77,6 +77,14 @@ def test_every_suite_on_each_of_its_machines_is_a_piece(tmp_path: Path) -> None:
     assert {"contention on xeon-e5620-2s", "contention on ls3a-2s", "policy-matrix on demo-2s"} <= found
 
 
+def test_a_machine_at_a_part_of_its_speed_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Beside that of the machine at full speed, which is removed when it is of older code."""
+    places = [("cross", Machine(lab, lab=lab)) for lab in ("demo-2s", "demo-2s/16")]
+    found = list_pieces(tmp_path, places, OPTIONS, "mine", kind=EvidencePiece)
+    assert [(piece.out, piece.kept_as) for piece in found] == [
+        (tmp_path / "cross@demo-2s", "mine-cross@demo-2s"), (tmp_path / "cross@demo-2s-16", "mine-cross@demo-2s-16")]
+
+
 def test_a_digest_is_of_what_the_piece_uses(tmp_path: Path) -> None:
     uses = {name: make_piece(tmp_path, name, machine).list_uses() for name, machine in
             (("contention", "ls3a-2s"), ("kernel-mm", "2x2"), ("arena", "cxl-3n"), ("work-stealing", "xeon-e5-4620-4s"))}
