@@ -18,7 +18,7 @@ from experiments import pieces
 from experiments.commands.run_request import request_of
 from experiments.errors import ExperimentError, exit_status
 from experiments.host import host_nodes
-from experiments.lab.machine import split_speed
+from experiments.lab.machine import SHAPE_MODEL, is_shape, split_speed
 from experiments.mechanisms import registry
 from experiments.paths import HERE
 from experiments.pieces import WITHOUT_TESTS
@@ -60,7 +60,9 @@ class EvidencePiece(Piece):
         paths = [f"experiments/workloads/{SOURCES[name]}" for name in sorted(programs & SOURCES.keys())]
         paths += ["experiments/workloads/apps"] if "apps/" in suite.text else []
         paths += ["experiments/mechanisms"] if {re.split("[:#]", level)[0] for level in suite.policies} & set(registry.KNOWN) else []
-        return [f"experiments/lab/machines/{split_speed(self.machine.lab)[0]}.toml", f"experiments/suites/{self.suite}.toml", *paths]
+        name, _ = split_speed(self.machine.lab)
+        file = SHAPE_MODEL if is_shape(name) else name
+        return [f"experiments/lab/machines/{file}.toml", f"experiments/suites/{self.suite}.toml", *paths]
 
     def read_state(self) -> State:
         made_by, state = self._read_inputs(), super().read_state()

@@ -87,7 +87,8 @@ def test_a_machine_at_a_part_of_its_speed_has_a_folder_of_its_own(tmp_path: Path
 
 def test_a_digest_is_of_what_the_piece_uses(tmp_path: Path) -> None:
     uses = {name: make_piece(tmp_path, name, machine).list_uses() for name, machine in
-            (("contention", "ls3a-2s"), ("kernel-mm", "2x2"), ("arena", "cxl-3n"), ("work-stealing", "xeon-e5-4620-4s"))}
+            (("contention", "ls3a-2s/16"), ("kernel-mm", "2x2/16"), ("arena", "cxl-3n"), ("work-stealing", "xeon-e5-4620-4s"))}
+    assert uses["kernel-mm"][0] == "experiments/lab/machines/demo-2s.toml", "which has what a shape does not say"
     assert uses["contention"] == ["experiments/lab/machines/ls3a-2s.toml", "experiments/suites/contention.toml", "experiments/workloads/mem"]
     assert uses["kernel-mm"][2:] == ["experiments/workloads/mm"] and uses["work-stealing"][2:3] == ["experiments/workloads/stealing"]
     assert {"experiments/workloads/hot", "experiments/workloads/apps", "experiments/mechanisms"} <= set(uses["arena"])
@@ -99,7 +100,7 @@ def test_every_path_of_a_digest_has_files(tmp_path: Path) -> None:
     pieces = list_pieces(tmp_path, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
     paths = {*evidence.INPUTS, *(path for piece in pieces for path in piece.list_uses())}
     missing = {path for path in paths if not kept_pieces.git(HERE.code, "ls-files", "--", path)}
-    assert missing == {f"experiments/lab/machines/{name}.toml" for name in ("1x2:640M+1:2G", "2x2")}  # their names say all
+    assert missing == set()
 
 
 def test_tests_and_documents_are_no_part_of_a_digest(tmp_path: Path) -> None:
