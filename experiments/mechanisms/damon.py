@@ -81,7 +81,7 @@ class Damon(Mechanism):
                 "access_pattern/sz/min": 0, "access_pattern/sz/max": MOST,
                 "access_pattern/nr_accesses/min": least, "access_pattern/nr_accesses/max": most,
                 "access_pattern/age/min": age, "access_pattern/age/max": MOST_COUNT,
-                "quotas/bytes": self.read_values()["quota_mbps"] * 10**6 * RESET_MS // 1000, "quotas/reset_interval_ms": RESET_MS}
+                "quotas/bytes": int(self.read_values()["quota_mbps"] * 10**6 * RESET_MS / 1000), "quotas/reset_interval_ms": RESET_MS}
 
     def _tune_quota(self, quotas: Path, metric: str, share: int, node: int) -> None:
         """Lets the kernel control the quota by the share of one node's memory, of 10000, where it has such a goal."""

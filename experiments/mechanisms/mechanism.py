@@ -62,21 +62,27 @@ class Mechanism:
     def __init__(self, values: dict[str, int]) -> None:
         self.values = {name: parameter.default for name, parameter in self.parameters.items()} | values
 
-    def read_values(self) -> dict[str, int | None]:
+    def read_values(self) -> dict[str, int | float | None]:
         """Returns the parameters; None: the kernel's own. In a machine of the lab at 1/S of its speed those of bytes are S times less, also
-        the kernel's own, which are read from their files."""
+        the kernel's own; of one that is a file of the kernel's to the nearest whole number. CannotError: that would be less than 1."""
         scale, found = read_lab_scale(), dict(self.values)
-        for name, parameter in self.parameters.items() if scale > 1 else ():
-            if parameter.of_bytes:
-                value = found[name] if found[name] is not None else int(self.files[name].read_text(encoding="ascii"))
-                found[name] = max(1, value // scale)
+        for name, value in self._read_sizes().items() if scale > 1 else ():
+            if name in self.files and value < scale:
+                raise CannotError(f"mechanism {self.name}: {name}={value} is less than a whole number at 1/{scale} of the machine's speed: "
+                                  f"give {scale} or more, or take more of its speed")
+            found[name] = round(value / scale) if name in self.files else value / scale
         return found
 
     def describe_scaled(self) -> list[str]:
         """Describes each parameter that is less because the machine has a part of its speed; [] at full speed."""
-        scale = read_lab_scale()
-        return [f"{self.name}: {name} is {value}, a part for a machine at 1/{scale} of its speed" for name, value in self.read_values().items()
-                if scale > 1 and self.parameters[name].of_bytes]
+        scale, found = read_lab_scale(), self.read_values()
+        return [f"{self.name}: {name} is {found[name]:g} in the place of {value} at 1/{scale} of the machine's speed"
+                for name, value in self._read_sizes().items()] if scale > 1 else []
+
+    def _read_sizes(self) -> dict[str, int]:
+        """Reads the parameters of bytes as they are at full speed: the kernel's own from their files."""
+        sizes = {name: self.values[name] for name, parameter in self.parameters.items() if parameter.of_bytes}
+        return {name: int(self.files[name].read_text(encoding="ascii")) if value is None else value for name, value in sizes.items()}
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Calls a method, of which whatever goes wrong is an ExperimentError of one line with its place: the file may be the user's."""

@@ -25,6 +25,7 @@ def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
             continue
         if why := mechanism.call("lacks", nodes):
             raise CannotError(f"mechanism {level}: {why}; or leave it out with --placements")
+        mechanism.call("read_values")
         too_late = [w.name for w in suite.workloads if not KINDS[w.kind].unpinned or KINDS[w.kind].runs_already]
         if mechanism.starts and too_late:
             raise CannotError(f"mechanism {level} acts on programs as they start, and workload {too_late[0]} of {suite.name} "

@@ -4,16 +4,19 @@
 import json
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from experiments.errors import ExperimentError, NotPutBackError, UsageError
+from experiments.errors import CannotError, ExperimentError, NotPutBackError, UsageError
 from experiments.host import guard as guard_of
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
-from experiments.mechanisms import registry
+from experiments.mechanisms import mechanism, registry
 from experiments.paths import HERE
+from experiments.runner import active_mechanism
+from experiments.runner.suite import suite as suites
 
 PAGE = Path(__file__).resolve().parents[3] / "Documentation/reference/mechanisms.md"
 
@@ -168,3 +171,36 @@ def test_a_fault_of_a_mechanism_is_one_line_with_its_place(tmp_path: Path) -> No
     file.write_text(OWN.replace("    def attach(self, scope, pids):\n        raise RuntimeError", "    attach = 5\n    RuntimeError"), encoding="utf-8")
     with pytest.raises(ExperimentError, match=r"mechanism own: attach\(\): TypeError: 'int' object is not callable"):
         registry.of_level(str(file)).call("attach", None, ())
+
+
+@pytest.mark.parametrize("level, scale, found, said", [
+    ("tiering:scan_size_mb=2048,promote_rate_limit_mbps=16", 1, {"scan_size_mb": 2048, "promote_rate_limit_mbps": 16}, []),
+    ("tiering:scan_size_mb=2048,promote_rate_limit_mbps=16", 16, {"scan_size_mb": 128, "promote_rate_limit_mbps": 1}, [
+        "tiering: scan_size_mb is 128 in the place of 2048 at 1/16 of the machine's speed",
+        "tiering: promote_rate_limit_mbps is 1 in the place of 16 at 1/16 of the machine's speed"]),
+    ("tiering:scan_size_mb=100,promote_rate_limit_mbps=63", 32, {"scan_size_mb": 3, "promote_rate_limit_mbps": 2}, None),
+    # DAMON takes bytes.
+    ("damon", 16, {"quota_mbps": 12.5}, ["damon: quota_mbps is 12.5 in the place of 200 at 1/16 of the machine's speed"]),
+    ("damon:quota_mbps=1", 64, {"quota_mbps": 1 / 64}, None),
+])
+def test_sizes_are_divided_at_a_part_of_a_machine_s_speed(level: str, scale: int, found: dict[str, float], said: list[str] | None,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanism, "read_lab_scale", lambda: scale)
+    one = registry.of_level(level)
+    assert {name: one.read_values()[name] for name in found} == found
+    assert said is None or one.describe_scaled() == said
+
+
+def test_a_quota_of_damon_is_divided_by_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanism, "read_lab_scale", lambda: 16)
+    assert registry.of_level("damon")._make_scheme("migrate_cold", 1)["quotas/bytes"] == 12_500_000
+
+
+def test_a_size_of_which_nothing_would_be_left_is_refused_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanism, "read_lab_scale", lambda: 32)
+    monkeypatch.setattr(registry.KNOWN["tiering"], "lacks", lambda *_: None)
+    suite = replace(suites.load_suite("promotion"), policies=("tiering:scan_size_mb=2048,promote_rate_limit_mbps=16",))
+    with pytest.raises(CannotError) as caught:
+        active_mechanism.check_mechanisms(suite, [])
+    assert str(caught.value) == ("mechanism tiering: promote_rate_limit_mbps=16 is less than a whole number at 1/32 of the machine's "
+                                 "speed: give 32 or more, or take more of its speed")
