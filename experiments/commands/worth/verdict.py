@@ -8,7 +8,7 @@ that is named is chosen by its gain, and the run ends by what it has seen, and i
 import math
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...analysis.policies.decision import Decision
@@ -34,6 +34,7 @@ class Verdict:
     most: str = ""          # the mapping that most of the remote memory is in, where one has more than half
     accesses: float | None = None  # share of the accesses to memory that are to other nodes', where the machine counts them
     ended: str = ""         # what has ended the run
+    platform: str = ""      # and what its times are
 
     def sentence(self) -> str:
         lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
@@ -78,7 +79,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, object]:
         return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
-                "decided": self.decided, "runs": self.runs, "ended": self.ended,
+                "decided": self.decided, "runs": self.runs, "ended": self.ended, "platform": self.platform,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "blocks": found.observations, "boots": found.boots or 1, "word": found.word, "undecided": may_be_worth_it(found),
@@ -96,8 +97,9 @@ def read_verdict(folder: Path) -> Verdict:
     unknown |= {policy: "measured too seldom beside the program as it is" for policy in results.policies
                 if policy not in found and policy != BASELINE and policy not in unknown}
     local = mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
-    return judged(list(found.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local, unknown,
-                  most_remote(results), mean_as_it_is(results, "remote_share"))
+    verdict = judged(list(found.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local,
+                     unknown, most_remote(results), mean_as_it_is(results, "remote_share"))
+    return replace(verdict, platform=results.platform_line)
 
 
 def judged(found: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
@@ -178,9 +180,10 @@ def few_of(found: Decision) -> str:
 
 
 def table(verdict: Verdict) -> str:
-    """An option is undecided that may be worth it."""
+    """An option is undecided that may be worth it. The platform of the times stands below."""
     known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) else verdict.elsewhere(found)}"
              for found in verdict.options}
     rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
     return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()),
-                      "; ".join(filter(None, [f"{verdict.runs} runs of the program as it is", verdict.ended]))])
+                      "; ".join(filter(None, [f"{verdict.runs} runs of the program as it is", verdict.ended])),
+                      *filter(None, [verdict.platform])])

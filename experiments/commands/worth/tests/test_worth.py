@@ -147,6 +147,18 @@ def test_the_table_says_of_each_option_whether_it_is_decided() -> None:
     assert "daemon  +0 % [-10, 10], undecided" in verdict.table(verdict.judged([option("daemon", 1.0, 0.1, 3)], 3, None))
 
 
+@pytest.mark.parametrize(("machine", "platform", "named"), [
+    ("demo-2s", "real", "real: measured on real hardware"),
+    ("demo-2s/16", "lab-timed", "lab-timed, 1/16 speed: times come from the lab's memory model, not from hardware"),
+])
+def test_the_table_ends_with_the_platform(tmp_path: Path, machine: str, platform: str, named: str) -> None:
+    lines = [synthetic.observation("cross", policy, k, value=500.0 + k, platform=platform) for k in range(3)
+             for policy in ("none", "maximum-local")]
+    found = verdict.read_verdict(write(tmp_path, lines, {"machine": machine, "platform": platform}))
+    assert verdict.table(found).splitlines()[-2:] == ["3 runs of the program as it is", named]
+    assert found.as_dict()["platform"] == named
+
+
 def lab_run(folder: Path, gain: float) -> Path:
     """All remote as it is, all local under n-mass, where on machines with other links the same gives up to 10 % more or less."""
     lines = [synthetic.observation("cross", policy, k, value=500 * factor * (1 + k / 1000), platform="lab-timed") for k in range(10)
