@@ -214,8 +214,10 @@ def _write_manifest(request: Request, numaplace: Numaplace, platform: str, model
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
     if (scale := host_nodes.read_lab_scale()) > 1:
-        now["doubts"] += [f"the kernel's ticks take {ticks.measure_tick_share():.1%} of a CPU at 1/{scale} of its speed",
-                          *active_mechanism.describe_scaled(request.suite)]
+        share = ticks.measure_tick_share()
+        print(f"{request.suite.name}: the kernel's ticks take {100 * share:.1f} % of a CPU at 1/{scale} of the machine's speed", flush=True)
+        now["boots"][0]["tick_share"] = round(share, 4)
+        now["doubts"] += active_mechanism.describe_scaled(request.suite)
     if request.quick and platform == "real":
         now["doubts"].append("--quick: the lab's small levels, whose arrays may fit into this machine's caches")
     if _is_begun(request, records):

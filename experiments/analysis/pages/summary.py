@@ -67,7 +67,14 @@ def list_notes(results: Results) -> list[str]:
         notes.append(f"{_format_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in make_rows(results)):
         notes.append("a mean of one observation has no confidence interval")
-    return [*notes, *_note_host(results), *_note_boots(results), *_note_precision(results)]
+    return [*notes, *_note_ticks(results), *_note_host(results), *_note_boots(results), *_note_precision(results)]
+
+
+def _note_ticks(results: Results) -> list[str]:
+    """Returns a line on the part of a CPU that ticks took in the boots of a scaled machine; none of another."""
+    boots = results.manifest.get("boots") or []
+    shares = [100 * share for boot in boots if isinstance(share := boot.get("tick_share"), (int, float))]
+    return [f"the kernel's ticks took {min(shares):.1f} % to {max(shares):.1f} % of a CPU, by boot"] if shares else []
 
 
 def _note_host(results: Results) -> list[str]:

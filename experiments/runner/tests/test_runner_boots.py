@@ -11,15 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from experiments.analysis.pages import summary
+from experiments.analysis.runs import results as analysis
 from experiments.commands.experiment import cli
 from experiments.commands.run_request import read_options
-from experiments.host import state
+from experiments.host import host_nodes, state, ticks
 from experiments.runner import run_in_lab
 from experiments.runner.boots import boot_shares, parallel_boots
 from experiments.runner.boots.host_load import HostLoad
 from experiments.runner.records import manifest, results
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
+from experiments.runner.tests import schemas
 from experiments.runner.tests.test_runner_observe_static import CACHETEST, SUITE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,6 +64,24 @@ def test_a_record_has_its_boot_and_its_load(small: Path) -> None:
     assert [record["boot_id"] for record in records] == [boot] * 3
     assert all(0 <= record["load"] < 10000 for record in records)
     assert [entry["boot_id"] for entry in told["boots"]] == [boot] and told["boots"][0]["load"] >= 0
+
+
+def test_each_boot_of_a_scaled_machine_has_its_share_of_ticks(small: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    shares = iter((0.03125, 0.0286))
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: 16)
+    monkeypatch.setattr(ticks, "measure_tick_share", lambda: next(shares))
+    assert run(small) == 0
+    path = tmp_path / "out" / results.NAME
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
+    monkeypatch.setattr(state, "BOOT", tmp_path / "boot_id")
+    state.BOOT.write_text("another\n")
+    assert run(small, "--resume") == 0
+    told = read_run(small)[1]
+    assert [boot["tick_share"] for boot in told["boots"]] == [0.0312, 0.0286]
+    assert schemas.list_faults("manifest", told) == [] and not any("ticks" in doubt for doubt in told["doubts"])
+    assert [line for line in capsys.readouterr().out.splitlines() if "ticks take" in line] == [
+        f"small: the kernel's ticks take {share} of a CPU at 1/16 of the machine's speed" for share in ("3.1 %", "2.9 %")]
+    assert "the kernel's ticks took 2.9 % to 3.1 % of a CPU, by boot" in summary.list_notes(analysis.read(tmp_path / "out"))
 
 
 def test_a_run_that_goes_on_in_another_boot_says_so(small: Path, tmp_path: Path, monkeypatch) -> None:
