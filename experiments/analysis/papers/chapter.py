@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from experiments.lab.machine import Machine
+from experiments.lab.machine import Machine, split_speed
 
 from ..machines.other_machines import machine_of
 from ..runs import text_format
@@ -96,8 +96,9 @@ def _describe_calibration(machine: Machine) -> str:
 
 
 def find_like(results: Results, names: dict[str, str]) -> str:
-    """Finds the paper's machine that our machine's or processor's name contains; '' for none, and for a machine with changed numbers."""
-    if "+" in results.machine:
+    """Finds the paper's machine that our machine's or processor's name contains; '' for none, and for a machine with changed numbers or
+    at a part of its speed."""
+    if "+" in results.machine or split_speed(results.machine)[1] > 1:
         return ""
     cpu = results.manifest.get("cpu")
     ours = f"{results.machine} {cpu.get('model') if isinstance(cpu, dict) else ''}".lower()

@@ -214,6 +214,7 @@ def test_a_functional_run_is_not_compared(tmp_path: Path) -> None:
     assert found.tables and not found.compared and "no number is compared" in found.caution
 
 
-@pytest.mark.parametrize(("machine", "whose"), [("xeon-e5620-2s", "E5620"), ("xeon-e5620-2s+dram.latency_ns=90", "")])
+@pytest.mark.parametrize(("machine", "whose"), [("xeon-e5620-2s", "E5620"), ("xeon-e5620-2s+dram.latency_ns=90", ""),
+                                                ("xeon-e5620-2s/16", "")])
 def test_a_machine_of_the_lab_with_other_numbers_is_not_the_papers(machine: str, whose: str) -> None:
     assert find_like(SimpleNamespace(machine=machine, manifest={}), {"e5620": "E5620"}) == whose
