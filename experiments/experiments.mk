@@ -87,10 +87,6 @@ evidence: setup-check			## every suite on its machines of the lab, 5 hours in ca
 	@$(MAKE) --no-print-directory tools modules
 	$(PY) -m experiments.commands.campaign.evidence $(if $(TIME),--time $(TIME))
 
-.PHONY: bench-multichase
-bench-multichase: tools			## np-mem's chase beside that of MULTICHASE=PATH, a build of its authors' sources; 2 minutes
-	$(PY) -m experiments.workloads.mem.bench_multichase $(or $(MULTICHASE),multichase) --rounds $(BENCH_ROUNDS)
-
 .PHONY: check-statistics
 check-statistics:			## what the analysis, worth and judge answer of runs whose truth is known; ONLY='worth *', 4 minutes
 	$(PY) -m experiments.bench.drawn $(if $(ONLY),--only '$(ONLY)')
