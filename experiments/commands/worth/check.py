@@ -96,7 +96,7 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
         return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--force",
                 "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
     longer = RunOptions(str(at / "worth" / "worth.toml"), out=at / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
-    return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.words()], seconds=room)
+    return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.list_words()], seconds=room)
 
 
 def measure(out: Path, program: Program, until: float) -> None:
