@@ -39,6 +39,6 @@ fi
 .venv/bin/python -c '
 import sys
 from experiments.analysis.pages import placement_table
-from experiments.analysis.runs.results import read
-placement_table.show_run(read(sys.argv[1]))' "$out" | sed -n '/^ *$/,$p'
+from experiments.analysis.runs.results import read_results
+placement_table.show_run(read_results(sys.argv[1]))' "$out" | sed -n '/^ *$/,$p'
 echo "observations by commit $(commit | cut -c1-12)"

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .pages import report_all
-from .runs.results import ResultsError, read
+from .runs.results import ResultsError, read_results
 
 RECORDS = ("results.jsonl", "manifest.json", "*.log")
 SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
@@ -66,7 +66,7 @@ def _find_records(directory: Path) -> dict[str, Path]:
     folders = report_all.list_runs(directory.resolve()) or [directory.resolve()]
     files: dict[str, Path] = {}
     for folder in folders:
-        read(folder)
+        read_results(folder)
         for record in sorted(record for pattern in RECORDS for record in folder.glob(pattern) if record.is_file()):
             name = f"runs/{folder.name}/{record.name}"
             if not RECORD.fullmatch(name):

@@ -54,7 +54,7 @@ def compute_residuals(known: Known, numbers: Numbers, cells: list[Cell], scale: 
     """Computes the residual of each flow of each cell, the model's bandwidth less the measured one, in parts of `scale` (MB/s)."""
     model = build_model(known, numbers)
     return [(granted / 1e6 - wanted) / scale for cell in cells
-            for granted, wanted in zip(model.bandwidths(cell.flows, TRIAD), cell.measured, strict=True)]
+            for granted, wanted in zip(model.compute_bandwidths(cell.flows, TRIAD), cell.measured, strict=True)]
 
 
 def compute_error(known: Known, numbers: Numbers, cells: list[Cell], scale: float) -> float:

@@ -129,7 +129,7 @@ def _compare_theoretical(described: machine.Machine, source: str, file: str) -> 
     lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()
     printed = {words[2]: float(words[3]) for line in lines if (words := line.split(","))[0] == number}
     model = Model(described.model_text)
-    predicted = [model.bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
+    predicted = [model.compute_bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
     return Comparison(described.name, source, "bandwidth of a path: theoretical", "GB/s", "machine file", OTHERS, "path",
                       list(paths), ["all cores of a node read"], [[printed[path]] for path in paths], [[value] for value in predicted],
                       scored=False, note="The paper's figures are theoretical ones of its hardware, so the difference is no error. "
@@ -152,7 +152,8 @@ def _compare_measured(name: str, record: Record) -> Iterator[Comparison]:
             yield _compare_matrix(common, "latency from node to node", measured["latency"], found.compute_unloaded_ns)
         if measured.get("bandwidth"):
             yield _compare_matrix(common, "bandwidth from node to node, triad, 8 threads at most", measured["bandwidth"],
-                                  lambda a, b, found=found: found.bandwidths([(a, b, min(MOST_THREADS, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
+                                  lambda a, b, found=found: found.compute_bandwidths(
+                                      [(a, b, min(MOST_THREADS, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
         if measured.get("contention"):
             yield _compare_contention(common, measured["contention"])
         if any(_is_local_copy(row) for row in measured.get("numa_stream", [])):
@@ -183,7 +184,7 @@ def _compare_contention(common: tuple, cells: list[dict[str, Any]]) -> Compariso
         a, b, x, y = index[cell["node"]], index[cell["other"]], cell["local"], cell["remote"]
         flows = [(a, a, x)] * bool(x) + [(b, a, y)] * bool(y)
         measured[x][y] = sum(cell.get(f"{side}_mb_s") or 0 for side in ("local", "remote"))
-        predicted[x][y] = sum(found.bandwidths(flows, TRIAD)) / 1e6
+        predicted[x][y] = sum(found.compute_bandwidths(flows, TRIAD)) / 1e6
     return Comparison(name, source, "bandwidth of one memory, by local and remote threads", "MB/s", model, fitted, "local threads",
                       [str(x) for x in range(len(measured))], [f"{y} remote" for y in range(max(remote) + 1)], measured, predicted)
 
@@ -203,7 +204,7 @@ def _compare_stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[
     def predict_bandwidth(threads: int) -> float:
         """Predicts the MB/s of so many threads in all."""
         flows = [(k, k, n) for k, n in zip(places, bergstrom.spread_threads(len(places), threads), strict=True) if n]
-        return sum(found.bandwidths(flows, COPY)) / 1e6
+        return sum(found.compute_bandwidths(flows, COPY)) / 1e6
 
     return Comparison(name, source, "bandwidth of all nodes' local memory, copy, by threads", "MB/s", model,
                       NOTHING if fitted == NOTHING else OTHERS, "threads", [str(n) for n in sorted(curve)], ["copy"],

@@ -41,7 +41,7 @@ def predict_copy(machine: Machine, model: Model, threads: int) -> Point:
     cores = spread_threads(machine.nodes, threads)
     nodes = range(machine.nodes)
     aware, unaware = (
-        model.results([(node, (node + step) % machine.nodes, cores[node]) for node in nodes], COPY)
+        model.solve_flows([(node, (node + step) % machine.nodes, cores[node]) for node in nodes], COPY)
         for step in (0, machine.bad_node))
     return Point(threads, sum(b for b, _ in aware) / 1e9, sum(b for b, _ in unaware) / 1e9,
                  max(ns for _, ns in aware), max(ns for _, ns in unaware))

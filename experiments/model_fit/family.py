@@ -25,7 +25,7 @@ class Variant:
 _found: dict[str, list[Variant]] = {}  # by the machine's numbers: fits take a second
 
 
-def variants(machine: Machine) -> list[Variant]:
+def list_variants(machine: Machine) -> list[Variant]:
     """Lists the machine's variants, the one of its file first."""
     if machine.model_text not in _found:
         as_filed = Variant("as in its file", Model(machine.model_text))

@@ -45,7 +45,7 @@ SOME = THREADS[1:]
 
 def predict_contention(model: Model) -> np.ndarray:
     """Predicts x local threads on node 0, y remote ones on node 1, all data on node 0; bytes a second, shape [x][y]."""
-    return np.array([[sum(model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD)) for y in THREADS]
+    return np.array([[sum(model.compute_bandwidths([(0, 0, x), (1, 0, y)], TRIAD)) for y in THREADS]
                      for x in THREADS])
 
 
@@ -57,7 +57,7 @@ def predict_relative(model: Model) -> np.ndarray:
 
 def predict_local_share(model: Model) -> np.ndarray:
     """Returns the part of the total that the local threads get, from one thread on either side."""
-    both = [[model.bandwidths([(0, 0, x), (1, 0, y)], TRIAD) for y in SOME] for x in SOME]
+    both = [[model.compute_bandwidths([(0, 0, x), (1, 0, y)], TRIAD) for y in SOME] for x in SOME]
     return np.array([[local / (local + remote) for local, remote in row] for row in both])
 
 
@@ -65,8 +65,8 @@ def predict_change(model: Model, first: tuple[int, int], second: tuple[int, int]
     """Predicts the relative change of x threads that use memory as `first` (from, to), when y more use it as `second`."""
     rows = []
     for x in SOME:
-        alone = model.bandwidths([(*first, x)], traffic)[0]
-        both = [model.bandwidths([(*first, x), (*second, y)], traffic)[0] for y in SOME]
+        alone = model.compute_bandwidths([(*first, x)], traffic)[0]
+        both = [model.compute_bandwidths([(*first, x), (*second, y)], traffic)[0] for y in SOME]
         rows.append(np.array(both) / alone - 1)
     return np.array(rows)
 

@@ -80,7 +80,7 @@ class Model:
         self._change_number(table, key, factor, 0.0)
         return self
 
-    def results(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
+    def solve_flows(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[tuple[float, float]]:
         """Computes, for each flow (from, to, cores), the bytes a second that it reports and its nanoseconds a line. ValueError: the
         model refuses the flows."""
         numbers = (ctypes.c_double * (3 * len(flows)))(*chain.from_iterable(flows))
@@ -89,8 +89,8 @@ class Model:
             raise ValueError(f"the model refuses the flows {flows}")
         return [(bandwidth / traffic.moved, ns) for bandwidth, ns in zip(results[::2], results[1::2], strict=True)]
 
-    def bandwidths(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[float]:
-        return [bandwidth for bandwidth, _ in self.results(flows, traffic)]
+    def compute_bandwidths(self, flows: list[tuple[int, int, float]], traffic: Traffic) -> list[float]:
+        return [bandwidth for bandwidth, _ in self.solve_flows(flows, traffic)]
 
     def compute_unloaded_ns(self, a: int, b: int) -> float:
         """Returns the latency from node a to memory of node b while nothing else runs, in ns."""

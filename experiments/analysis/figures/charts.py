@@ -92,7 +92,7 @@ def draw_lines(
 
 
 def list_raw(observations: Iterable[Observation], metric: str) -> Raw:
-    return tuple((o.line, value) for o in observations if (value := o.value(metric)) is not None)
+    return tuple((o.line, value) for o in observations if (value := o.get_value(metric)) is not None)
 
 
 def make_tip(curve: Curve, point: Point, x: str = "", place: float | None = None) -> theme.Tip:

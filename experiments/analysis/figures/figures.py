@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from ..runs import text_format
 from ..runs.results import Observation, Results
-from ..stats.intervals import Interval, t_interval
+from ..stats.intervals import Interval, compute_t_interval
 from . import theme
 from .charts import make_log, needs_log
 
@@ -197,12 +197,12 @@ def _make_tips(results: Results, workload: str, metric: str, unit: str) -> list[
     """Makes a tip for each clean observation, at its value and in its policy's row."""
     tips = []
     for y, policy in enumerate(results.policies):
-        clean = [o for o in results.select(workload, policy) if o.value(metric) is not None]
+        clean = [o for o in results.select(workload, policy) if o.get_value(metric) is not None]
         marked = sum((o.workload, o.policy) == (workload, policy) and bool(o.marks) for o in results.measured)
         for o in clean:
             tips.append(theme.Tip(
-                o.value(metric), y + DOTS,
-                f"{policy}: {o.value(metric):.10g} {unit}\none of n = {len(clean)}, {marked} more are marked\n"
+                o.get_value(metric), y + DOTS,
+                f"{policy}: {o.get_value(metric):.10g} {unit}\none of n = {len(clean)}, {marked} more are marked\n"
                 f"repeat {o.repeat}, order {o.order}, line {o.line} of results.jsonl", f"o{o.line}"))
     return tips
 
@@ -210,8 +210,8 @@ def _make_tips(results: Results, workload: str, metric: str, unit: str) -> list[
 def list_distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
     """Lists name and unit of each metric that has values, but not of one with the same values as a metric before it."""
     found: dict[tuple[float | None, ...], tuple[str, str]] = {}
-    for metric, unit in results.performance_metrics(workload):
-        seen = tuple(o.value(metric) for o in results.select(workload))
+    for metric, unit in results.list_performance_metrics(workload):
+        seen = tuple(o.get_value(metric) for o in results.select(workload))
         if any(v is not None for v in seen):
             found.setdefault(seen, (metric, unit))
     return list(found.values())
@@ -219,15 +219,15 @@ def list_distinct_metrics(results: Results, workload: str) -> list[tuple[str, st
 
 def list_values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
     """Lists the values of a metric from which means and intervals are made, in the metric's unit."""
-    values = (o.value(metric) for o in results.select_independent(workload, policy))
+    values = (o.get_value(metric) for o in results.select_independent(workload, policy))
     return [v for v in values if v is not None]
 
 
 def _draw_metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
     """Draws one metric on its axes: a row for each policy with its dots, mean and interval, and these as text at the right."""
     groups = [list_values(results, workload, policy, metric) for policy in results.policies]
-    intervals = [t_interval(values) for values in groups if values]
-    dots = [[o.value(metric) for o in results.select(workload, policy) if o.value(metric) is not None]
+    intervals = [compute_t_interval(values) for values in groups if values]
+    dots = [[o.get_value(metric) for o in results.select(workload, policy) if o.get_value(metric) is not None]
             for policy in results.policies]
     _draw_axis(axes, [v for values in dots for v in values], intervals, len(groups))
     beside = {"transform": axes.get_yaxis_transform()}
@@ -235,8 +235,8 @@ def _draw_metric(axes: Axes, results: Results, workload: str, metric: str, unit:
         axes.text(-0.04, y, format_row_label(policy), ha="right", va="center", size=8.5, linespacing=1.05,
                   color=theme.get_colour("ink"), **beside)
         if values:
-            _draw_row(axes, y, seen, t_interval(values))
-            _write_text(axes, 1.05, y, text_format.format_spread(t_interval(values)), **beside)
+            _draw_row(axes, y, seen, compute_t_interval(values))
+            _write_text(axes, 1.05, y, text_format.format_spread(compute_t_interval(values)), **beside)
         else:
             _write_text(axes, 0.02, y, "no clean observation", "muted", **beside)
     better = text_format.name_direction(unit)
@@ -303,7 +303,7 @@ def _describe_metric(results: Results, workload: str, metric: str, unit: str) ->
     parts = []
     for policy in results.policies:
         values = list_values(results, workload, policy, metric)
-        text = text_format.format_spread(t_interval(values)) if values else "no clean observation"
+        text = text_format.format_spread(compute_t_interval(values)) if values else "no clean observation"
         what = "boots" if any(o.is_mean for o in results.select_independent(workload, policy)) else "observations"
         parts.append(f"{policy} {text}" + (f" ({len(values)} {what})" if values else ""))
     return f"{text_format.make_label(metric)} in {unit}: " + ", ".join(parts)

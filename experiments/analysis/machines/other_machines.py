@@ -19,17 +19,17 @@ Scale = Callable[[Observation, str, str], float]
 Share = Callable[[float, float], float]  # of a program's time that waits for memory, by bytes of data and of cache
 
 
-def everywhere(_size: float, _cache: float) -> float:
-    """Every access waits for memory."""
+def compute_whole_share(_size: float, _cache: float) -> float:
+    """Returns 1, the share of all accesses, where each waits for memory."""
     return 1.0
 
 
-def beyond_the_cache(size: float, cache: float) -> float:
-    """Of uniform accesses, the share that a cache of this size misses."""
+def compute_missed_share(size: float, cache: float) -> float:
+    """Computes the share of uniform accesses to data of `size` bytes that a cache of `cache` bytes misses, from 0 to 1."""
     return max(0.0, 1 - cache / size)
 
 
-SHARES = (everywhere, beyond_the_cache)  # both ends: how much a program waits the less is not known for every one
+SHARES = (compute_whole_share, compute_missed_share)  # both ends: how much a program waits the less is not known for every one
 
 
 class Cells(Protocol):
@@ -39,11 +39,11 @@ class Cells(Protocol):
 
     def has_sizes(self, results: Results) -> bool: ...
 
-    def predict(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float: ...
+    def predict_metric(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float: ...
 
 
-def machine_of(results: Results) -> lab.Machine | None:
-    """The lab's, with the numbers that a run changed; None of one whose file is not here."""
+def find_machine(results: Results) -> lab.Machine | None:
+    """Finds the machine of the lab that a run was on, with the numbers that the run changed; None of one whose file is not here."""
     try:
         found = lab.find(*lab.in_results(results.machine))
     except LabError:
@@ -51,22 +51,26 @@ def machine_of(results: Results) -> lab.Machine | None:
     return found if found.model_text else None
 
 
-def variants(results: Results, predictor: Cells) -> list[tuple[str, Results]]:
-    """The run on every machine that the lab's may be, but for the one of its file, which is the run itself."""
-    as_filed, *others = family.variants(predictor.machine)
+def list_variants(results: Results, predictor: Cells) -> list[tuple[str, Results]]:
+    """Returns the run on every machine that the lab's may be, each with its name, but for that of its file, which is the run itself.
+
+    Each variant of the model stands once for each of SHARES, of a run without sizes for the first one alone."""
+    as_filed, *others = family.list_variants(predictor.machine)
     shares = SHARES if predictor.has_sizes(results) else SHARES[:1]
-    return [(other.name, _scaled(results, _change(predictor, as_filed.model, other.model, share)))
+    return [(other.name, _scale_results(results, _make_scale(predictor, as_filed.model, other.model, share)))
             for share in shares for other in others]
 
 
-def _scaled(results: Results, scale: Scale) -> Results:
+def _scale_results(results: Results, scale: Scale) -> Results:
+    """Multiplies each metric of each observation by what `scale` says of it."""
     return replace(results, observations=tuple(
         replace(o, metrics=tuple(Metric(m.name, m.unit, m.value * scale(o, m.name, m.unit)) for m in o.metrics))
         for o in results.observations))
 
 
-def _change(predictor: Cells, model: Model, other: Model, share: Share) -> Scale:
-    def scale(o: Observation, name: str, unit: str) -> float:
-        return predictor.predict(other, o, name, unit, share) / predictor.predict(model, o, name, unit, share)
+def _make_scale(predictor: Cells, model: Model, other: Model, share: Share) -> Scale:
+    """Makes the function that says how many times as large a metric is on the model `other` as on `model`."""
+    def scale_value(o: Observation, name: str, unit: str) -> float:
+        return predictor.predict_metric(other, o, name, unit, share) / predictor.predict_metric(model, o, name, unit, share)
 
-    return scale
+    return scale_value

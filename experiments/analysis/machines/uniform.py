@@ -6,8 +6,6 @@ ones of another repeat. Of the suites of one memory controller the contention mo
 the memory that it uses.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from statistics import fmean
@@ -19,7 +17,7 @@ from experiments.runner.suite import designs
 from experiments.runner.suite.suite import Workload
 
 from ..runs.results import Metric, Observation, Results
-from .other_machines import machine_of
+from .other_machines import find_machine
 
 Levels = dict[str, str]
 Factors = dict[str, int | float | str]
@@ -32,76 +30,77 @@ MODELLED = ("contention", "cross", "split")  # designs whose cells the model has
 TRAFFIC = {"copy": COPY, "scale": COPY, "sum": TRIAD, "triad": TRIAD}
 
 
-def uniform(results: Results) -> Results | None:
-    """None where the run has no such levels and its machine no model."""
-    pair = _pair(results)
+def make_uniform(results: Results) -> Results | None:
+    """Makes the run as a uniform machine would have given it; None where it has no such levels and its machine no model."""
+    pair = _find_pair(results)
     if pair:
-        return _relabelled(results, *pair)
-    machine = machine_of(results) if results.platforms == ["lab-timed"] and results.design in MODELLED else None
-    return _modelled(results, machine) if machine else None
+        return _replace_remote(results, *pair)
+    machine = find_machine(results) if results.platforms == ["lab-timed"] and results.design in MODELLED else None
+    return _scale_to_model(results, machine) if machine else None
 
 
-def _pair(results: Results) -> tuple[Levels, Levels] | None:
-    """Both of which are in the run."""
+def _find_pair(results: Results) -> tuple[Levels, Levels] | None:
+    """Finds the first of PAIRS of which both levels are in the run; None where there is none."""
     found = [o.factors for o in results.clean]
     return next((pair for pair in PAIRS if all(any(wanted.items() <= f.items() for f in found) for wanted in pair)), None)
 
 
-def _relabelled(results: Results, first: Levels, second: Levels) -> Results:
-    """The observations of the second level replaced by the first's of another repeat."""
+def _replace_remote(results: Results, first: Levels, second: Levels) -> Results:
+    """Replaces the observations of the second level by the first's of another repeat; those without a counterpart stay."""
     by_cell: dict[tuple, list[Observation]] = defaultdict(list)
     for o in results.clean:
-        by_cell[_cell(o.factors)].append(o)
+        by_cell[_make_cell(o.factors)].append(o)
 
-    def taken(o: Observation) -> Observation:
-        found = by_cell.get(_cell(o.factors | first)) if second.items() <= o.factors.items() else None
+    def replace_observation(o: Observation) -> Observation:
+        found = by_cell.get(_make_cell(o.factors | first)) if second.items() <= o.factors.items() else None
         if not found:
             return o
         new = found[(o.repeat + 1) % len(found)]
         return replace(o, metrics=new.metrics, raw=new.raw)
 
-    return replace(results, observations=tuple(map(taken, results.observations)))
+    return replace(results, observations=tuple(map(replace_observation, results.observations)))
 
 
-def _cell(factors: Factors) -> tuple:
+def _make_cell(factors: Factors) -> tuple:
     return tuple(sorted(factors.items()))
 
 
-def _modelled(results: Results, machine: Machine) -> Results:
-    """The model's bandwidths, with each observation's part of its cell's mean."""
+def _scale_to_model(results: Results, machine: Machine) -> Results:
+    """Replaces the bandwidths, in MB/s, by the model's, each times the part of its cell's mean that the observation had."""
     values, model = defaultdict(list), Model(machine.model_text)
     for o in results.clean:
         for m in o.metrics:
-            values[(m.name, *_cell(o.factors))].append(m.value)
+            values[(m.name, *_make_cell(o.factors))].append(m.value)
     nodes = host_nodes.in_order(host_nodes.of_lab(machine.name))
     near: dict[tuple, float | None] = {key: None for key in values}
     for o in results.clean:
         for m in o.metrics:
-            key = (m.name, *_cell(o.factors))
+            key = (m.name, *_make_cell(o.factors))
             if m.unit == "MB/s" and near[key] is None:
-                near[key] = _bandwidth(model, _workload(results.design, o.factors, nodes), m.name)
+                near[key] = _compute_bandwidth(model, _make_workload(results.design, o.factors, nodes), m.name)
 
-    def scaled(o: Observation, m: Metric) -> Metric:
-        key = (m.name, *_cell(o.factors))
+    def scale_metric(o: Observation, m: Metric) -> Metric:
+        key = (m.name, *_make_cell(o.factors))
         bandwidth = near.get(key)
         return m if bandwidth is None else replace(m, value=m.value * bandwidth / fmean(values[key]))
 
     return replace(results, observations=tuple(
-        replace(o, metrics=tuple(scaled(o, m) for m in o.metrics)) for o in results.observations))
+        replace(o, metrics=tuple(scale_metric(o, m) for m in o.metrics)) for o in results.observations))
 
 
-def _workload(design: str, factors: Factors, nodes: list[host_nodes.Node]) -> Workload | None:
-    """That the design makes of these levels alone; None where it makes none or several."""
+def _make_workload(design: str, factors: Factors, nodes: list[host_nodes.Node]) -> Workload | None:
+    """Makes the workload that the design has of these levels alone; None where it has none or several."""
     found = list(designs.far_apart(designs.DESIGNS[design].make({name: [level] for name, level in factors.items()}, nodes), nodes))
     return found[0] if len(found) == 1 else None
 
 
-def _bandwidth(model: Model, workload: Workload | None, metric: str) -> float | None:
-    """Of all tasks or of the group that the metric names, in MB/s, each thread beside the memory that it uses."""
+def _compute_bandwidth(model: Model, workload: Workload | None, metric: str) -> float | None:
+    """Computes the bandwidth of all tasks or of the group that the metric names, in MB/s, with each thread beside the memory that it
+    uses; None without a workload."""
     if workload is None:
         return None
     flows = [(task.group, (n, n, task.threads / len(task.memory_on))) for task in workload.tasks for n in task.memory_on]
     traffic = TRAFFIC.get(str(workload.options.get("operation")), READ)
-    found = list(zip(flows, model.bandwidths([flow for _, flow in flows], traffic), strict=True))
+    found = list(zip(flows, model.compute_bandwidths([flow for _, flow in flows], traffic), strict=True))
     own = [value for (group, _), value in found if group == metric.removeprefix("bandwidth_")]
     return sum(own or [value for _, value in found]) / 1e6

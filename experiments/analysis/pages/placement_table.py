@@ -11,10 +11,10 @@ from rich.text import Text
 
 from ..papers import luo, reference
 from ..policies.decision import LEGEND, Decision, describe_blocks, describe_least
-from ..policies.speedup import BASELINE, decide, decide_solutions, response, told
+from ..policies.speedup import BASELINE, decide_cells, decide_solutions, find_response, has_speedups
 from ..runs import text_format
 from ..runs.results import Observation, Results
-from ..stats.intervals import t_interval
+from ..stats.intervals import compute_t_interval
 from . import summary
 from .terminal import format_name, format_options_below, make_console, make_table
 
@@ -36,8 +36,8 @@ def show_run(results: Results, stream: TextIO | None = None) -> None:
     out = make_console(stream)
     for note in summary.list_notes(results):
         out.print(Text(f"note: {text_format.make_printable(note)}"))
-    timed = told(results)
-    run = Run(results, decide(results) if timed else {}, decide_solutions(results) if timed else {})
+    timed = has_speedups(results)
+    run = Run(results, decide_cells(results) if timed else {}, decide_solutions(results) if timed else {})
     if results.design == CONTENTION:
         show_contention(run, out)
     if len(results.policies) > 1:
@@ -68,7 +68,8 @@ def describe_given_up(results: Results) -> list[str]:
         seconds = [cost["move_s"] for o in group if (cost := o.raw.get("cost"))]
         if moved is None or after is None:
             continue
-        price = f"moves {moved:.0f} pages" + (f" in {1e3 * t_interval(seconds).mean:.1f} ms" if seconds else "") if moved >= 1 else "moves no page"
+        within = f" in {1e3 * compute_t_interval(seconds).mean:.1f} ms" if seconds else ""
+        price = f"moves {moved:.0f} pages{within}" if moved >= 1 else "moves no page"
         lines.append(f"{policy}: {price}, leaves a locality of {text_format.format_fraction(after)} (means over the workloads)")
     return lines
 
@@ -113,7 +114,7 @@ def _show_cells(run: Run, out: Console) -> None:
     for policies in _divide_policies(results.policies):
         table = make_table(("workload, measured", "left"), *((_format_head(policy), "right") for policy in policies))
         for workload in results.workloads:
-            metric = response(results, workload)
+            metric = find_response(results, workload)
             title = [workload, f"{text_format.make_label(metric[0])}, {metric[1]}"] if metric else [workload]
             table.add_row(Text("\n").join(map(format_name, title)), *(Text(_format_cell(run, workload, policy)) for policy in policies))
         out.print(table)
@@ -121,7 +122,7 @@ def _show_cells(run: Run, out: Console) -> None:
 
 def _format_cell(run: Run, workload: str, policy: str) -> str:
     """Formats a cell as '1.57 *' and its interval, then the same with the placement in it, which begins with '>'."""
-    results, metric = run.results, response(run.results, workload)
+    results, metric = run.results, find_response(run.results, workload)
     running, solved = run.while_it_runs.get((workload, policy)), run.with_the_move.get((workload, policy))
     if not results.select(workload, policy):
         return _explain_uncounted(results, workload, policy)
@@ -144,7 +145,7 @@ def _show_tasks(run: Run, out: Console) -> None:
     columns = [("workload", "left"), ("placement", "left"), ("locality", "left"), ("while it runs", "right")]
     table = make_table(*columns, *([("with the move", "right")] if run.with_the_move else [("pages moved", "right")]))
     for workload in results.workloads:
-        metric = response(results, workload) or next(iter(results.performance_metrics(workload)), None)
+        metric = find_response(results, workload) or next(iter(results.list_performance_metrics(workload)), None)
         titles = [workload, f"{text_format.make_label(metric[0])}, {metric[1]}" if metric else ""]
         for row, policy in enumerate(results.policies):
             last = policy == results.policies[-1]
@@ -196,5 +197,5 @@ def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> 
 
 
 def _compute_mean_of_group(group: list[Observation], metric: str) -> float | None:
-    values = [value for o in group if (value := o.value(metric)) is not None]
-    return t_interval(values).mean if values else None
+    values = [value for o in group if (value := o.get_value(metric)) is not None]
+    return compute_t_interval(values).mean if values else None

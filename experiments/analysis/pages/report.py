@@ -16,9 +16,9 @@ from .. import papers
 from ..figures import figures, theme
 from ..policies import matrix, regret_table
 from ..runs import text_format
-from ..runs.results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, get_text, read
+from ..runs.results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, get_text, read_results
 from ..samples import pages
-from ..stats.intervals import LEVEL, t_interval, welch
+from ..stats.intervals import LEVEL, compare_means, compute_t_interval
 from . import memory_figures, observation_table
 from .decisions import list_decisions
 from .summary import list_notes, write_text
@@ -35,7 +35,7 @@ def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
     """Writes report.html and figures/*.svg; returns the report's path, and the papers' chapters for the page of several runs.
 
     Raises ResultsError where the run is unreadable or of more than one platform."""
-    results = read(directory)
+    results = read_results(directory)
     if len(results.platforms) > 1:
         raise ResultsError(
             f"{results.directory}: holds numbers of more than one platform "
@@ -118,8 +118,8 @@ def _list_everything(results: Results) -> dict[str, Any]:
         clean = results.select_independent(workload)
         cells = []
         for name, _ in metrics:
-            values = [v for v in (o.value(name) for o in clean) if v is not None]
-            interval = t_interval(values) if values else None
+            values = [v for v in (o.get_value(name) for o in clean) if v is not None]
+            interval = compute_t_interval(values) if values else None
             text = text_format.format_spread(interval) if interval else text_format.DASH
             cells.append({"text": text, "value": interval.mean if interval else None})
         rows.append({"workload": workload, "n": len(clean), "marked": sum(bool(o.marks) for o in measured),
@@ -237,7 +237,7 @@ def _describe_contention_model(model: Any) -> str:
 
 def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
     found = figures.list_values(results, workload, policy, metric)
-    return t_interval(found).mean if found else None
+    return compute_t_interval(found).mean if found else None
 
 
 def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     timing = figures.draw_timing(results, workload, slug)
     series = pages.draw_panel(results, workload, slug)
     metrics = figures.list_distinct_metrics(results, workload)
-    others = [m for m in results.performance_metrics(workload) if m not in metrics]
+    others = [m for m in results.list_performance_metrics(workload) if m not in metrics]
     subtitle = results.platform_line
     return {
         "name": workload,
@@ -279,8 +279,8 @@ def _list_numbers(
     for metric, _ in metrics:
         values = figures.list_values(results, workload, policy, metric)
         base = figures.list_values(results, workload, "none", metric)
-        interval = t_interval(values) if values else None
-        test = welch(base, values) if values and base and policy != "none" else None
+        interval = compute_t_interval(values) if values else None
+        test = compare_means(base, values) if values and base and policy != "none" else None
         cells.append(
             {
                 "text": text_format.format_spread(interval) if interval else text_format.DASH,
@@ -305,7 +305,7 @@ def _list_numbers(
 def _format_change(against: Any, base: list[float]) -> str:
     if against is None:
         return ""
-    mean = t_interval(base).mean
+    mean = compute_t_interval(base).mean
     return text_format.format_percent(against.difference / mean) if mean else text_format.format_number(against.difference)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .. import papers
 from ..policies import agreement, matrix
 from ..policies.decision import Decision
-from ..runs.results import Results, ResultsError, read
+from ..runs.results import Results, ResultsError, read_results
 from . import report, summary
 from .summary import list_notes, write_text
 
@@ -33,7 +33,7 @@ def write_reports(directory: str | Path, folders: list[Path]) -> tuple[Path, lis
     broken: list[tuple[str, str]] = []
     for folder in folders:
         try:
-            results = read(folder)
+            results = read_results(folder)
             summary.write_summary(folder, report.make_report(folder)[1])
         except ResultsError as error:  # one run that failed leaves the others readable
             broken.append((_name_run(folder, directory), str(error)))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...runner.repeats import precision
-from ..runs.results import PLATFORMS, Results, read
-from ..stats.intervals import t_interval
+from ..runs.results import PLATFORMS, Results, read_results
+from ..stats.intervals import compute_t_interval
 
 if TYPE_CHECKING:
     from ..papers import Chapter
@@ -31,7 +31,7 @@ def make_rows(results: Results) -> list[dict[str, Any]]:
             groups.setdefault((o.workload, o.policy, metric_value.name, metric_value.unit, o.platform), []).append(metric_value.value)
     rows = []
     for (workload, policy, metric, unit, platform), values in groups.items():
-        interval = t_interval(values)
+        interval = compute_t_interval(values)
         rows.append(
             {
                 "workload": workload,
@@ -125,7 +125,7 @@ def build_summary(results: Results, chapters: Iterable[Chapter] = ()) -> dict[st
 
 
 def write_summary(directory: str | Path, chapters: Iterable[Chapter] = ()) -> Path:
-    results = read(directory)
+    results = read_results(directory)
     return write_text(
         results.directory / "summary.json",
         json.dumps(build_summary(results, chapters), indent=1, ensure_ascii=False) + "\n",

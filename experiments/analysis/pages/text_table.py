@@ -24,7 +24,7 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
         return
     out.print(_show_ranking(results, found["means"]))
     table = make_table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
-    decisions = speedup.decide(results)
+    decisions = speedup.decide_cells(results)
     for row in found["rows"]:
         titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):

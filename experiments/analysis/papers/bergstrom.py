@@ -9,7 +9,7 @@ from ..figures import charts
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Results
-from ..stats.intervals import ratio
+from ..stats.intervals import compute_ratio
 from . import reference
 from .cells import Cells, list_other_cells, select_printed
 from .chapter import Cell, Chapter, Table, find_like, format_number
@@ -75,7 +75,7 @@ def _list_printed(cells: Cells, machine: str) -> list[Printed]:
     peaks = {machine: PEAK_MB_S[machine]} if machine else PEAK_MB_S
     found = [Printed.number("peak" if machine else f"{name}, peak", "MB/s", peak, cells.interval("bandwidth", threads=most, access="unstrided", **fixed))
              for name, peak in peaks.items()]
-    return [*found, Printed.number("unstrided / strided", "", STRIDE, ratio(unstrided, strided) if unstrided and strided else None)]
+    return [*found, Printed.number("unstrided / strided", "", STRIDE, compute_ratio(unstrided, strided) if unstrided and strided else None)]
 
 
 def _draw_figures(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:

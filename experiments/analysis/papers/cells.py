@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..figures.charts import Curve, Point, Raw, list_raw
 from ..runs.results import Observation, Results, make_natural_key
-from ..stats.intervals import Interval, t_interval
+from ..stats.intervals import Interval, compute_t_interval
 
 Level = int | float | str
 
@@ -50,18 +50,18 @@ class Cells:
         return self._by[names].get(tuple(factors.values()), [])
 
     def values(self, metric: str, **factors: Level) -> list[float]:
-        found = (o.value(metric) for o in self.select(**factors))
+        found = (o.get_value(metric) for o in self.select(**factors))
         return [value for value in found if value is not None]
 
     def interval(self, metric: str, **factors: Level) -> Interval | None:
         found = self.values(metric, **factors)
-        return t_interval(found) if found else None
+        return compute_t_interval(found) if found else None
 
     def list_levels(self, factor: str, metric: str = "", **fixed: Level) -> list[Any]:
         """Returns the levels that were observed, with a value of the metric where one is named, in ascending order."""
         found = {
             o.factors[factor] for o in self.select(**fixed)
-            if factor in o.factors and (not metric or o.value(metric) is not None)
+            if factor in o.factors and (not metric or o.get_value(metric) is not None)
         }
         return sorted(found, key=lambda level: (isinstance(level, str), make_natural_key(str(level))
                                                 if isinstance(level, str) else level))
@@ -87,9 +87,9 @@ class Cells:
                    keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> pd.DataFrame:
         """Makes a data frame with a row for each observation that has the metric and these factors, and whose levels `keep` accepts."""
         rows = [
-            {f: o.factors[f] for f in factors} | {"repeat": o.repeat, metric: o.value(metric)}
+            {f: o.factors[f] for f in factors} | {"repeat": o.repeat, metric: o.get_value(metric)}
             for o in self.observations
-            if o.value(metric) is not None and all(f in o.factors for f in factors)
+            if o.get_value(metric) is not None and all(f in o.factors for f in factors)
             and keep(o.factors)
         ]
         return pd.DataFrame(rows, columns=[*factors, "repeat", metric])

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from experiments.lab.machine import Machine, split_speed
 
-from ..machines.other_machines import machine_of
+from ..machines.other_machines import find_machine
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Interval
@@ -67,7 +67,7 @@ class Chapter:
             self.caution = "So no number is compared."
             return
         self.compared += comparison.compare_printed(results, make)
-        machine = machine_of(results) if "lab-timed" in results.platforms else None
+        machine = find_machine(results) if "lab-timed" in results.platforms else None
         self.caution = _describe_calibration(machine) if machine else ""
 
     @property

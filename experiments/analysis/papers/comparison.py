@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from ..machines.uniform import uniform
+from ..machines.uniform import make_uniform
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Interval, Ratio
@@ -78,7 +78,7 @@ Make = Callable[[Results], list[Printed]]
 
 def compare_printed(results: Results, make: Make) -> list[Compared]:
     """Compares each number that `make` finds in the run with the paper's, in its order, and with the same of a uniform machine."""
-    other = uniform(results)
+    other = make_uniform(results)
     near = {p.cell: p.ours.value for p in make(other) if p.ours} if other else {}
     return [Compared(p, p.ours, near.get(p.cell)) for p in make(results) if p.ours]
 

@@ -13,7 +13,7 @@ from ..figures import charts, heatmap
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Results
-from ..stats.intervals import LEVEL, Ratio, ratio
+from ..stats.intervals import LEVEL, Ratio, compute_ratio
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, find_like
 from .comparison import INFINITE, Printed
@@ -86,7 +86,7 @@ def compute_deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
     Returns None where no cell has two observations. Each of the six intervals has its share of the 5 %."""
     groups: dict[tuple[object, object], list[float]] = {}
     for o in cells.select(pattern=pattern, memory=memory):
-        if (value := o.value("iterations")) is not None:
+        if (value := o.get_value("iterations")) is not None:
             groups.setdefault((o.factors.get("alpha"), o.factors["size_kb"]), []).append(value)
     freedoms_and_squares = [(len(g) - 1, variance(g) / fmean(g) ** 2) for g in groups.values() if len(g) > 1]
     freedom = sum(n for n, _ in freedoms_and_squares)
@@ -100,7 +100,7 @@ def compute_slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None,
     """Returns the slowdown by remote memory in percent, with Fieller's limits; None without both memories."""
     local = cells.values("iterations", memory="local", **fixed)
     remote = cells.values("iterations", memory="remote", **fixed)
-    found = ratio(local, remote) if local and remote else None
+    found = compute_ratio(local, remote) if local and remote else None
     if found is None:
         return None
     low, high = (None if e is None else 100 * (e - 1) for e in (found.low, found.high))

@@ -7,7 +7,7 @@ from ..figures import charts
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Results
-from ..stats.intervals import Ratio, ratio, t_interval
+from ..stats.intervals import Ratio, compute_ratio, compute_t_interval
 from . import reference
 from .cells import Cells, list_other_cells, select_printed
 from .chapter import Cell, Chapter, Table, find_like, format_number
@@ -117,7 +117,7 @@ def _list_printed_totals(cells: Cells, machine: str) -> list[Printed]:
             both_sides = cells.values("bandwidth", local=x, remote=y)
             if both_sides and (x, y) != (most, 0) and alone:
                 printed.append(Printed.number(f"{prefix}{x}L{y}R", f"parts of {most}L0R", value / table[most, 0],
-                                              ratio(both_sides, alone)))
+                                              compute_ratio(both_sides, alone)))
         if name == E5620:
             printed += [Printed(f"{prefix}local part of {x}L{y}R", "parts", 0.5, 0.6, _compute_local_part(cells, x, y))
                       for x in THREADS[1:] for y in THREADS[1:]]
@@ -126,9 +126,9 @@ def _list_printed_totals(cells: Cells, machine: str) -> list[Printed]:
 
 def _compute_local_part(cells: Cells, x: int, y: int) -> Ratio | None:
     """Returns the part of the local threads, by observation, as its local and its total bandwidth rise and fall together."""
-    both = [(o.value("bandwidth_local"), o.value("bandwidth")) for o in cells.select(local=x, remote=y)]
+    both = [(o.get_value("bandwidth_local"), o.get_value("bandwidth")) for o in cells.select(local=x, remote=y)]
     parts = [local / total for local, total in both if local is not None and total]
-    return convert_to_ratio(t_interval(parts)) if parts else None
+    return convert_to_ratio(compute_t_interval(parts)) if parts else None
 
 
 def _draw_single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
@@ -198,7 +198,7 @@ def _list_printed_cross(cells: Cells, machine: str) -> list[Printed]:
             low, high = (0.9, INFINITE) if name == LS3A else (0.95, INFINITE) if n == 1 else (0.7, 0.7)
             for k in THREADS:
                 disturbed = cells.values("bandwidth_reference", reference=n, opposite=k)
-                ours = ratio(disturbed, alone) if disturbed and alone else None
+                ours = compute_ratio(disturbed, alone) if disturbed and alone else None
                 printed.append(Printed(f"{prefix}{n} referenced, {k} opposite", "parts of none opposite", low, high, ours))
     return printed
 

@@ -7,7 +7,7 @@ from ..figures import charts
 from ..figures.charts import Curve, Point
 from ..runs import text_format
 from ..runs.results import Observation, Results
-from ..stats.intervals import Ratio, ratio, t_interval
+from ..stats.intervals import Ratio, compute_ratio, compute_t_interval
 from . import reference
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, find_like, format_number
@@ -89,7 +89,7 @@ def find_measured_case(row: dict[str, str]) -> dict[str, Level]:
 def _compute_ratio(cells: Cells, **case: Level) -> Ratio | None:
     local = cells.values("seconds", memory="local", **case)
     remote = cells.values("seconds", memory="remote", **case)
-    return ratio(remote, local) if local and remote else None
+    return compute_ratio(remote, local) if local and remote else None
 
 
 def format_ratio(found: Ratio | None) -> Cell:
@@ -235,7 +235,7 @@ def _compute_far_accesses(kept: list[Observation]) -> Ratio | None:
     sums = [[sum(_drop_missing(o.raw["series"].get(name))) for name in ("local_dram", "remote_dram")]
             for o in kept if o.factors.get("memory") == "local"]
     found = [100 * remote / local for local, remote in sums if local]
-    return convert_to_ratio(t_interval(found)) if found else None
+    return convert_to_ratio(compute_t_interval(found)) if found else None
 
 
 def _select_counted(results: Results) -> list[Observation]:
@@ -348,7 +348,7 @@ def _make_rate_table(cells: Cells, names: list[str]) -> Table:
                 continue
             rows.append((Cell(_format_load(name, load)), Cell("ours"),
                          *(format_number(cells.interval(name, memory=m, **load)) for m in ("local", "remote")),
-                         format_ratio(ratio(local, remote) if local and remote else None)))
+                         format_ratio(compute_ratio(local, remote) if local and remote else None)))
             if name in printed and load == _choose_load(cells):
                 rows.append(_make_printed_row(f"{name}, {PRINTED_BYTES} bytes", printed[name]))
     return Table("Experiment 7, Fig. 8.9", "Requests a second with 95 % intervals, and local / remote with Fieller's: "

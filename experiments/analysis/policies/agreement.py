@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..runs.results import Results, get_text, make_natural_key, rank_policy
 from .decision import FASTER, OPEN, SLOWER, Decision
-from .speedup import decide, told
+from .speedup import decide_cells, has_speedups
 
 HOLDS, DIFFERS, NOT_ALL, NONE = "holds on all", "differs", "not shown on all", "not shown on any"
 
@@ -68,7 +68,7 @@ def group_suites(runs: Sequence[Results]) -> list[Suite]:
     Runs whose times mean nothing are left out."""
     by_name: dict[str, list[Place]] = {}
     for results in runs:
-        if len(results.platforms) == 1 and told(results):
+        if len(results.platforms) == 1 and has_speedups(results):
             place = Place(results.machine or "an unnamed machine", name_kernel(results), results)
             by_name.setdefault(results.suite, []).append(place)
     suites = [_make_suite(name, sorted(places, key=lambda p: (make_natural_key(p.machine), make_natural_key(p.kernel))))
@@ -83,7 +83,7 @@ def name_kernel(results: Results) -> str:
 
 
 def _make_suite(name: str, places: Sequence[Place]) -> Suite:
-    decisions = [decide(place.results) for place in places]
+    decisions = [decide_cells(place.results) for place in places]
     keys = sorted({key for one in decisions for key in one}, key=lambda key: (make_natural_key(key[0]), rank_policy(key[1])))
     conclusions = [Conclusion(*key, tuple(one.get(key) for one in decisions)) for key in keys]
     return Suite(name, tuple(places), tuple(one for one in conclusions if len(one.verdicts) > 1))

@@ -5,9 +5,9 @@ import math
 from dataclasses import dataclass
 
 from ..runs.results import Results
-from ..stats.intervals import Interval, t_interval
+from ..stats.intervals import Interval, compute_t_interval
 from .decision import Decision
-from .speedup import decide
+from .speedup import decide_cells
 
 NEVER = math.inf
 
@@ -40,7 +40,7 @@ def compute_break_even(seconds: float, speedup: float) -> float:
 
 def list_costs(results: Results) -> dict[tuple[str, str], Cost | None]:
     """Returns the costs by workload and policy; None where the run did not record it, as older runs do not."""
-    return {key: _compute_cost(results, speedup) for key, speedup in decide(results).items()}
+    return {key: _compute_cost(results, speedup) for key, speedup in decide_cells(results).items()}
 
 
 def _compute_cost(results: Results, speedup: Decision) -> Cost | None:
@@ -49,5 +49,5 @@ def _compute_cost(results: Results, speedup: Decision) -> Cost | None:
              if isinstance(o.raw.get("cost"), dict)]
     if not costs:
         return None
-    seconds = t_interval([float(c["move_s"]) for c in costs])
+    seconds = compute_t_interval([float(c["move_s"]) for c in costs])
     return Cost(speedup, seconds, sum(float(c["moved_bytes"]) for c in costs) / len(costs))

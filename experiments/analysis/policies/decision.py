@@ -110,7 +110,7 @@ def excludes_one(found: Ratio) -> bool:
     return found.low is not None and found.high is not None and not found.low <= 1 <= found.high
 
 
-def smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float | None:
+def compute_smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float | None:
     """Returns the smallest change of mean(b), as a share of it, that a paired t test of these blocks finds with POWER.
 
     It is that of the first of Holm's steps: (t(1-alpha/2m, n-1) + t(power, n-1)) s / sqrt(n), s the deviation of the differences.

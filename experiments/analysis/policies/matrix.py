@@ -9,10 +9,10 @@ from typing import Any
 from ..figures import figures
 from ..runs import text_format
 from ..runs.results import Results
-from ..stats.intervals import Interval, Ratio, t_interval
+from ..stats.intervals import Interval, Ratio, compute_t_interval
 from . import cost
 from .decision import LEGEND, Decision, describe_blocks, describe_least
-from .speedup import BASELINE, SOLUTION, decide, decide_solutions, response, told, totals
+from .speedup import BASELINE, SOLUTION, compute_totals, decide_cells, decide_solutions, find_response, has_speedups
 
 FULL_SHADE = math.log(2)  # twice as fast, or half as fast, has the whole colour
 MIB = 1 << 20
@@ -21,8 +21,8 @@ UNBOUNDED = "unbounded"
 
 def make_matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
     """Makes the report's first table: a cell for each workload and policy, and their totals; without speed-ups where times mean nothing."""
-    timed = told(results)
-    found, solved = (decide(results), decide_solutions(results)) if timed else ({}, {})
+    timed = has_speedups(results)
+    found, solved = (decide_cells(results), decide_solutions(results)) if timed else ({}, {})
     rows = [{"workload": w, "slug": slugs[w], "response": _name_response(results, w) if timed else "",
              "cells": [_make_cell(results, w, p, found.get((w, p)), timed, solved.get((w, p))) for p in results.policies]}
             for w in results.workloads]
@@ -33,7 +33,7 @@ def make_matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
 
 
 def _name_response(results: Results, workload: str) -> str:
-    metric = response(results, workload)
+    metric = find_response(results, workload)
     return f"{text_format.make_label(metric[0])}, {metric[1]}" if metric else ""
 
 
@@ -60,7 +60,7 @@ def _make_cell(results: Results, workload: str, policy: str, speedup: Decision |
 
 def _format_head(results: Results, workload: str, policy: str, speedup: Decision | None) -> str:
     """Formats the cell's first line: the speed-up; of the baseline, the mean that the others are compared with."""
-    metric = response(results, workload)
+    metric = find_response(results, workload)
     if speedup:
         return f"{speedup.ratio}×"
     mean = _compute_mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
@@ -99,7 +99,7 @@ def format_limits(found: Ratio) -> str:
 
 def make_total_cells(results: Results) -> list[dict[str, Any]]:
     """Makes a cell for each policy with its geometric mean, limits and rank; the baseline's is 1 by definition and has no rank."""
-    by_policy = {total.policy: total for total in totals(results)}
+    by_policy = {total.policy: total for total in compute_totals(results)}
     cells = []
     for policy in results.policies:
         total = by_policy.get(policy)
@@ -122,7 +122,7 @@ def format_rank(ranks: tuple[int, int]) -> str:
 
 def make_price_table(results: Results) -> dict[str, Any] | None:
     """Returns one row for each workload and policy but the baseline; None where times mean nothing."""
-    if not told(results):
+    if not has_speedups(results):
         return None
     solved = decide_solutions(results)
     rows = [_make_price_row(results, *key, found, solved.get(key)) for key, found in cost.list_costs(results).items()]
@@ -141,7 +141,8 @@ def _make_price_row(results: Results, workload: str, policy: str, found: cost.Co
         "moved": (text_format.format_number(found.bytes / MIB), found.bytes),
         "even": (format_duration(even), "" if even == cost.NEVER else even),
         "even_limits": "" if None in ends else " to ".join(map(format_duration, ends)),
-        "solution": [*(_format_measured(t_interval(figures.list_values(results, workload, p, SOLUTION))) for p in (policy, BASELINE)),
+        "solution": [*(_format_measured(compute_t_interval(figures.list_values(results, workload, p, SOLUTION)))
+                       for p in (policy, BASELINE)),
                      (f"{format_times(solution.value)} {solution.mark}", solution.value, solution.format_limits())]
         if solution else [("not measured", "", ""), (text_format.DASH, "", ""), (text_format.DASH, "", "")],
     }
@@ -166,4 +167,4 @@ def format_duration(seconds: float) -> str:
 
 def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
     found = figures.list_values(results, workload, policy, metric)
-    return t_interval(found).mean if found else None
+    return compute_t_interval(found).mean if found else None

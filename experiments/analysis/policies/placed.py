@@ -9,7 +9,7 @@ from experiments.model_fit.native import READ, TRIAD, Model
 
 from ..machines import other_machines
 from ..machines.other_machines import Share
-from ..runs.results import Observation, Results, higher_is_better
+from ..runs.results import Observation, Results, is_higher_better
 
 PAGE = 4096
 Flow = tuple[int, int, float]  # from, to, cores
@@ -24,28 +24,30 @@ class Placements:
         self._values: dict[tuple, float] = {}
 
     def has_sizes(self, results: Results) -> bool:
+        """Checks whether the run says how much data its tasks have."""
         return any(o.tasks for o in results.clean)
 
-    def predict(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float:
+    def predict_metric(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float:
         """Returns the metric of an observation by the model, up to a constant; 1 where the model says nothing of it."""
-        if higher_is_better(unit) is None:
+        if is_higher_better(unit) is None:
             return 1.0
-        flows = tuple(self._flows(o))
+        flows = tuple(self._list_flows(o))
         key = (id(model), metric, unit, share, flows)
         if key not in self._values:
-            self._values[key] = self._value(model, flows, unit, share, o)
+            self._values[key] = self._compute_value(model, flows, unit, share, o)
         return self._values[key]
 
-    def _value(self, model: Model, flows: tuple[Flow, ...], unit: str, share: Share, o: Observation) -> float:
+    def _compute_value(self, model: Model, flows: tuple[Flow, ...], unit: str, share: Share, o: Observation) -> float:
+        """Computes predict_metric() of the observation's flows, to the power of the share of time that waits for memory."""
         if not flows:
             return 1.0
-        found = model.results(list(flows), TRIAD if unit == "MB/s" else READ)
-        value = _rate(unit, [(cores, *result) for (_, _, cores), result in zip(flows, found)])
+        found = model.solve_flows(list(flows), TRIAD if unit == "MB/s" else READ)
+        value = _compute_rate(unit, [(cores, *result) for (_, _, cores), result in zip(flows, found)])
         size = PAGE * sum(sum(t.get("pages_after", {}).values()) for t in o.tasks)
         return value ** (share(size, max((c["size"] for c in self.machine.cache), default=0)) if size else 1.0)
 
-    def _flows(self, o: Observation) -> Iterator[Flow]:
-        """A task that may run on several nodes is on all of them alike."""
+    def _list_flows(self, o: Observation) -> Iterator[Flow]:
+        """Yields the flows of an observation: from each task's node, or from all of them alike, to each node that has its pages."""
         for task in o.tasks:
             pages = {int(node): n for node, n in (task.get("pages_after") or {}).items() if n}
             starts = self.with_cpus if task.get("node_after") is None else [task["node_after"]]
@@ -54,18 +56,19 @@ class Placements:
                     yield start, node, task.get("threads", 1) * n / sum(pages.values()) / len(starts)
 
 
-def runs(results: Results) -> list[Results]:
-    """The run itself first. Of a machine whose file is not here, and of hardware, there is no other."""
-    machine = other_machines.machine_of(results) if results.platforms == ["lab-timed"] else None
-    return [results, *(r for _, r in other_machines.variants(results, Placements(machine)))] if machine else [results]
+def list_runs(results: Results) -> list[Results]:
+    """Lists the run, the one that was measured first, on each machine that the lab's may be. Of a machine whose file is not here, and
+    of hardware, there is no other."""
+    machine = other_machines.find_machine(results) if results.platforms == ["lab-timed"] else None
+    return [results, *(r for _, r in other_machines.list_variants(results, Placements(machine)))] if machine else [results]
 
 
-def _rate(unit: str, found: Sequence[Sequence[float]]) -> float:
-    """Of cores, bytes a second and nanoseconds a line: a bandwidth is the sum, a latency the mean of the flows, a time
-    that of the slowest thread."""
+def _compute_rate(unit: str, found: Sequence[Sequence[float]]) -> float:
+    """Computes a value in `unit` of flows, each with its cores, bytes a second and nanoseconds a line: a bandwidth is their sum, a
+    latency their mean, a time that of the slowest thread."""
     if unit == "MB/s":
         return sum(bandwidth for _, bandwidth, _ in found)
     if unit == "ns":
         return fmean(ns for _, _, ns in found)
     slowest = min(bandwidth / cores for cores, bandwidth, _ in found)
-    return slowest if higher_is_better(unit) is not False else 1 / slowest
+    return slowest if is_higher_better(unit) is not False else 1 / slowest

@@ -9,9 +9,9 @@ A cell helps or hurts where the whole interval of its speed-up is beyond 1, and 
 import sys
 
 from ...bounds import UNDECIDED, Outcome, verdicts
-from ..runs.results import Results, ResultsError, read
+from ..runs.results import Results, ResultsError, read_results
 from .decision import Decision
-from .speedup import decide
+from .speedup import decide_cells
 
 LEAST = 0.02
 RATE = "promote_rate_limit_mbps="
@@ -21,7 +21,7 @@ Found = dict[tuple[str, int, int], Decision]  # by distribution, percent of the 
 def read_cells(results: Results) -> Found:
     """Reads the decisions of a run by distribution, percent of the fast tier, and rate limit in MB/s."""
     cells = {}
-    for (workload, policy), decision in decide(results).items():
+    for (workload, policy), decision in decide_cells(results).items():
         distribution, _, percent = workload.partition("-")
         cells[distribution, int(percent), int(policy.partition(RATE)[2])] = decision
     return dict(sorted(cells.items()))
@@ -92,7 +92,7 @@ def main() -> int:
         print("promotion: needs one folder, of a run of the suite promotion", file=sys.stderr)
         return 2
     try:
-        results = read(sys.argv[1])
+        results = read_results(sys.argv[1])
     except ResultsError as error:
         print(f"promotion: {error}", file=sys.stderr)
         return 1

@@ -17,8 +17,17 @@ from dataclasses import dataclass
 from ...mechanisms.registry import KNOWN
 from ...runner.suite.schedule import CLAIRVOYANT
 from ..runs.results import Results
-from ..stats.intervals import Ratio, t_interval
-from .speedup import BASELINE, Logs, Speeds, compared, hull, mean_of_logs, runs_of, surely_faster
+from ..stats.intervals import Ratio, compute_t_interval
+from .speedup import (
+    BASELINE,
+    Logs,
+    Speeds,
+    compare_placements,
+    compute_mean_of_logs,
+    is_surely_faster,
+    join_intervals,
+    list_speeds,
+)
 
 LEAST = 3  # blocks: the one that is judged, and two that choose
 
@@ -61,7 +70,7 @@ def is_static(level: str) -> bool:
 
 def compute_regrets(results: Results) -> Regrets:
     """Computes the regrets of a run's policies to the best static placement and to the clairvoyant one."""
-    speeds, *others = runs_of(results)
+    speeds, *others = list_speeds(results)
     chosen = {w: find_best_static(compute_logs(speeds, w)) for w in speeds.workloads}
     chosen = {w: blocks for w, blocks in chosen.items() if len(blocks) >= LEAST}
     best = {w: find_surely_best(speeds, others, w) for w in speeds.workloads}
@@ -72,8 +81,8 @@ def compute_regrets(results: Results) -> Regrets:
 
 def compute_logs(speeds: Speeds, workload: str) -> Logs:
     """Returns, of each level, by block, log(speed); the unit is that of the metric."""
-    return {level: {block: speeds.sign(workload) * math.log(value) for block, value in speeds.by_block(workload, level).items()}
-            for level in (BASELINE, *speeds.policies) if speeds.by_block(workload, level)}
+    return {level: {block: speeds.get_sign(workload) * math.log(value) for block, value in speeds.get_blocks(workload, level).items()}
+            for level in (BASELINE, *speeds.policies) if speeds.get_blocks(workload, level)}
 
 
 def find_best_static(levels: Logs) -> dict[int, str]:
@@ -94,7 +103,7 @@ def find_surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str
     The only static level is the best one."""
     first, *rest = ({level: logs for level, logs in compute_logs(one, workload).items() if is_static(level)} for one in (speeds, *others))
     pairs = math.comb(len(first), 2)
-    return next((p for p in first if all(surely_faster(first, rest, p, q, pairs) for q in first if q != p)), None)
+    return next((p for p in first if all(is_surely_faster(first, rest, p, q, pairs) for q in first if q != p)), None)
 
 
 Chosen = dict[str, dict[int, str]]  # by workload and block, the static level that is compared with
@@ -104,7 +113,7 @@ def compute_dependent_mean(logs: dict[int, float]) -> Ratio:
     """Computes the geometric mean of blocks whose references the other blocks chose, with limits of variance s^2 (1/n + 1/(n-1)).
 
     Nadeau, Bengio, Inference for the Generalization Error, Machine Learning 52, 2003, for leave-one-out."""
-    found, n = t_interval(list(logs.values())), len(logs)
+    found, n = compute_t_interval(list(logs.values())), len(logs)
     half = (found.half or 0.0) * math.sqrt(1 + n / (n - 1))
     return Ratio(math.exp(found.mean), math.exp(found.mean - half), math.exp(found.mean + half))
 
@@ -115,27 +124,28 @@ def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: 
     for workload, policy in ((w, p) for w in chosen for p in (BASELINE, *speeds.policies)):
         first, *rest = (_compute_logs(one, workload, policy, chosen) for one in (speeds, *others))
         if len(first) >= LEAST and any(level != policy for level in chosen[workload].values()):
-            mean = mean_of_logs if best[workload] else compute_dependent_mean
-            regrets[workload, policy] = _make_regret(hull(mean(first), [mean(logs) for logs in rest]))
+            mean = compute_mean_of_logs if best[workload] else compute_dependent_mean
+            regrets[workload, policy] = _make_regret(join_intervals(mean(first), [mean(logs) for logs in rest]))
     return regrets
 
 
 def _compute_clairvoyant(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
     """Computes the regrets to the clairvoyant placement by workload and policy."""
-    return {(w, p): _make_regret(hull(compared(speeds, w, p, CLAIRVOYANT)[0], [compared(other, w, p, CLAIRVOYANT)[0] for other in others]))
-            for w in speeds.workloads if speeds.by_block(w, CLAIRVOYANT)
-            for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.by_block(w, p)}
+    return {(w, p): _make_regret(join_intervals(compare_placements(speeds, w, p, CLAIRVOYANT)[0],
+                                                [compare_placements(other, w, p, CLAIRVOYANT)[0] for other in others]))
+            for w in speeds.workloads if speeds.get_blocks(w, CLAIRVOYANT)
+            for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.get_blocks(w, p)}
 
 
 def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:
     """Computes the regret of the geometric mean of each policy that has every workload in LEAST blocks or more."""
-    regrets, mean = {}, mean_of_logs if all(best.values()) else compute_dependent_mean
+    regrets, mean = {}, compute_mean_of_logs if all(best.values()) else compute_dependent_mean
     for policy in (BASELINE, *speeds.policies):
         each = [[_compute_logs(one, w, policy, chosen) for w in speeds.workloads] for one in (speeds, *others)]
         blocks = set.intersection(*map(set, each[0])) if len(chosen) == len(speeds.workloads) else set()
         if len(blocks) >= LEAST:
             first, *rest = (mean({b: statistics.fmean(logs[b] for logs in one) for b in sorted(blocks)}) for one in each)
-            regrets[policy] = _make_regret(hull(first, rest))
+            regrets[policy] = _make_regret(join_intervals(first, rest))
     return regrets
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from ...mechanisms import activity as activity_of
 from ..runs import text_format
 from ..runs.results import Results
-from ..stats.intervals import t_interval
+from ..stats.intervals import compute_t_interval
 from .regret import LEAST, Regret, Regrets, compute_regrets, is_comparable
-from .speedup import response
+from .speedup import find_response
 
 REMOTE = "remote_share"  # metric: of the accesses to memory, those to another node's
 UNDECIDED = " ?"
@@ -56,14 +56,14 @@ def list_activity(results: Results) -> list[dict[str, Any]]:
     """Lists what the kernel did meanwhile: a row for each workload and policy that recorded it; times in s."""
     rows = []
     for workload in results.workloads:
-        metric = response(results, workload)
+        metric = find_response(results, workload)
         for policy in results.policies:
             observations = [o for o in results.select_independent(workload, policy) if isinstance(o.raw.get("kernel"), dict)]
             if observations:
                 rows.append({"workload": workload, "policy": policy,
-                             "speed": format_spread([o.value(metric[0]) for o in observations]) if metric else text_format.DASH,
+                             "speed": format_spread([o.get_value(metric[0]) for o in observations]) if metric else text_format.DASH,
                              "unit": metric[1] if metric else "",
-                             "remote": format_spread([o.value(REMOTE) for o in observations]),
+                             "remote": format_spread([o.get_value(REMOTE) for o in observations]),
                              "moved": format_spread([activity_of.count_moved(o.raw["kernel"]) for o in observations]),
                              "system": format_spread([o.raw["kernel"]["system_s"] for o in observations]),
                              "threads": format_spread([o.raw["kernel"]["threads_s"] for o in observations])})
@@ -73,4 +73,4 @@ def list_activity(results: Results) -> list[dict[str, Any]]:
 def format_spread(values: list[float | None]) -> str:
     """Formats the mean of a metric with its interval; a dash where an observation lacks it, as the others are no fair sample then."""
     known = [value for value in values if value is not None]
-    return text_format.format_spread(t_interval(known)) if known and len(known) == len(values) else text_format.DASH
+    return text_format.format_spread(compute_t_interval(known)) if known and len(known) == len(values) else text_format.DASH

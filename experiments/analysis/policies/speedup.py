@@ -10,10 +10,19 @@ from itertools import permutations, product
 from typing import TypeVar
 
 from ...runner.repeats import looks
-from ..runs.results import Observation, Results, higher_is_better
-from ..stats.intervals import LEVEL, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
+from ..runs.results import Observation, Results, is_higher_better
+from ..stats.intervals import (
+    LEVEL,
+    Ratio,
+    adjust_p_values,
+    compare_means,
+    compare_pairs,
+    compute_paired_ratio,
+    compute_ratio,
+    compute_t_interval,
+)
 from . import placed
-from .decision import Decision, smallest_found
+from .decision import Decision, compute_smallest_found
 
 BASELINE = "none"
 SOLUTION = "time_to_solution"  # metric: seconds of a work that is the same under every policy, from before its placement
@@ -29,15 +38,15 @@ class Total:
     ranks: tuple[int, int] | None = None  # the best and the worst that its blocks leave open
 
 
-def told(results: Results) -> bool:
+def has_speedups(results: Results) -> bool:
     """Checks whether times mean anything here, and there is a baseline to compare with."""
     return "lab-functional" not in results.platforms and BASELINE in results.policies and len(results.policies) > 1
 
 
-def response(results: Results, workload: str) -> tuple[str, str] | None:
+def find_response(results: Results, workload: str) -> tuple[str, str] | None:
     """Returns name and unit of what tells the workload's speed: the suite's first response of a known direction."""
     listed = [str(name) for name in results.manifest.get("responses") or []]
-    found = [m for m in results.performance_metrics(workload) if higher_is_better(m[1]) is not None]
+    found = [m for m in results.list_performance_metrics(workload) if is_higher_better(m[1]) is not None]
     return min(found, key=lambda m: listed.index(m[0]) if m[0] in listed else len(listed), default=None)
 
 
@@ -46,11 +55,12 @@ class Speeds:
     policy, or a boot."""
 
     def __init__(self, results: Results, metric: dict[str, tuple[str, str]] | None = None) -> None:
-        self.metric = metric or {w: found for w in results.workloads if (found := response(results, w))}
+        """Collects the values of counted observations. metric: name and unit by workload; None: what find_response() finds."""
+        self.metric = metric or {w: found for w in results.workloads if (found := find_response(results, w))}
         self.policies = [p for p in results.policies if p != BASELINE]
         self._values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         for o in results.independent:
-            value = o.value(self.metric[o.workload][0]) if o.workload in self.metric else None
+            value = o.get_value(self.metric[o.workload][0]) if o.workload in self.metric else None
             if value is not None and value > 0:
                 self._values[o.workload, o.policy][o.repeat] = value
         self.workloads = [w for w in self.metric if (w, BASELINE) in self._values]
@@ -59,50 +69,53 @@ class Speeds:
         for o in results.clean:
             self._clean[o.workload, o.policy].append(o)
 
-    def by_block(self, workload: str, policy: str) -> dict[int, float]:
+    def get_blocks(self, workload: str, policy: str) -> dict[int, float]:
         """Returns the response of each counted block, in the unit of the metric; none where the cell has no counted observation."""
         return self._values.get((workload, policy), {})
 
-    def starts(self, workload: str, policy: str) -> int:
+    def count_starts(self, workload: str, policy: str) -> int:
         """Counts the nodes, or sets of them, on which its tasks have started."""
         return len({tuple(task.get("node_before") for task in o.tasks) for o in self._clean[workload, policy]})
 
-    def observations(self, workload: str, policy: str) -> int:
+    def count_observations(self, workload: str, policy: str) -> int:
+        """Counts the clean observations of a cell, in all boots."""
         return len(self._clean[workload, policy])
 
-    def sign(self, workload: str) -> int:
+    def get_sign(self, workload: str) -> int:
         """Returns 1 where more of the metric is faster, else -1."""
-        return 1 if higher_is_better(self.metric[workload][1]) else -1
+        return 1 if is_higher_better(self.metric[workload][1]) else -1
 
 
-def runs_of(results: Results, metric: dict[str, tuple[str, str]] | None = None) -> list[Speeds]:
+def list_speeds(results: Results, metric: dict[str, tuple[str, str]] | None = None) -> list[Speeds]:
     """Returns the speeds of the run, then of it as each other machine that the lab's may be would have given it."""
-    first, *others = placed.runs(results)
+    first, *others = placed.list_runs(results)
     found = Speeds(first, metric)
     return [found, *(Speeds(r, found.metric) for r in others)]
 
 
-def decide(results: Results) -> dict[tuple[str, str], Decision]:
+def decide_cells(results: Results) -> dict[tuple[str, str], Decision]:
     """Returns the decisions by workload and policy, while it runs: the baseline itself is not among them."""
-    return _decide(runs_of(results))
+    return _decide_runs(list_speeds(results))
 
 
 def decide_solutions(results: Results) -> dict[tuple[str, str], Decision]:
     """Returns the same of the work with its placement in it, of the workloads that have one."""
-    metric = {w: (SOLUTION, "s") for w in results.workloads if any(o.value(SOLUTION) is not None for o in results.select(w))}
-    return _decide(runs_of(results, metric)) if metric else {}
+    metric = {w: (SOLUTION, "s") for w in results.workloads if any(o.get_value(SOLUTION) is not None for o in results.select(w))}
+    return _decide_runs(list_speeds(results, metric)) if metric else {}
 
 
-def _decide(runs: Sequence[Speeds]) -> dict[tuple[str, str], Decision]:
-    found, *others = map(_of_run, runs)
-    ps = dict(zip(found, holm([one.p_holm for one in found.values()]), strict=True))
-    return {key: replace(hull(one, [other[key] for other in others]), p_holm=ps[key], runs=one.by_runs) for key, one in found.items()}
+def _decide_runs(runs: Sequence[Speeds]) -> dict[tuple[str, str], Decision]:
+    """Decides each cell of the first run; its interval holds on the machines of all runs, p_holm is adjusted over the cells."""
+    found, *others = map(_decide_run, runs)
+    ps = dict(zip(found, adjust_p_values([one.p_holm for one in found.values()]), strict=True))
+    return {key: replace(join_intervals(one, [other[key] for other in others]), p_holm=ps[key], runs=one.by_runs)
+            for key, one in found.items()}
 
 
 Limited = TypeVar("Limited", Ratio, Decision)
 
 
-def hull(found: Limited, others: Sequence[Limited]) -> Limited:
+def join_intervals(found: Limited, others: Sequence[Limited]) -> Limited:
     """Returns the union of the intervals; without limits where one has none."""
     ends = [(o.low, o.high) for o in (found, *others)]
     if any(None in both for both in ends):
@@ -110,81 +123,82 @@ def hull(found: Limited, others: Sequence[Limited]) -> Limited:
     return replace(found, low=min(low for low, _ in ends), high=max(high for _, high in ends))
 
 
-def _of_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
+def _decide_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
     """Returns the decisions of one run; p_holm is not adjusted yet."""
-    cells = [(w, p) for w, p in product(speeds.workloads, speeds.policies) if speeds.by_block(w, p)]
+    cells = [(w, p) for w, p in product(speeds.workloads, speeds.policies) if speeds.get_blocks(w, p)]
     found = {}
     for workload, policy in cells:
-        ours, base = speeds.by_block(workload, policy), speeds.by_block(workload, BASELINE)
+        ours, base = speeds.get_blocks(workload, policy), speeds.get_blocks(workload, BASELINE)
         blocks, boots = min(len(ours), len(base)), min(len(ours), len(base)) if min(ours) < 0 else 0
-        observations = min(speeds.observations(workload, p) for p in (policy, BASELINE))
+        observations = min(speeds.count_observations(workload, p) for p in (policy, BASELINE))
         level = looks.level(len(speeds.policies), observations, boots or 1) if speeds.looked_at else LEVEL
-        times, p = compared(speeds, workload, policy, BASELINE, level)
+        times, p = compare_placements(speeds, workload, policy, BASELINE, level)
         both = sorted(ours.keys() & base.keys())
-        least = smallest_found([ours[k] for k in both], [base[k] for k in both], len(cells))
+        least = compute_smallest_found([ours[k] for k in both], [base[k] for k in both], len(cells))
         found[workload, policy] = Decision(
             workload, policy, times.value, times.low, times.high, blocks, p, boots=boots, least=least, observations=observations,
-            looked_at=speeds.looked_at, starts=max(speeds.starts(workload, p) for p in (policy, BASELINE)))
+            looked_at=speeds.looked_at, starts=max(speeds.count_starts(workload, p) for p in (policy, BASELINE)))
     return found
 
 
-def compared(speeds: Speeds, workload: str, policy: str, reference: str, level: float = LEVEL) -> tuple[Ratio, float | None]:
+def compare_placements(speeds: Speeds, workload: str, policy: str, reference: str, level: float = LEVEL) -> tuple[Ratio, float | None]:
     """Returns speed under the policy / under the reference, and p."""
-    a, b = speeds.by_block(workload, policy), speeds.by_block(workload, reference)
-    return _ratio(a, b, level) if speeds.sign(workload) > 0 else _ratio(b, a, level)
+    a, b = speeds.get_blocks(workload, policy), speeds.get_blocks(workload, reference)
+    return _compute_ratio(a, b, level) if speeds.get_sign(workload) > 0 else _compute_ratio(b, a, level)
 
 
-def _ratio(a: dict[int, float], b: dict[int, float], level: float = LEVEL) -> tuple[Ratio, float | None]:
-    """mean(a) / mean(b) with its limits, and p: by the blocks that both have, or of independent means where these are fewer
+def _compute_ratio(a: dict[int, float], b: dict[int, float], level: float = LEVEL) -> tuple[Ratio, float | None]:
+    """Computes mean(a) / mean(b) with its limits, and p: by the blocks that both have, or of independent means where these are fewer
     than two. A block that one of them lacks says nothing: its other observations may be slower than those of all blocks."""
     both = [block for block in a if block in b]
     if len(both) > 1 or a.keys() == b.keys():
         x, y = [a[block] for block in both], [b[block] for block in both]
-        return paired_ratio(x, y, level), paired(x, y).p
+        return compute_paired_ratio(x, y, level), compare_pairs(x, y).p
     x, y = list(a.values()), list(b.values())
-    return ratio(x, y, level), welch(x, y).p
+    return compute_ratio(x, y, level), compare_means(x, y).p
 
 
 Logs = dict[str, dict[int, float]]
 
 
-def totals(results: Results) -> list[Total]:
+def compute_totals(results: Results) -> list[Total]:
     """Returns the totals in the order of the policies, the baseline left out."""
-    speeds, *rest = runs_of(results)
-    found, others = _logs(speeds), [_logs(s) for s in rest]
+    speeds, *rest = list_speeds(results)
+    found, others = _compute_logs(speeds), [_compute_logs(s) for s in rest]
     whole = {p: logs for p, logs in found.items() if logs}
-    rated = {p: hull(mean_of_logs(logs), [mean_of_logs(o[p]) for o in others]) for p, logs in whole.items()}
-    better = {(p, q) for p, q in permutations(whole, 2) if surely_faster(found, others, p, q, math.comb(len(whole), 2))}
+    rated = {p: join_intervals(compute_mean_of_logs(logs), [compute_mean_of_logs(o[p]) for o in others]) for p, logs in whole.items()}
+    better = {(p, q) for p, q in permutations(whole, 2) if is_surely_faster(found, others, p, q, math.comb(len(whole), 2))}
     ranks = {p: (1 + sum((q, p) in better for q in whole), len(whole) - sum((p, q) in better for q in whole)) for p in whole}
-    return [Total(p, sum(bool(speeds.by_block(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
+    return [Total(p, sum(bool(speeds.get_blocks(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]
 
 
-def _logs(speeds: Speeds) -> Logs:
+def _compute_logs(speeds: Speeds) -> Logs:
     """Returns, of each policy, by block, the mean over the workloads of log(speed-up); empty where it lacks a workload."""
-    return {policy: _of_blocks([_log(speeds, w, policy) for w in speeds.workloads]) for policy in speeds.policies}
+    return {policy: _average_workloads([_compute_log(speeds, w, policy) for w in speeds.workloads]) for policy in speeds.policies}
 
 
-def _log(speeds: Speeds, workload: str, policy: str) -> dict[int, float]:
-    base, ours = speeds.by_block(workload, BASELINE), speeds.by_block(workload, policy)
-    return {block: speeds.sign(workload) * math.log(ours[block] / base[block]) for block in ours.keys() & base.keys()}
+def _compute_log(speeds: Speeds, workload: str, policy: str) -> dict[int, float]:
+    """Computes log(speed-up) against the baseline of each block that both have."""
+    base, ours = speeds.get_blocks(workload, BASELINE), speeds.get_blocks(workload, policy)
+    return {block: speeds.get_sign(workload) * math.log(ours[block] / base[block]) for block in ours.keys() & base.keys()}
 
 
-def _of_blocks(workloads: Sequence[dict[int, float]]) -> dict[int, float]:
+def _average_workloads(workloads: Sequence[dict[int, float]]) -> dict[int, float]:
     """Returns the values of the blocks that all workloads have."""
     blocks = set.intersection(*(set(w) for w in workloads)) if workloads else set()
     return {block: statistics.fmean(w[block] for w in workloads) for block in sorted(blocks)}
 
 
-def mean_of_logs(logs: dict[int, float], level: float = LEVEL) -> Ratio:
-    """The geometric mean over workloads and blocks, with Student's limits of the blocks' logarithms. The workloads are
+def compute_mean_of_logs(logs: dict[int, float], level: float = LEVEL) -> Ratio:
+    """Computes the geometric mean over workloads and blocks, with Student's limits of the blocks' logarithms. The workloads are
     fixed: nothing is said about other ones."""
-    found = t_interval(list(logs.values()), level)
+    found = compute_t_interval(list(logs.values()), level)
     ends = (None if end is None else math.exp(end) for end in (found.low, found.high))
     return Ratio(math.exp(found.mean), *ends)
 
 
-def surely_faster(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
+def is_surely_faster(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
     """Checks whether p is faster than q on every machine, by blocks, each of `pairs` with its share of the 5 % (Bonferroni)."""
     both = [{b: one[p][b] - one[q][b] for b in one[p].keys() & one[q].keys()} for one in (found, *others)]
-    limits = [mean_of_logs(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
+    limits = [compute_mean_of_logs(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
     return all(low is not None and low > 1 for low in limits)

@@ -88,7 +88,7 @@ class Observation:
             return EARLIEST, self.line
         return started if started.tzinfo else started.replace(tzinfo=timezone.utc), self.line
 
-    def value(self, metric: str) -> float | None:
+    def get_value(self, metric: str) -> float | None:
         return next((m.value for m in self.metrics if m.name == metric), None)
 
 
@@ -205,7 +205,7 @@ class Results:
         """Returns the same run with the observations of this policy alone."""
         return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
 
-    def performance_metrics(self, workload: str) -> list[tuple[str, str]]:
+    def list_performance_metrics(self, workload: str) -> list[tuple[str, str]]:
         """Returns names and units of all metrics but those of placement, the workload's first one first."""
         found = {
             (m.name, m.unit): None
@@ -239,7 +239,7 @@ def _average_boots(cell: list[Observation], blocks: dict[str, int]) -> list[Obse
     if len(by_boot) < 2:
         return cell
     names = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
-    means = {name: _compute_means(cell, lambda o, name=name: o.value(name[0])) for name in names}
+    means = {name: _compute_means(cell, lambda o, name=name: o.get_value(name[0])) for name in names}
     costs = {key: _compute_means(cell, lambda o, key=key: (o.raw.get("cost") or {}).get(key)) for key in ("move_s", "moved_bytes")}
     return [replace(of_boot[0], repeat=-1 - blocks[boot],
                     metrics=tuple(Metric(*name, mean[boot]) for name, mean in means.items() if boot in mean),
@@ -278,13 +278,13 @@ def get_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def higher_is_better(unit: str) -> bool | None:
+def is_higher_better(unit: str) -> bool | None:
     if unit.endswith("/s"):
         return True
     return False if unit in ("s", "ms", "us", "ns", "min") else None
 
 
-def read(directory: str | Path) -> Results:
+def read_results(directory: str | Path) -> Results:
     """Reads manifest.json and results.jsonl of a run; ResultsError where a file is missing or broken, or nothing was observed."""
     directory = Path(directory)
     path = directory / "results.jsonl"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .results import PLATFORM_TEXT, higher_is_better
+from .results import PLATFORM_TEXT, is_higher_better
 
 if TYPE_CHECKING:
     from ..stats.intervals import Interval
@@ -78,7 +78,7 @@ def format_p_value(p: float | None) -> str:
 
 
 def name_direction(unit: str) -> str:
-    better = higher_is_better(unit)
+    better = is_higher_better(unit)
     return "" if better is None else ("more is better" if better else "less is better")
 
 

@@ -11,8 +11,17 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from ..runs.results import Results, ResultsError, make_natural_key, rank_policy, read
-from .intervals import Difference, Ratio, holm, paired, paired_ratio, ratio, t_interval, welch
+from ..runs.results import Results, ResultsError, make_natural_key, rank_policy, read_results
+from .intervals import (
+    Difference,
+    Ratio,
+    adjust_p_values,
+    compare_means,
+    compare_pairs,
+    compute_paired_ratio,
+    compute_ratio,
+    compute_t_interval,
+)
 
 ALPHA = 0.05
 SAME_METRIC = 1e-9  # a metric that is always the same multiple of another tells nothing more
@@ -45,7 +54,7 @@ def compare_runs(first: str | Path, *others: str | Path, in_blocks: bool = False
     base = _read_run(first)
     pairs = [_compare_pair(base, _read_run(other), in_blocks, smallest, metrics) for other in others]
     rows = [row for pair in pairs for row in pair["rows"]]
-    for row, p in zip(rows, holm([None if row["same_as"] else row["p"] for row in rows])):
+    for row, p in zip(rows, adjust_p_values([None if row["same_as"] else row["p"] for row in rows])):
         row["p_holm"] = p
         row["significant"] = None if p is None else p < ALPHA and not row["too_small"]
     return {"alpha": ALPHA, "in_blocks": in_blocks, "smallest": smallest or None,
@@ -54,7 +63,7 @@ def compare_runs(first: str | Path, *others: str | Path, in_blocks: bool = False
 
 def _read_run(directory: str | Path) -> Results:
     """Reads a run; ResultsError where it is unreadable, or of more than one platform."""
-    results = read(directory)
+    results = read_results(directory)
     if len(results.platforms) > 1:
         raise ResultsError(
             f"{results.directory}: holds numbers of more than one platform "
@@ -133,11 +142,11 @@ def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
 def _make_row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
     """Makes the row of a workload, policy and metric: both means and numbers, the difference with its test, and b / a with limits."""
     a, b = list(left.values()), list(right.values())
-    mean_a, test, times = t_interval(a).mean, welch(a, b), ratio(b, a)
+    mean_a, test, times = compute_t_interval(a).mean, compare_means(a, b), compute_ratio(b, a)
     blocks = sorted(left.keys() & right.keys())
     if in_blocks:
         a, b = [left[k] for k in blocks], [right[k] for k in blocks]
-        mean_a, test, times = (t_interval(a).mean, paired(a, b), paired_ratio(b, a)) if blocks else (
+        mean_a, test, times = (compute_t_interval(a).mean, compare_pairs(a, b), compute_paired_ratio(b, a)) if blocks else (
             mean_a, Difference(test.difference), None)
     return {
         "workload": key[0],
@@ -146,7 +155,7 @@ def _make_row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[st
         "unit": key[3],
         "mean_a": mean_a,
         "n_a": len(a),
-        "mean_b": t_interval(b).mean if b else None,
+        "mean_b": compute_t_interval(b).mean if b else None,
         "n_b": len(b),
         "blocks": len(blocks),
         **_format_test(test, mean_a),

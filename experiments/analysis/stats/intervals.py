@@ -28,7 +28,7 @@ class Interval:
         return None if self.high is None else self.high - self.mean
 
 
-def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
+def compute_t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """Computes mean +- t(1-a/2, n-1) s / sqrt(n).
 
     Student 1908; NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.5.2.
@@ -52,7 +52,7 @@ class Difference:
     p: float | None = None
 
 
-def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
+def compare_means(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
     """Compares two means whose variances may differ.
 
     Welch 1947, with Satterthwaite's degrees of freedom; NIST e-Handbook, section 1.3.5.3.
@@ -70,12 +70,12 @@ def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Diffe
     return Difference(difference, difference - half, difference + half, difference / error, df, float(p))
 
 
-def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
+def compare_pairs(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
     """Compares two means of values that belong together, a block each: Student's t of the differences.
 
     Student 1908; NIST e-Handbook, section 7.3.1.1.
     """
-    of = t_interval([y - x for x, y in zip(a, b, strict=True)], level)
+    of = compute_t_interval([y - x for x, y in zip(a, b, strict=True)], level)
     if of.half is None or not of.half:
         return Difference(of.mean)
     df = of.n - 1
@@ -92,7 +92,7 @@ class Ratio:
     high: float | None = None
 
 
-def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
+def compute_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
     """Computes Fieller's interval for two independent means, with Welch's and Satterthwaite's degrees.
 
     Fieller, J. Royal Statistical Society B 16, 1954. None where mean(b) is 0.
@@ -103,20 +103,20 @@ def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio
     value = ma / mb
     if len(a) < 2 or len(b) < 2:
         return Ratio(value)
-    va, vb = _variance(a, ma) / len(a), _variance(b, mb) / len(b)
+    va, vb = _compute_variance(a, ma) / len(a), _compute_variance(b, mb) / len(b)
     scaled = value**2 * vb
     if va + scaled == 0:
         return Ratio(value, value, value)
     df = (va + scaled) ** 2 / (va**2 / (len(a) - 1) + scaled**2 / (len(b) - 1))
-    return fieller(ma, mb, va, vb, 0.0, float(special.stdtrit(df, (1 + level) / 2)))
+    return compute_fieller_ratio(ma, mb, va, vb, 0.0, float(special.stdtrit(df, (1 + level) / 2)))
 
 
-def _variance(values: Sequence[float], mean: float) -> float:
+def _compute_variance(values: Sequence[float], mean: float) -> float:
     """Computes the variance of floats, with one rounding: a report has a hundred thousand, and statistics.variance() is exact and slow."""
     return math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
 
 
-def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
+def compute_paired_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
     """Computes Fieller's interval for the means of values that belong together, with their covariance."""
     n, ma, mb = len(a), statistics.fmean(a), statistics.fmean(b)
     if mb == 0:
@@ -124,10 +124,10 @@ def paired_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -
     if n < 2:
         return Ratio(ma / mb)
     va, vb, both = (v / n for v in (statistics.variance(a), statistics.variance(b), statistics.covariance(a, b)))
-    return fieller(ma, mb, va, vb, both, float(stats.t.ppf((1 + level) / 2, n - 1)))
+    return compute_fieller_ratio(ma, mb, va, vb, both, float(stats.t.ppf((1 + level) / 2, n - 1)))
 
 
-def fieller(a: float, b: float, va: float, vb: float, both: float, t: float) -> Ratio:
+def compute_fieller_ratio(a: float, b: float, va: float, vb: float, both: float, t: float) -> Ratio:
     """Computes a / b of two estimates with their variances and covariance, at a quantile of Student's t."""
     value, scale = a / b, (t / b) ** 2
     g = scale * vb
@@ -138,7 +138,7 @@ def fieller(a: float, b: float, va: float, vb: float, both: float, t: float) -> 
     return Ratio(value, (middle - half) / (1 - g), (middle + half) / (1 - g))
 
 
-def holm(ps: Sequence[float | None]) -> list[float | None]:
+def adjust_p_values(ps: Sequence[float | None]) -> list[float | None]:
     """Adjusts p values; None stays None and is not counted as a test. Holm 1979."""
     order = sorted((p, i) for i, p in enumerate(ps) if p is not None)
     adjusted: list[float | None] = [None] * len(ps)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.pages import placement_table, summary, terminal
-from experiments.analysis.policies.speedup import decide
+from experiments.analysis.policies.speedup import decide_cells
 from experiments.analysis.runs import text_format
-from experiments.analysis.runs.results import ResultsError, make_natural_key, rank_policy, read
+from experiments.analysis.runs.results import ResultsError, make_natural_key, rank_policy, read_results
 from experiments.analysis.stats.intervals import Interval
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment import cli
@@ -110,26 +110,26 @@ def test_a_scaled_machine_s_platform_has_its_speed(tmp_path: Path, machine: str,
 @pytest.mark.parametrize("tail", ['{"suite": "policy-ma', '{"suite"', "5"])
 def test_cut_off_last_line_is_reported_and_skipped(tmp_path: Path, tail: str) -> None:
     directory = three(tmp_path, tail=tail)
-    results = read(directory)
+    results = read_results(directory)
     assert len(results.clean) == 3
     assert results.notices == ("results.jsonl line 4 is cut off (the run was killed): skipped",)
 
 
 def test_finished_last_line_without_newline_counts(tmp_path: Path) -> None:
     last = json.dumps(synthetic.observation("cross", "none", 4, value=10.0))
-    assert len(read(three(tmp_path, tail=last)).clean) == 4
+    assert len(read_results(three(tmp_path, tail=last)).clean) == 4
 
 
 def test_repeated_observation_counts_once(tmp_path: Path) -> None:
     directory = three(tmp_path, synthetic.observation("cross", "none", 3, value=15.0))
     row = rows(directory)["cross", "none", "bandwidth"]
     assert (row["mean"], row["n"]) == (11, 3)
-    assert any("more than once" in note for note in read(directory).notices)
+    assert any("more than once" in note for note in read_results(directory).notices)
 
 
 def test_unknown_fields_are_fine(tmp_path: Path) -> None:
     extra = synthetic.observation("cross", "none", 4, value=10.0, weather={"wind": [1, None]})
-    assert len(read(three(tmp_path, extra)).clean) == 4
+    assert len(read_results(three(tmp_path, extra)).clean) == 4
 
 
 def _bad(tmp_path: Path, **changes: object) -> Path:
@@ -159,7 +159,7 @@ def _bad(tmp_path: Path, **changes: object) -> Path:
 )
 def test_bad_record_is_one_clear_line(tmp_path: Path, changes: dict, words_in_error: str) -> None:
     with pytest.raises(ResultsError, match=words_in_error) as caught:
-        read(_bad(tmp_path, **changes))
+        read_results(_bad(tmp_path, **changes))
     assert "\n" not in str(caught.value)
 
 
@@ -168,7 +168,7 @@ def test_broken_line_in_the_middle_is_refused(tmp_path: Path) -> None:
     path = directory / "results.jsonl"
     path.write_text('{"suite"\n' + path.read_text())
     with pytest.raises(ResultsError, match="line 1: not a JSON object"):
-        read(directory)
+        read_results(directory)
 
 
 @pytest.mark.parametrize("content", [None, "", '{"broken'])
@@ -176,13 +176,13 @@ def test_nothing_to_read_is_one_clear_line(tmp_path: Path, content: str | None) 
     if content is not None:
         (tmp_path / "results.jsonl").write_text(content)
     with pytest.raises(ResultsError, match="run the experiment first"):
-        read(tmp_path)
+        read_results(tmp_path)
 
 
 def test_missing_manifest_is_said(tmp_path: Path) -> None:
     directory = three(tmp_path)
     (directory / "manifest.json").unlink()
-    assert "manifest.json is missing" in read(directory).notices[0]
+    assert "manifest.json is missing" in read_results(directory).notices[0]
 
 
 def test_early_failure_takes_the_platform_of_its_run(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_early_failure_takes_the_platform_of_its_run(tmp_path: Path) -> None:
     failed = synthetic.observation(
         "cross", "none", 4, platform="", metrics=[], tasks=[], apply=None, check="not reached"
     )
-    results = read(three(tmp_path, failed | {"marks": ["task left vanished"]}))
+    results = read_results(three(tmp_path, failed | {"marks": ["task left vanished"]}))
     assert len(results.clean) == 3
     assert results.measured[-1].marks == ("task left vanished",)
     assert results.platforms == ["lab-functional"]
@@ -206,7 +206,7 @@ def test_manifest_orders_workloads_and_policies(tmp_path: Path) -> None:
         for w in ("contention-1L1R", "cross", "redis-lists")
         for p in ("maximum-local", "none", "n-mass")
     ]
-    results = read(synthetic.write(tmp_path / "r", records, manifest))
+    results = read_results(synthetic.write(tmp_path / "r", records, manifest))
     assert results.workloads == ["redis-lists", "cross", "contention-1L1R"]
     assert results.policies == ["n-mass", "none", "maximum-local"]
     assert results.about("redis-lists") == "three lists"
@@ -259,7 +259,7 @@ def test_locality_is_never_rounded_up() -> None:
 
 def shown(directory: Path) -> str:
     out = io.StringIO()
-    placement_table.show_run(read(directory), out)
+    placement_table.show_run(read_results(directory), out)
     return out.getvalue()
 
 
@@ -288,7 +288,7 @@ def test_table_numbers(tmp_path: Path) -> None:
         file.write_text(file.read_text().replace("lab-functional", "lab-timed"))
     text = shown(folder)
     none, local = policy_lines(text)
-    found = decide(read(folder))["cross", "maximum-local"]
+    found = decide_cells(read_results(folder))["cross", "maximum-local"]
     assert f"{found.ratio} {found.mark} " in " ".join(local.split()) and found.format_limits() in text
     assert found.value == pytest.approx(1.25)
     assert "of 3 repeats within one boot" in " ".join(text.split())
@@ -382,4 +382,4 @@ def test_a_run_that_ends_before_it_is_precise_names_the_cells(tmp_path: Path, ca
     assert cli.main(["run", str(suite), "--out", str(out), "--repeat-until-ci", "0.000001%", "--max-repeats", "3"]) == 0
     told = "the precision of 1e-06 % was not reached in 1 cells: uniform-64K-local / none"
     assert f"small: {told}" in capsys.readouterr().out.splitlines()
-    assert told in summary.list_notes(read(out)) and summary.NARROW in summary.list_notes(read(out))
+    assert told in summary.list_notes(read_results(out)) and summary.NARROW in summary.list_notes(read_results(out))

@@ -10,11 +10,11 @@ import pytest
 from experiments.analysis.figures import figures
 from experiments.analysis.pages import summary
 from experiments.analysis.papers.cells import Cells
-from experiments.analysis.policies.speedup import decide
+from experiments.analysis.policies.speedup import decide_cells
 from experiments.analysis.runs.boots import compute_boot_means
-from experiments.analysis.runs.results import Results, read
+from experiments.analysis.runs.results import Results, read_results
 from experiments.analysis.stats.compare import compare_runs
-from experiments.analysis.stats.intervals import ratio, t_interval
+from experiments.analysis.stats.intervals import compute_ratio, compute_t_interval
 from experiments.analysis.tests import synthetic
 
 TIMED = synthetic.TIMED | {"platform": "real"}  # in the lab the model's error is in an interval too
@@ -34,7 +34,7 @@ def records(seed: int, boots: int = BOOTS, each: int = EACH, factor: float = 1.0
 
 
 def run(folder: Path, made: list[dict]) -> Results:
-    return read(synthetic.write(folder, made, TIMED))
+    return read_results(synthetic.write(folder, made, TIMED))
 
 
 def bandwidth(results: Results) -> dict:
@@ -48,7 +48,7 @@ def test_the_interval_of_a_mean_covers_it_as_often_as_it_says(tmp_path: Path) ->
         results = run(tmp_path, records(seed))
         row = bandwidth(results)
         found += row["ci95_low"] <= MEAN <= row["ci95_high"]
-        plain = t_interval([o.value("bandwidth") for o in results.clean])
+        plain = compute_t_interval([o.get_value("bandwidth") for o in results.clean])
         naive += plain.low <= MEAN <= plain.high
     assert row["n"] == BOOTS and plain.n == BOOTS * EACH
     assert 0.92 < found / 300 < 0.98
@@ -59,9 +59,9 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says(tmp_path: Path) -
     found, naive = 0, 0
     for seed in range(200):
         results = run(tmp_path, records(seed) + records(seed, factor=1.2, policy="n-mass"))
-        times = decide(results)["cross", "n-mass"]
+        times = decide_cells(results)["cross", "n-mass"]
         found += times.low <= 1.2 <= times.high
-        plain = ratio(*([o.value("bandwidth") for o in results.select("cross", policy)] for policy in ("n-mass", "none")))
+        plain = compute_ratio(*([o.get_value("bandwidth") for o in results.select("cross", policy)] for policy in ("n-mass", "none")))
         naive += plain.low <= 1.2 <= plain.high
     assert 0.91 < found / 200 < 0.99
     assert naive / 200 < 0.75
@@ -92,8 +92,8 @@ def test_means_are_those_of_the_boots(tmp_path: Path) -> None:
     assert compute_boot_means([1, 2, 6, 10], ["a", "a", "b", "a"]) == {"a": pytest.approx(13 / 3), "b": 6}
     results = run(tmp_path, records(3))
     values = figures.list_values(results, "cross", "none", "bandwidth")
-    assert len(values) == BOOTS and fmean(values) == pytest.approx(fmean(o.value("bandwidth") for o in results.clean))
-    assert values[0] == pytest.approx(fmean(o.value("bandwidth") for o in results.clean[:EACH]))
+    assert len(values) == BOOTS and fmean(values) == pytest.approx(fmean(o.get_value("bandwidth") for o in results.clean))
+    assert values[0] == pytest.approx(fmean(o.get_value("bandwidth") for o in results.clean[:EACH]))
     assert [o.is_mean for o in results.independent] == [True] * BOOTS and results.boots == [f"boot {k}" for k in range(BOOTS)]
 
 

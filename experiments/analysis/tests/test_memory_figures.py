@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.analysis.pages import memory_figures, report
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.runner.suite.suite import FOLDER
 
 
@@ -30,7 +30,7 @@ def tips(svg: str) -> list[str]:
 
 
 def section_of(folder: Path) -> memory_figures.Section:
-    section, = memory_figures.make_sections(read(folder))
+    section, = memory_figures.make_sections(read_results(folder))
     return section
 
 
@@ -82,7 +82,7 @@ def test_a_run_without_clean_observations_has_no_section(tmp_path: Path) -> None
     folder = a_run(tmp_path / "run", "latency-matrix", [({"chains": 1, "from": 0, "to": 0}, {"latency": 9})], repeats=1)
     path = folder / "results.jsonl"
     path.write_text(path.read_text().replace('"marks": []', '"marks": ["made up"]'))
-    assert memory_figures.make_sections(read(folder)) == []
+    assert memory_figures.make_sections(read_results(folder)) == []
 
 
 def test_levels_that_a_section_does_not_know_are_never_averaged(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_policies_have_sections_of_their_own(tmp_path: Path) -> None:
                   for ns in (190, 90))
     with (slow / "results.jsonl").open("a") as lines:
         lines.write((fast / "results.jsonl").read_text().replace('"policy": "none"', '"policy": "interleave"'))
-    none, interleave = memory_figures.make_sections(read(slow))
+    none, interleave = memory_figures.make_sections(read_results(slow))
     assert [s.tables[0].rows[0][1].value for s in (none, interleave)] == [190, 90]
     assert none.name != interleave.name and interleave.title.endswith(", policy interleave")
 
@@ -117,7 +117,7 @@ def test_the_machines_nodes_are_drawn_by_distance(tmp_path: Path) -> None:
              for k, cpus, row, latency in ((0, "0-1", [10, 21, 17], None), (1, "2-3", [21, 10, 28], None),
                                            (4, "", [17, 28, 10], 250.0))]
     folder = with_topology(tmp_path / "run", nodes)
-    section = memory_figures.describe_topology(read(folder))
+    section = memory_figures.describe_topology(read_results(folder))
     assert section.tables[0].head == ("node", "CPUs", "memory, MiB", "read latency, ns")
     assert [[cell.text for cell in row] for row in section.tables[0].rows] == [
         ["0", "0-1", "512", "–"], ["1", "2-3", "512", "–"], ["4", "none", "512", "250"]]
@@ -129,4 +129,4 @@ def test_the_machines_nodes_are_drawn_by_distance(tmp_path: Path) -> None:
 
 def test_one_node_has_no_distances(tmp_path: Path) -> None:
     folder = with_topology(tmp_path / "run", [{"id": 0, "cpus": "0", "mem_total": 1 << 30, "distances": [10]}])
-    assert memory_figures.describe_topology(read(folder)) is None and 'id="topology"' not in report.write_report(folder).read_text()
+    assert memory_figures.describe_topology(read_results(folder)) is None and 'id="topology"' not in report.write_report(folder).read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.papers import bergstrom
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.analysis.tests import factorial
 
 pytestmark = pytest.mark.full("a paper more; test_papers_luo has the same comparison")
@@ -36,7 +36,7 @@ def stream(unaware: dict[int, float], strides: float = 8.0, bus: float = 1.5) ->
 def chapter(tmp_path: Path, cells: list[factorial.Cell], machine: str = "opteron-6172-4s"):
     found = factorial.make_records("numa-stream", cells)
     directory = factorial.write_run(tmp_path, found, ["bergstrom-stream"], machine, nodes=8)
-    return bergstrom.make_stream(read(directory), "b")
+    return bergstrom.make_stream(read_results(directory), "b")
 
 
 @pytest.mark.parametrize(("machine", "name", "off"), [("opteron-6172-4s", bergstrom.AMD, 400), ("xeon-x7560-4s", bergstrom.INTEL, 15_400)])
@@ -65,7 +65,7 @@ def test_each_order_of_taking_cpus_stands_apart(tmp_path: Path) -> None:
              for k, spread in enumerate(("l3", "compact")) for factors, metrics in stream(UNAWARE)]
     directory = factorial.write_run(tmp_path, factorial.make_records("numa-stream", found), ["bergstrom-stream"],
                                     machine="opteron-6172-4s")
-    both = bergstrom.make_stream(read(directory), "b")
+    both = bergstrom.make_stream(read_results(directory), "b")
     own, apart = both.tables
     assert not both.missing and apart.number == "Spread compact"
     assert [row[1].value for row in apart.rows] == pytest.approx([row[1].value / 2 for row in own.rows], rel=0.02)

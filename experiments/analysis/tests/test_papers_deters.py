@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.papers import deters
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.analysis.tests import factorial
 
 pytestmark = pytest.mark.full("a paper more; test_papers_luo has the same comparison")
@@ -28,7 +28,7 @@ def stealing(effect: float) -> list[factorial.Cell]:
 def steal(tmp_path: Path, effect: float, noise: float = 0.01):
     found = factorial.make_records("work-stealing", stealing(effect), repeats=6, noise=noise)
     directory = factorial.write_run(tmp_path, found, ["deters-stealing"], "xeon-e5-4620-4s", nodes=4)
-    return deters.make_stealing(read(directory), "d")
+    return deters.make_stealing(read_results(directory), "d")
 
 
 def test_deters_analysis(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_both_models_are_shown(tmp_path: Path) -> None:
 
 def test_the_chapter_says_what_the_speedup_is_over(tmp_path: Path) -> None:
     found = factorial.make_records("work-stealing", stealing(0.2))
-    chapter = deters.make_stealing(read(factorial.write_run(tmp_path, found, ["deters-stealing"])), "d")
+    chapter = deters.make_stealing(read_results(factorial.write_run(tmp_path, found, ["deters-stealing"])), "d")
     told = next(line for line in chapter.differs if "Speedup" in line)
     assert "of both runtimes is over the same run" in told and "serial_ratio" in told and "larger" not in told
 
@@ -81,7 +81,7 @@ def with_data(tmp_path: Path, runtime: float, data: float):
             less = (1 - runtime * (factors["runtime"] == "locality")) * (1 - data * (place == "spread"))
             cells.append(({**factors, "data": place}, {n: (v * (less if "remote" in n else 1), u) for n, (v, u) in metrics.items()}))
     found = factorial.make_records("work-stealing", cells, repeats=6, noise=0.01)
-    return deters.make_stealing(read(factorial.write_run(tmp_path, found, ["deters-stealing"], "xeon-e5-4620-4s", nodes=4)), "d")
+    return deters.make_stealing(read_results(factorial.write_run(tmp_path, found, ["deters-stealing"], "xeon-e5-4620-4s", nodes=4)), "d")
 
 
 def test_where_the_data_is_is_never_averaged(tmp_path: Path) -> None:
@@ -100,6 +100,6 @@ def test_where_the_data_is_is_never_averaged(tmp_path: Path) -> None:
 def test_a_run_of_one_place_of_the_data_is_shown(tmp_path: Path) -> None:
     cells = [({**factors, "data": "first"}, metrics) for factors, metrics in stealing(0.2)]
     found = factorial.make_records("work-stealing", cells)
-    chapter = deters.make_stealing(read(factorial.write_run(tmp_path, found, ["deters-stealing"])), "d")
+    chapter = deters.make_stealing(read_results(factorial.write_run(tmp_path, found, ["deters-stealing"])), "d")
     assert chapter.tables[0].head[1:] == ("vanilla, misses", "locality, misses")
     assert not any("with the data" in row[0].text for row in analyses(chapter))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.papers import heard
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.analysis.tests import factorial
 
 pytestmark = pytest.mark.full("a paper more; test_papers_luo has the same comparison")
@@ -49,7 +49,7 @@ def cachetest(scale: float = 1.0) -> list[factorial.Cell]:
 def walk(tmp_path: Path, cells: list[factorial.Cell]):
     found = factorial.make_records("cachetest", cells)
     directory = factorial.write_run(tmp_path, found, ["heard-cachetest"], "opteron-sixcore-4s", nodes=4)
-    return heard.make_cachetest(read(directory), "h")
+    return heard.make_cachetest(read_results(directory), "h")
 
 
 def test_slowdowns_stand_beside_the_texts(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_without_a_penalty_the_slowdowns_fall_short(tmp_path: Path) -> None:
 @pytest.mark.parametrize("noise, repeats, over", [(0.004, 3, False), (0.05, 3, True), (0.004, 1, None)])
 def test_the_deviation_is_under_one_percent(tmp_path: Path, noise: float, repeats: int, over: bool | None) -> None:
     found = factorial.make_records("cachetest", cachetest(), repeats=repeats, noise=noise)
-    chapter = heard.make_cachetest(read(factorial.write_run(tmp_path, found, [], "opteron-sixcore-4s", nodes=4)), "h")
+    chapter = heard.make_cachetest(read_results(factorial.write_run(tmp_path, found, [], "opteron-sixcore-4s", nodes=4)), "h")
     off = [c.difference > 0 for c in chapter.compared if c.printed.unit == "parts of the mean"]
     assert off == ([] if over is None else [over] * 6)
 

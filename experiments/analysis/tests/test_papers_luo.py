@@ -11,7 +11,7 @@ import pytest
 from experiments.analysis import papers
 from experiments.analysis.papers import luo, reference
 from experiments.analysis.papers.chapter import find_like
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.analysis.tests import factorial
 from experiments.commands.experiment.cli import main
 
@@ -44,7 +44,7 @@ def contention(machine: str) -> list[factorial.Cell]:
 
 def chapter(tmp_path: Path, found: list[dict], name: str = "contention", **manifest):
     directory = factorial.write_run(tmp_path / name, found, [f"luo-{name}"], **manifest)
-    return getattr(luo, f"make_{name}")(read(directory), "luo")
+    return getattr(luo, f"make_{name}")(read_results(directory), "luo")
 
 
 def by_cell(found) -> dict:
@@ -148,7 +148,7 @@ def test_policies_are_never_averaged(tmp_path: Path) -> None:
     slow = factorial.make_records("contention", contention("e5620"), noise=1e-4)
     fast = [record | {"policy": "interleave",
                       "metrics": [m | {"value": 3 * m["value"]} for m in record["metrics"]]} for record in slow]
-    results = read(factorial.write_run(tmp_path, [*slow, *fast], ["luo-contention"]))
+    results = read_results(factorial.write_run(tmp_path, [*slow, *fast], ["luo-contention"]))
     with pytest.raises(ValueError, match="several policies"):
         luo.make_contention(results, "luo")
     none, interleave = papers.make_chapters(results)[0]
@@ -160,7 +160,7 @@ def test_policies_are_never_averaged(tmp_path: Path) -> None:
 
 def test_one_policy_names_its_chapter_and_its_numbers(tmp_path: Path) -> None:
     found = factorial.make_records("contention", contention("e5620"), policy="interleave")
-    results = read(factorial.write_run(tmp_path, found, ["luo-contention"]))
+    results = read_results(factorial.write_run(tmp_path, found, ["luo-contention"]))
     (made,), _ = papers.make_chapters(results)
     assert (made.title, made.policy) == (f"{TITLE}, policy interleave", "interleave") and made.compared
     assert main(["report", str(tmp_path)]) == 0
@@ -170,7 +170,7 @@ def test_one_policy_names_its_chapter_and_its_numbers(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_policy_has_the_plain_title(tmp_path: Path) -> None:
-    results = read(factorial.write_run(tmp_path, factorial.make_records("contention", contention("e5620")), ["luo-contention"]))
+    results = read_results(factorial.write_run(tmp_path, factorial.make_records("contention", contention("e5620")), ["luo-contention"]))
     assert [(c.title, c.policy) for c in papers.make_chapters(results)[0]] == [(TITLE, "none")]
 
 
@@ -184,14 +184,14 @@ def test_levels_that_a_chapter_does_not_know_are_never_averaged(tmp_path: Path) 
     """Neither is the run's. The rest of the report is written."""
     found = halved("governor", "performance", "powersave")
     directory = factorial.write_run(tmp_path, factorial.make_records("contention", found), ["luo-contention"])
-    luos = luo.make_contention(read(directory), "luo")
+    luos = luo.make_contention(read_results(directory), "luo")
     assert luos.missing == ["one level of governor (performance, powersave: never averaged)"]
     assert not luos.tables and not luos.drawings and not luos.compared
     assert main(["report", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
     assert "performance, powersave: never averaged" in page and "All numbers" in page
     one = [r for r in factorial.make_records("contention", found) if r["factors"]["governor"] == "powersave"]
-    assert luo.make_contention(read(factorial.write_run(tmp_path / "one", one, ["luo-contention"])), "luo").missing == []
+    assert luo.make_contention(read_results(factorial.write_run(tmp_path / "one", one, ["luo-contention"])), "luo").missing == []
 
 
 @pytest.mark.parametrize("factor, own, other", [("spread", "l3", "compact"), ("workers", "threads", "processes"),

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.analysis import papers
 from experiments.analysis.pages import compare_report, report, report_all, summary
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.analysis.stats import compare
 from experiments.analysis.tests import factorial, synthetic
 from experiments.analysis.tests import test_papers_bergstrom as bergstrom
@@ -159,7 +159,7 @@ def test_a_factorial_run_shows_all_its_numbers(browser: Browser, folder: Path) -
 
 
 def test_numbers_of_the_paper_stand_in_summary_json(folder: Path) -> None:
-    results = read(folder / "contention")
+    results = read_results(folder / "contention")
     path = summary.write_summary(results.directory, papers.make_chapters(results)[0])
     best = next(one for one in json.loads(path.read_text())["papers"] if one["cell"] == "3L2R")
     assert (best["presentation"], best["policy"], best["unit"]) == ("luo-contention", "none", "parts of 4L0R")
@@ -199,11 +199,11 @@ def test_a_model_that_was_fitted_to_the_paper_says_so(folder: Path, tmp_path: Pa
 
 def test_marked_observations_reach_no_table(tmp_path: Path) -> None:
     found = factorial.make_records("contention", luo.contention("e5620"))
-    clean = papers.make_chapters(read(factorial.write_run(tmp_path / "a", found, ["luo-contention"])))
+    clean = papers.make_chapters(read_results(factorial.write_run(tmp_path / "a", found, ["luo-contention"])))
     for record in [dict(r) for r in found]:
         wrong = [m | {"value": m["value"] * 50} for m in record["metrics"]]
         found.append(record | {"marks": ["pages elsewhere"], "metrics": wrong, "repeat": 7})
-    both = papers.make_chapters(read(factorial.write_run(tmp_path / "b", found, ["luo-contention"])))
+    both = papers.make_chapters(read_results(factorial.write_run(tmp_path / "b", found, ["luo-contention"])))
     assert clean[0][0].tables == both[0][0].tables and clean[0][0].compared == both[0][0].compared
 
 
@@ -224,11 +224,11 @@ def spoilt(name: str) -> list[list[dict]]:
 def test_marked_and_single_observations_break_no_chapter(tmp_path: Path, name: str) -> None:
     marked, single = spoilt(name)
     presents, machine, nodes = RUNS[name][1:]
-    results = read(factorial.write_run(tmp_path / "marked", marked, presents, machine, nodes))
+    results = read_results(factorial.write_run(tmp_path / "marked", marked, presents, machine, nodes))
     for chapter in papers.make_chapters(results)[0]:
         assert chapter.missing and not chapter.tables and not chapter.drawings
         assert not chapter.compared
-    results = read(factorial.write_run(tmp_path / "single", single, presents, machine, nodes))
+    results = read_results(factorial.write_run(tmp_path / "single", single, presents, machine, nodes))
     first = papers.make_chapters(results)[0][0]
     assert first.drawings
     if name not in ("split", "work-stealing"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis.papers import prabhanjan, reference
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.analysis.tests import factorial
 
 pytestmark = pytest.mark.full("a paper more; test_papers_luo has the same comparison")
@@ -29,7 +29,7 @@ def printed(keep: str = "") -> list[factorial.Cell]:
 def times(tmp_path: Path, cells: list[factorial.Cell]):
     found = factorial.make_records("redis", cells)
     directory = factorial.write_run(tmp_path, found, ["prabhanjan-times"], "xeon-e5-2620v4-2s")
-    return prabhanjan.make_times(read(directory), "p")
+    return prabhanjan.make_times(read_results(directory), "p")
 
 
 def test_the_papers_own_tables_differ_from_themselves_by_noise(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def counters(tmp_path: Path, ipc: tuple[float, float]):
                             "remote_dram": [9e6 if far else 1e5] * 3,
                             "local_dram": [1e5 if far else 9e6] * 3}
     directory = factorial.write_run(tmp_path, found, ["prabhanjan-counters"])
-    return prabhanjan.make_counters(read(directory), "c")
+    return prabhanjan.make_counters(read_results(directory), "c")
 
 
 def test_counters_over_time(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_counters_are_of_one_case(tmp_path: Path) -> None:
         size, pipeline = record["factors"]["size"], record["factors"]["pipeline"]
         record["series"] = {"interval_s": 1.0, "ipc": [size * pipeline]}
     directory = factorial.write_run(tmp_path, found, [])
-    drawings = [d for d in prabhanjan.make_counters(read(directory), "c").drawings if d.number == "Figs 8.7 and 8.8"]
+    drawings = [d for d in prabhanjan.make_counters(read_results(directory), "c").drawings if d.number == "Figs 8.7 and 8.8"]
     assert [re.search(r"<desc[^>]*>(.*?)</desc>", d.svg)[1] for d in drawings] == [
         f"local memory: 1: {ipc}; remote memory: 1: {ipc}" for ipc in ("1\u202f000", "100")]
     assert [d.caption.split(": ")[0] for d in drawings] == ["keys, 1\u202f000, not pipelined", "keys, 100, not pipelined"]
@@ -118,7 +118,7 @@ def test_counters_are_of_one_case(tmp_path: Path) -> None:
 
 def test_a_run_without_counters_says_so(tmp_path: Path) -> None:
     directory = factorial.write_run(tmp_path, factorial.make_records("redis", printed("lists")), [])
-    found = prabhanjan.make_counters(read(directory), "c")
+    found = prabhanjan.make_counters(read_results(directory), "c")
     assert "counts none" in found.missing[0] and not found.drawings and not found.compared
 
 
@@ -129,7 +129,7 @@ def benchmark(tmp_path: Path, *loads: dict[str, int]):
                "set_latency_p50": (80.0, "us"), "set_latency_p99": (200.0, "us")})
              for load in loads or ({},) for m, v in (("local", 13400.0), ("remote", 12003.0))]
     directory = factorial.write_run(tmp_path, factorial.make_records("redis-benchmark", cells), [])
-    return prabhanjan.make_benchmark(read(directory), "b")
+    return prabhanjan.make_benchmark(read_results(directory), "b")
 
 
 def test_redis_benchmark(tmp_path: Path) -> None:

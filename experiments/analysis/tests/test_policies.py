@@ -12,7 +12,7 @@ from scipy import stats
 
 from experiments.analysis.policies import cost, decision, matrix, placed, speedup
 from experiments.analysis.runs import results as reader
-from experiments.analysis.stats.intervals import Interval, ratio
+from experiments.analysis.stats.intervals import Interval, compute_ratio
 from experiments.analysis.tests import synthetic
 
 TIMED = synthetic.MANIFEST | {"platform": "real", "responses": ["bandwidth", "seconds"]}
@@ -24,7 +24,7 @@ def records(values: dict[tuple[str, str], list[float]], **changes: Any) -> list[
 
 
 def read(directory: Path, lines: list[dict[str, Any]]) -> reader.Results:
-    return reader.read(synthetic.write(directory, lines, TIMED))
+    return reader.read_results(synthetic.write(directory, lines, TIMED))
 
 
 def test_speedups_by_hand(tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_speedups_by_hand(tmp_path: Path) -> None:
             line["metrics"][2]["value"] = seconds
             lines.append(line)
     results = read(tmp_path, lines)
-    assert speedup.response(results, "redis-lists") == ("seconds", "s")
-    found = speedup.decide(results)
+    assert speedup.find_response(results, "redis-lists") == ("seconds", "s")
+    found = speedup.decide_cells(results)
     assert found["cross", "n-mass"].value == pytest.approx(1.5)
     assert found["redis-lists", "n-mass"].value == pytest.approx(2.0)
     # Fieller of blocks: va = vb = covariance = 1/3, a = 15, b = 10, 2 degrees of freedom.
@@ -45,7 +45,7 @@ def test_speedups_by_hand(tmp_path: Path) -> None:
     half, middle = t / 10 * math.sqrt(1 / 3 - 2 * 1.5 / 3 + 1.5**2 / 3), 1.5 - g
     assert found["cross", "n-mass"].low == pytest.approx((middle - half) / (1 - g))
     assert found["cross", "n-mass"].high == pytest.approx((middle + half) / (1 - g))
-    total, = speedup.totals(results)
+    total, = speedup.compute_totals(results)
     assert total.ratio.value == pytest.approx(math.sqrt(statistics.geometric_mean([14 / 9, 15 / 10]) * 2.0))
     assert total.ranks == (1, 1)
 
@@ -55,8 +55,8 @@ def test_without_common_blocks_the_means_are_independent(tmp_path: Path) -> None
     lines = records({("cross", "none"): [9.0, 10.0, 11.0, 10.0], ("cross", "n-mass"): [14.0, 15.0, 16.0]})
     for line in lines:
         line["repeat"] += 10 * (line["policy"] == "n-mass")
-    found = speedup.decide(read(tmp_path, lines))["cross", "n-mass"]
-    expected = ratio([14.0, 15.0, 16.0], [9.0, 10.0, 11.0, 10.0])
+    found = speedup.decide_cells(read(tmp_path, lines))["cross", "n-mass"]
+    expected = compute_ratio([14.0, 15.0, 16.0], [9.0, 10.0, 11.0, 10.0])
     assert (found.low, found.high) == (expected.low, expected.high)
 
 
@@ -66,7 +66,7 @@ def test_geometric_mean_has_the_coverage_that_it_says() -> None:
     for _ in range(runs):
         block = random.normal(1, 0.2, (2, 5))
         ours, base = random.normal([[20], [5]], 0.5, (2, 5)) * block, random.normal(10, 0.5, (2, 5)) * block
-        found = speedup.mean_of_logs(dict(enumerate(np.log(ours / base).mean(axis=0))))
+        found = speedup.compute_mean_of_logs(dict(enumerate(np.log(ours / base).mean(axis=0))))
         inside += found.low <= 1.002 <= found.high  # of the ratio of two values with noise
     assert 0.93 < inside / runs < 0.97
 
@@ -77,29 +77,29 @@ def test_equal_policies_share_their_ranks(tmp_path: Path) -> None:
     told = 0
     for run in range(runs):
         values = {("cross", p): list(random.normal(10, 0.1, 5)) for p in ("none", "maximum-local", "n-mass", "measured")}
-        told += any(t.ranks != (1, 3) for t in speedup.totals(read(tmp_path / str(run), records(values))))
+        told += any(t.ranks != (1, 3) for t in speedup.compute_totals(read(tmp_path / str(run), records(values))))
     assert told <= 5  # 5 % of 40, and three more: of a binomial 99 %
     clear = {("cross", p): [v, v * 1.01, v * 0.99] for p, v in (("none", 10.0), ("maximum-local", 15.0), ("n-mass", 20.0))}
-    assert [t.ranks for t in speedup.totals(read(tmp_path / "clear", records(clear)))] == [(2, 2), (1, 1)]
+    assert [t.ranks for t in speedup.compute_totals(read(tmp_path / "clear", records(clear)))] == [(2, 2), (1, 1)]
     one = {key: found[:1] for key, found in clear.items()}
-    assert [t.ranks for t in speedup.totals(read(tmp_path / "one", records(one)))] == [(1, 2), (1, 2)]
+    assert [t.ranks for t in speedup.compute_totals(read(tmp_path / "one", records(one)))] == [(1, 2), (1, 2)]
 
 
 def test_in_the_lab_a_speed_up_holds_on_every_machine_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By where pages and tasks were: all remote under none, all local under n-mass, on demo-2s with other links too."""
     lines = records({("cross", "none"): [10.0, 10.01, 9.99], ("cross", "n-mass"): [10.2, 10.21, 10.19]}, platform="lab-timed")
-    results = reader.read(synthetic.write(tmp_path, lines, synthetic.TIMED))
-    found = speedup.decide(results)["cross", "n-mass"]
+    results = reader.read_results(synthetic.write(tmp_path, lines, synthetic.TIMED))
+    found = speedup.decide_cells(results)["cross", "n-mass"]
     assert found.low < 0.95 and found.high > 1.05 and not found.significant
-    monkeypatch.setattr(placed, "runs", lambda results: [results])
-    alone = speedup.decide(results)["cross", "n-mass"]
+    monkeypatch.setattr(placed, "list_runs", lambda results: [results])
+    alone = speedup.decide_cells(results)["cross", "n-mass"]
     assert 1.01 < alone.low and alone.significant and alone.value == found.value
 
 
 def test_a_block_that_one_of_both_lacks_is_left_out(tmp_path: Path) -> None:
     """A repeat is marked, in which the baseline was twice as fast."""
     lines = records({("cross", "none"): [10.0, 10.2, 10.1, 20.0], ("cross", "n-mass"): [11.0, 11.2, 11.1]})
-    found = speedup.decide(read(tmp_path, lines))["cross", "n-mass"]
+    found = speedup.decide_cells(read(tmp_path, lines))["cross", "n-mass"]
     assert found.value == pytest.approx(1.1, abs=0.01) and found.high < 1.2 and found.blocks == 3
 
 
@@ -107,15 +107,15 @@ def test_a_policy_without_all_workloads_has_no_rank(tmp_path: Path) -> None:
     lines = records({(w, p): [v, v + 1] for w in ("cross", "contention-1L1R")
                      for p, v in (("none", 10.0), ("maximum-local", 12.0), ("n-mass", 20.0))})
     lines = [line for line in lines if (line["workload"], line["policy"]) != ("cross", "maximum-local")]
-    first, second = speedup.totals(read(tmp_path, lines))
+    first, second = speedup.compute_totals(read(tmp_path, lines))
     assert (first.policy, first.workloads, first.ratio, first.ranks) == ("maximum-local", 1, None, None)
     assert (second.policy, second.workloads, second.ranks) == ("n-mass", 2, (1, 1))
 
 
 def test_functional_times_are_no_speed(tmp_path: Path) -> None:
-    assert speedup.told(read(tmp_path / "timed", records({("cross", p): [1.0] for p in ("none", "n-mass")})))
-    functional = reader.read(synthetic.write(tmp_path / "functional", synthetic.make_full()))
-    assert not speedup.told(functional)
+    assert speedup.has_speedups(read(tmp_path / "timed", records({("cross", p): [1.0] for p in ("none", "n-mass")})))
+    functional = reader.read_results(synthetic.write(tmp_path / "functional", synthetic.make_full()))
+    assert not speedup.has_speedups(functional)
 
 
 def test_chance_is_adjusted_for(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_chance_is_adjusted_for(tmp_path: Path) -> None:
     values = {(w, "none"): [10.0, 10.2, 9.8, 10.1] for w in synthetic.WORKLOADS if w != "redis-lists"}
     values |= {(w, p): [10.2, 10.0, 10.1, 9.8] for w, _ in list(values) for p in ("maximum-local", "n-mass")}
     values["cross", "n-mass"] = [10.1, 10.4, 9.9, 10.4]
-    found = speedup.decide(read(tmp_path, records(values)))["cross", "n-mass"]
+    found = speedup.decide_cells(read(tmp_path, records(values)))["cross", "n-mass"]
     assert found.low > 1 and not found.significant
 
 

@@ -19,8 +19,8 @@ def test_speed_stands_first_and_locality_beneath(browser: Browser, timed_page: P
     browser.open(timed_page)
     assert browser.list_problems() == []
     assert browser.evaluate("document.querySelector('main > section').id") == "summary"
-    results = reader.read(timed_page.parent)
-    found = speedup.decide(results)
+    results = reader.read_results(timed_page.parent)
+    found = speedup.decide_cells(results)
     shown = browser.evaluate(ROWS % "tbody")
     for workload, (_base, *cells) in zip(results.workloads, shown, strict=True):
         for policy, cell in zip(results.policies[1:], cells, strict=True):
@@ -50,7 +50,7 @@ def test_an_interval_without_bounds_is_none_of_numbers(browser: Browser, tmp_pat
 def test_geometric_means_and_ranks_are_the_last_rows(browser: Browser, timed_page: Path) -> None:
     browser.open(timed_page)
     means, ranks = browser.evaluate(ROWS % "tfoot")
-    totals = speedup.totals(reader.read(timed_page.parent))
+    totals = speedup.compute_totals(reader.read_results(timed_page.parent))
     assert means == ["1", *(matrix.format_times(t.ratio.value) for t in totals)]
     assert ranks == ["–", *(matrix.format_rank(t.ranks) for t in totals)]
 

@@ -24,17 +24,17 @@ from experiments.analysis.policies import cost, speedup
 from experiments.analysis.runs import boots
 from experiments.analysis.runs.boots import compute_boot_means
 from experiments.analysis.runs.results import Results
-from experiments.analysis.runs.results import read as read_run
+from experiments.analysis.runs.results import read_results as read_run
 from experiments.analysis.stats import intervals
 from experiments.analysis.stats.intervals import (
     Difference,
     Ratio,
-    holm,
-    paired,
-    paired_ratio,
-    ratio,
-    t_interval,
-    welch,
+    adjust_p_values,
+    compare_means,
+    compare_pairs,
+    compute_paired_ratio,
+    compute_ratio,
+    compute_t_interval,
 )
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
@@ -72,15 +72,15 @@ def list_values(test: Difference) -> Sequence[float | None]:
 
 
 def test_means_and_differences() -> None:
-    one = t_interval(SLEEP_1)
+    one = compute_t_interval(SLEEP_1)
     same("t_interval", one.mean, one.low, one.mean + one.half)
-    same("welch", *list_values(welch(SLEEP_1, SLEEP_2)))
-    same("paired", *list_values(paired(SLEEP_1, SLEEP_2)))
-    same("holm", *holm([0.01, 0.04, 0.03, 0.005, 0.2, 0.011]))
+    same("welch", *list_values(compare_means(SLEEP_1, SLEEP_2)))
+    same("paired", *list_values(compare_pairs(SLEEP_1, SLEEP_2)))
+    same("holm", *adjust_p_values([0.01, 0.04, 0.03, 0.005, 0.2, 0.011]))
 
 
 def test_ratios() -> None:
-    for name, found in (("fieller", ratio(DOSE_2, DOSE_1)), ("fieller_paired", paired_ratio(DOSE_2, DOSE_1))):
+    for name, found in (("fieller", compute_ratio(DOSE_2, DOSE_1)), ("fieller_paired", compute_paired_ratio(DOSE_2, DOSE_1))):
         same(name, *ends(found))
 
 
@@ -106,12 +106,12 @@ def speeds(tmp_path: Path) -> Results:
 
 def test_speedups(speeds: Results) -> None:
     assert speedup.decide_solutions(speeds), "the same function of another metric"
-    found = speedup.decide(speeds)
+    found = speedup.decide_cells(speeds)
     more, less = found["cross", "n-mass"], found["redis-lists", "n-mass"]
     same("fieller_paired", *ends(more))
     same("speedup_less", *ends(less))
     same("speedup_p", more.p_holm, less.p_holm)
-    total, = speedup.totals(speeds)
+    total, = speedup.compute_totals(speeds)
     same("geometric_mean", *ends(total.ratio))
 
 
@@ -125,7 +125,7 @@ def test_the_price_of_moving(speeds: Results) -> None:
 def test_boots() -> None:
     cells = [(float(y), tension) for (_, tension), ys in WARP.items() for y in ys]
     means = compute_boot_means(*zip(*cells, strict=True))
-    found = t_interval(list(means.values()))
+    found = compute_t_interval(list(means.values()))
     same("boots", *means.values(), found.low, found.high)
 
 
@@ -199,8 +199,8 @@ def test_every_function_of_the_statistics_is_compared(speeds: Results, tmp_path:
 
 def test_a_function_without_a_comparison_is_found(speeds: Results) -> None:
     left = not_called(lambda: test_speedups(speeds))
-    assert "cost.Cost.break_even" in left and "intervals.ratio" in left
-    assert "speedup.totals" not in left and "intervals.paired_ratio" not in left
+    assert "cost.Cost.break_even" in left and "intervals.compute_ratio" in left
+    assert "speedup.compute_totals" not in left and "intervals.compute_paired_ratio" not in left
 
 
 @pytest.mark.skipif(not shutil.which("Rscript"), reason="Rscript is not installed: apt-get install r-base-core")

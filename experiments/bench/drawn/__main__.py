@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from itertools import groupby
 from pathlib import Path
 
-from ...analysis.runs.results import read
+from ...analysis.runs.results import read_results
 from ...runner.repeats import bootstrap
 from . import commands, intervals, reports, tally
 from .tally import Case, Line
@@ -38,7 +38,7 @@ def tally_cases(cases: list[Case], seed: int) -> Iterator[Line]:
 def tally_measured(folders: list[Path]) -> Iterator[Line]:
     """Tallies measured runs of one policy as two levels, none and none#2."""
     case = Case("levels", f"{len(folders)} measured runs", len(folders), intervals.compare_levels)
-    runs = [list(intervals.compare_levels(read(folder))) for folder in folders]
+    runs = [list(intervals.compare_levels(read_results(folder))) for folder in folders]
     for bound in dict.fromkeys(event.bound for events in runs for event in events):
         yield tally.build_line(case, bound, [[e for e in events if e.bound == bound] for events in runs])
 

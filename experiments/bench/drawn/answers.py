@@ -26,11 +26,11 @@ __all__ = ["JUDGE_BOOTS"]
 
 def decide_speedups(run: Results) -> dict[tuple[str, str], Any]:
     """Returns, by workload and policy: value, low, high, p_holm, significant."""
-    return speedup.decide(run)
+    return speedup.decide_cells(run)
 
 
 def compute_totals(run: Results) -> list[speedup.Total]:
-    return speedup.totals(run)
+    return speedup.compute_totals(run)
 
 
 def compute_regrets(run: Results) -> regret.Regrets:
@@ -94,7 +94,7 @@ def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = F
 
 def _judge_worth(run: Results) -> worth_verdict.Verdict:
     looked_at = replace(run, manifest=run.manifest | {"suite_text": "looks = true"})
-    return worth_verdict.judged(list(speedup.decide(looked_at).values()), len(run.select("w", worth_verdict.BASELINE)), None)
+    return worth_verdict.judged(list(speedup.decide_cells(looked_at).values()), len(run.select("w", worth_verdict.BASELINE)), None)
 
 
 def compare_runs(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:

@@ -14,7 +14,14 @@ from statsmodels.stats.multitest import multipletests
 
 from ...analysis.policies.decision import CHANCE
 from ...analysis.runs.results import Results
-from ...analysis.stats.intervals import holm, paired, paired_ratio, ratio, t_interval, welch
+from ...analysis.stats.intervals import (
+    adjust_p_values,
+    compare_means,
+    compare_pairs,
+    compute_paired_ratio,
+    compute_ratio,
+    compute_t_interval,
+)
 from . import answers, draw
 from .draw import Boots, Cells, Noise
 from .tally import EQUAL, HOLDS, Bound, Case, Event, bound_false
@@ -64,9 +71,9 @@ def check_references(source: Random) -> Iterator[Event]:
     n, m = source.randint(2, 11), source.randint(2, 11)
     a, b, both = ([source.gauss(10, 1) for _ in range(k)] for k in (n, m, n))
     p_values = [source.random() ** 3 for _ in range(n)]
-    test, pair, quotient = welch(a, b), paired(a, both), paired_ratio(a, both)
+    test, pair, quotient = compare_means(a, b), compare_pairs(a, both), compute_paired_ratio(a, both)
     limits = stats.ttest_ind(b, a, equal_var=False).confidence_interval()
-    pairs = {"Holm, of statsmodels": np.allclose(holm(p_values), multipletests(p_values, method="holm")[1]),
+    pairs = {"Holm, of statsmodels": np.allclose(adjust_p_values(p_values), multipletests(p_values, method="holm")[1]),
              "Welch, of scipy": np.allclose((test.p, test.low, test.high), (stats.ttest_ind(a, b, equal_var=False).pvalue, *limits)),
              "Student in blocks, of scipy": np.isclose(pair.p, stats.ttest_rel(a, both).pvalue),
              "Fieller in blocks: the roots": quotient.low is None or np.allclose((quotient.low, quotient.high), find_roots(a, both)),
@@ -112,23 +119,23 @@ def check_equal_options(source: Random, n: int) -> Iterator[Event]:
 
 def compare_levels(run: Results) -> Iterator[Event]:
     """Yields, of each method, whether it finds a difference between two levels, none and none#2, that are one policy."""
-    metric = {w: run.performance_metrics(w)[0][0] for w in run.workloads if run.select(w)}
-    cells = [[{o.repeat: o.value(m) for o in run.select_independent(w, level) if o.value(m) is not None}
+    metric = {w: run.list_performance_metrics(w)[0][0] for w in run.workloads if run.select(w)}
+    cells = [[{o.repeat: o.get_value(m) for o in run.select_independent(w, level) if o.get_value(m) is not None}
               for level in ("none", "none#2")] for w, m in metric.items()]
     cells = [(a, b) for a, b in cells if len(a.keys() & b.keys()) > 1]
     both = [([a[k] for k in sorted(a.keys() & b.keys())], [b[k] for k in sorted(a.keys() & b.keys())]) for a, b in cells]
-    p_values = [welch(list(a.values()), list(b.values())).p for a, b in cells]
-    ratios = [ratio(list(b.values()), list(a.values())) for a, b in cells]
+    p_values = [compare_means(list(a.values()), list(b.values())).p for a, b in cells]
+    ratios = [compute_ratio(list(b.values()), list(a.values())) for a, b in cells]
     yield from (Event(bound_false("Welch's test"), p < LEVEL) for p in p_values if p is not None)
-    yield from (Event(bound_false("Student's, in blocks"), p < LEVEL) for p in (paired(a, b).p for a, b in both) if p is not None)
+    yield from (Event(bound_false("Student's, in blocks"), p < LEVEL) for p in (compare_pairs(a, b).p for a, b in both) if p is not None)
     yield from (Event(bound_false("Fieller's without 1"), not r.low <= 1 <= r.high) for r in ratios if r and r.low is not None)
-    yield Event(bound_false("Holm over the run"), any(p < LEVEL for p in holm(p_values) if p is not None))
+    yield Event(bound_false("Holm over the run"), any(p < LEVEL for p in adjust_p_values(p_values) if p is not None))
 
 
 def check_boot_means(source: Random) -> Iterator[Event]:
     run = Cells({(w, "none"): 1.0 for w in "abcd"}, draw.make_normal(0.01), Boots(5, 0.03)).draw_run(source, 20)
     for workload in run.workloads:
-        found = t_interval([o.value(draw.METRIC) for o in run.select_independent(workload)])
+        found = compute_t_interval([o.get_value(draw.METRIC) for o in run.select_independent(workload)])
         yield Event(HOLDS, found.low <= draw.MEAN <= found.high)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from experiments.analysis.policies import speedup
 from experiments.analysis.policies.decision import LEGEND, Decision
-from experiments.analysis.runs.results import read
+from experiments.analysis.runs.results import read_results
 from experiments.commands.campaign import engine
 from experiments.commands.campaign.evidence import EvidencePiece
 from experiments.commands.campaign.machines import Machine
@@ -51,8 +51,8 @@ STUDIES = (
 
 def list_rows(study: Study, done: dict[int, EvidencePiece]) -> Iterator[tuple[str, dict[int, Decision]]]:
     """Yields each cell of a study and each of its two responses, with its decisions by S."""
-    for title, decide in (("while it runs", speedup.decide), ("with the move", speedup.decide_solutions)):
-        found = {scale: decide(read(piece.out)) for scale, piece in done.items()}
+    for title, decide in (("while it runs", speedup.decide_cells), ("with the move", speedup.decide_solutions)):
+        found = {scale: decide(read_results(piece.out)) for scale, piece in done.items()}
         for workload, policy in dict.fromkeys(cell for one in found.values() for cell in one):
             yield f"{workload}, {policy}, {title}", {scale: one[workload, policy] for scale, one in found.items() if (workload, policy) in one}
 

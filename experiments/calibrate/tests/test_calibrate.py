@@ -26,7 +26,7 @@ def predict_cells() -> list[pattern_search.Cell]:
         for remote in THREADS:
             flows = [(0, 0, local)] * bool(local) + [(1, 0, remote)] * bool(remote)
             if flows:
-                found.append(pattern_search.Cell(flows, [value / 1e6 for value in model.bandwidths(flows, TRIAD)]))
+                found.append(pattern_search.Cell(flows, [value / 1e6 for value in model.compute_bandwidths(flows, TRIAD)]))
     return found
 
 

@@ -206,12 +206,12 @@ def tell_results(out: Path) -> None:
     try:
         from ...analysis import papers
         from ...analysis.pages import placement_table, text_table
-        from ...analysis.runs.results import ResultsError, read
+        from ...analysis.runs.results import ResultsError, read_results
     except ImportError as error:
         print(f"the table of the results needs {error.name}: run 'make setup'")
         return
     with suppress(ResultsError):  # nothing but warm-ups
-        run_results = read(out)
+        run_results = read_results(out)
         placement_table.show_run(run_results)
         if chapters := papers.make_chapters(run_results)[0]:
             text_table.show_papers(run_results, chapters)

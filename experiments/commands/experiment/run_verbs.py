@@ -48,7 +48,7 @@ def add_compare_options(one: argparse.ArgumentParser) -> None:
 def report_runs(args: argparse.Namespace) -> None:
     """Writes the report of a run, or of a folder of runs, and prints its tables and the paths of what was written."""
     from ...analysis.pages import memory_figures, placement_table, report, report_all, summary, text_table
-    from ...analysis.runs.results import read
+    from ...analysis.runs.results import read_results
 
     runs = report_all.list_runs(args.directory)
     if runs:
@@ -59,7 +59,7 @@ def report_runs(args: argparse.Namespace) -> None:
     else:
         page, chapters = report.make_report(args.directory)
         written = [summary.write_summary(args.directory, chapters), page]
-        results = read(args.directory)
+        results = read_results(args.directory)
         placement_table.show_run(results)
         text_table.show_regret(results)
         for section in memory_figures.make_sections(results):

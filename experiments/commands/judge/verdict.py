@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy import stats
 
-from ...analysis.runs.results import higher_is_better
+from ...analysis.runs.results import is_higher_better
 from ...analysis.stats.compare import ALPHA, compare_runs
 
 WIDTH = 75  # of a line that is quoted in a mail and still fits
@@ -80,7 +80,7 @@ def choose_word(row: dict[str, Any], exclude: float) -> str:
 
 
 def _more_is_faster(row: dict[str, Any]) -> bool:
-    return higher_is_better(row["unit"]) is True
+    return is_higher_better(row["unit"]) is True
 
 
 def compute_slower_at_most(row: dict[str, Any]) -> float | None:

@@ -77,7 +77,7 @@ def check_same(folder: Path, suite: Suite) -> None:
 
 def compute_scores(folder: Path, workloads: int) -> dict[str, float]:
     """Returns geometric means over all workloads of the speed-ups against none."""
-    from ...analysis.policies.speedup import totals
-    from ...analysis.runs.results import read
-    return {total.policy: total.ratio.value for total in totals(read(folder))
+    from ...analysis.policies.speedup import compute_totals
+    from ...analysis.runs.results import read_results
+    return {total.policy: total.ratio.value for total in compute_totals(read_results(folder))
             if total.ratio is not None and total.workloads == workloads}

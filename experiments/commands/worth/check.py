@@ -21,8 +21,8 @@ from statistics import fmean
 
 from ... import pieces
 from ...analysis.policies.decision import Decision
-from ...analysis.policies.speedup import BASELINE, Speeds, compared
-from ...analysis.runs.results import higher_is_better, read
+from ...analysis.policies.speedup import BASELINE, Speeds, compare_placements
+from ...analysis.runs.results import is_higher_better, read_results
 from ...host import host_nodes
 from ...lab.command import build_words
 from ...paths import HERE
@@ -116,11 +116,11 @@ def measure(out: Path, program: Program, until: float) -> None:
 
 def rates(run: Path) -> dict[str, float]:
     """Returns the rate of each placement, more is better. Also of a run that a policy came too late for: who takes the policy has it."""
-    results = read(run)
+    results = read_results(run)
     [workload] = results.workloads
-    name, unit = next(m for m in results.performance_metrics(workload) if higher_is_better(m[1]) is not None)
-    values = {p: [v for o in results.measured if o.policy == p and (v := o.value(name)) is not None] for p in results.policies}
-    return {p: fmean(v) if higher_is_better(unit) else 1 / fmean(v) for p, v in values.items() if v}
+    name, unit = next(m for m in results.list_performance_metrics(workload) if is_higher_better(m[1]) is not None)
+    values = {p: [v for o in results.measured if o.policy == p and (v := o.get_value(name)) is not None] for p in results.policies}
+    return {p: fmean(v) if is_higher_better(unit) else 1 / fmean(v) for p, v in values.items() if v}
 
 
 def row(out: Path, program: Program) -> Row:
@@ -137,8 +137,8 @@ def row(out: Path, program: Program) -> Row:
 
 def holds(told: Decision, run: Path) -> bool:
     """Checks whether the interval by the runs and the longer run's 95 % interval have a gain in common: both are of one machine."""
-    speeds = Speeds(read(run))
-    true, _ = compared(speeds, speeds.workloads[0], told.policy, BASELINE)
+    speeds = Speeds(read_results(run))
+    true, _ = compare_placements(speeds, speeds.workloads[0], told.policy, BASELINE)
     runs = told.by_runs
     return true.low is not None and true.low <= runs.high and runs.low <= true.high
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...analysis.policies.decision import Decision
-from ...analysis.policies.speedup import BASELINE, decide
-from ...analysis.runs.results import Results, read
+from ...analysis.policies.speedup import BASELINE, decide_cells
+from ...analysis.runs.results import Results, read_results
 from ...errors import ExperimentError
 from ...runner.repeats import looks
 from ...runner.repeats.precision import LEAST as ENOUGH
@@ -88,9 +88,9 @@ class Verdict:
 
 def read_verdict(folder: Path) -> Verdict:
     """Reads the run in a folder and decides on each option. An option whose runs do not count has a reason."""
-    results = read(folder)
+    results = read_results(folder)
     unknown = not_known(results)
-    found = {policy: one for (_, policy), one in decide(results).items() if policy not in unknown and one.blocks > 1}
+    found = {policy: one for (_, policy), one in decide_cells(results).items() if policy not in unknown and one.blocks > 1}
     if not found:
         why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
         raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
@@ -134,7 +134,7 @@ def not_known(results: Results) -> dict[str, str]:
 
 def mean_as_it_is(results: Results, metric: str) -> float | None:
     """None where some runs lack it: those that have it are no fair sample, as what is counted depends on how long they take."""
-    values = [o.value(metric) for o in results.clean if o.policy == BASELINE]
+    values = [o.get_value(metric) for o in results.clean if o.policy == BASELINE]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None
 

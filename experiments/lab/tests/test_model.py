@@ -88,14 +88,14 @@ def test_what_is_held_out_moves_no_fit(monkeypatch):
 
 def test_a_machine_may_be_what_its_fits_without_a_row_say_and_have_other_assumed_numbers():
     described = machine.find("xeon-e5620-2s")
-    found = {v.name: v.model for v in family.variants(described)}
+    found = {v.name: v.model for v in family.list_variants(described)}
     rows = [held_out.predict_cells("xeon-e5620-2s", {(x, y) for y in luo.THREADS}) for x in luo.THREADS]
     for x, row in enumerate(rows):
         assert np.array_equal(luo.predict_relative(found[f"fitted without row {x}L"]), luo.predict_relative(row.model))
     assumed = {".".join(name) for name in family.list_assumed(described)}
     assert assumed == {"port.variability", "dram.variability", "dram.local_overflow_share", "link.variability"}
     assert len(found) == 1 + 5 + 1 + 2 * len(assumed)
-    assert found["dram.variability × 1.2"].results([(0, 0, 2)], TRIAD) != found["as in its file"].results([(0, 0, 2)], TRIAD)
+    assert found["dram.variability × 1.2"].solve_flows([(0, 0, 2)], TRIAD) != found["as in its file"].solve_flows([(0, 0, 2)], TRIAD)
 
 
 def test_a_number_of_a_single_node_changes_by_its_own_factor():
@@ -168,7 +168,7 @@ def test_a_node_of_memory_alone_is_slower_but_serves():
     model = load_model("cxl-3n")
     assert model.compute_unloaded_ns(0, 2) == 220
     with pytest.raises(ValueError, match="the model refuses"):
-        load_model("memoryless-3n").bandwidths([(0, 1, 1)], fit.luo.TRIAD)
+        load_model("memoryless-3n").compute_bandwidths([(0, 1, 1)], fit.luo.TRIAD)
 
 
 def find_fault(tmp_path, text: str) -> str:

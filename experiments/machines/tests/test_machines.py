@@ -85,13 +85,13 @@ def test_of_a_measured_machine_each_figure_is_predicted(packed: record.Record) -
     assert latency.errors[0] == pytest.approx(80 / 90 - 1) and latency.worst == pytest.approx(80 / 90 - 1)
     assert found[NOTHING, "latency from node to node"].predicted[0] == [pytest.approx(90), pytest.approx(189)]
     bandwidth = found[THESE, "bandwidth from node to node"]
-    assert bandwidth.predicted[0][1] == pytest.approx(calibrated.bandwidths([(0, 1, 4)], TRIAD)[0] / 1e6)
+    assert bandwidth.predicted[0][1] == pytest.approx(calibrated.compute_bandwidths([(0, 1, 4)], TRIAD)[0] / 1e6)
     both = found[THESE, "bandwidth of one memory"]
     assert both.measured[1][1] == 7300
-    assert both.predicted[1][1] == pytest.approx(sum(calibrated.bandwidths([(0, 0, 1), (1, 0, 1)], TRIAD)) / 1e6)
+    assert both.predicted[1][1] == pytest.approx(sum(calibrated.compute_bandwidths([(0, 0, 1), (1, 0, 1)], TRIAD)) / 1e6)
     curve = found[OTHERS, "bandwidth of all nodes' local memory"]
     assert curve.rows == ["1", "8"] and curve.measured == [[3000], [24000]]
-    assert curve.predicted[1][0] == pytest.approx(sum(calibrated.bandwidths([(0, 0, 4), (1, 1, 4)], COPY)) / 1e6)
+    assert curve.predicted[1][0] == pytest.approx(sum(calibrated.compute_bandwidths([(0, 0, 4), (1, 1, 4)], COPY)) / 1e6)
 
 
 def test_the_page_begins_with_machines_that_nothing_was_fitted_to(written: Path) -> None:

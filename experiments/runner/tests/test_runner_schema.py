@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.analysis.runs.results import ResultsError, read
+from experiments.analysis.runs.results import ResultsError, read_results
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment.cli import main
 from experiments.runner.observe import compute_cost, make_page_sample
@@ -83,7 +83,7 @@ def test_a_run_of_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
     written = json.loads((run / "manifest.json").read_text())
     assert written["format"] == results.FORMAT == 1
     with pytest.raises(ResultsError, match="manifest.json: of format 2, and this numaplace reads 1: take a newer numaplace"):
-        read(synthetic.write(tmp_path, synthetic.make_full(1), written | {"format": 2}))
+        read_results(synthetic.write(tmp_path, synthetic.make_full(1), written | {"format": 2}))
 
 
 @pytest.mark.parametrize(("kind", "name"), [(keys.Record, ""), (keys.Metric, "metric"), (keys.Task, "task"), (keys.Cost, "cost"),

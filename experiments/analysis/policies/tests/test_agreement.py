@@ -27,7 +27,7 @@ def run(folder: Path, machine: str, kernel: str, said: dict[tuple[str, str], str
 
 
 def agreed(*folders: Path) -> list[agreement.Suite]:
-    return agreement.group_suites([reader.read(folder) for folder in folders])
+    return agreement.group_suites([reader.read_results(folder) for folder in folders])
 
 
 CROSS, SECOND = ("cross", "n-mass"), ("contention-1L1R", "n-mass")

@@ -16,12 +16,12 @@ from experiments.analysis.policies.decision import (
     SAME,
     SLOWER,
     Decision,
+    compute_smallest_found,
     describe_blocks,
-    smallest_found,
 )
-from experiments.analysis.policies.speedup import decide, decide_solutions
-from experiments.analysis.runs.results import Results, read
-from experiments.analysis.stats.intervals import Ratio, paired
+from experiments.analysis.policies.speedup import decide_cells, decide_solutions
+from experiments.analysis.runs.results import Results, read_results
+from experiments.analysis.stats.intervals import Ratio, compare_pairs
 from experiments.analysis.tests import synthetic
 
 
@@ -45,13 +45,13 @@ def records(values: dict[str, list[float]], boots: bool = False, machine: str = 
 
 
 def run(folder: Path, values: dict[str, list[float]], boots: bool = False) -> Results:
-    return read(synthetic.write(folder, records(values, boots)))
+    return read_results(synthetic.write(folder, records(values, boots)))
 
 
 def test_what_an_interval_is_of_is_told(tmp_path: Path) -> None:
     values = {"none": [10.0, 10.1, 10.2], "n-mass": [12.0, 12.2, 12.1]}
-    assert describe_blocks(list(decide(run(tmp_path / "one", values)).values())) == "3 repeats within one boot"
-    assert describe_blocks(list(decide(run(tmp_path / "three", values, boots=True)).values())) == "3 boots"
+    assert describe_blocks(list(decide_cells(run(tmp_path / "one", values)).values())) == "3 repeats within one boot"
+    assert describe_blocks(list(decide_cells(run(tmp_path / "three", values, boots=True)).values())) == "3 boots"
 
 
 def test_the_terminal_and_the_page_have_one_answer(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_the_terminal_and_the_page_have_one_answer(tmp_path: Path) -> None:
     placement_table.show_run(results, out)
     text = " ".join(out.getvalue().split())
     cells = {p: c for p, c in zip(results.policies, matrix.make_matrix(results, {"cross": "cross"})["rows"][0]["cells"], strict=True)}
-    for policy, found in ((p, decide(results)["cross", p]) for p in ("n-mass", "remote")):
+    for policy, found in ((p, decide_cells(results)["cross", p]) for p in ("n-mass", "remote")):
         assert f"{found.ratio} {found.mark}".rstrip() in text and found.format_limits() in text
         assert (cells[policy]["mark"], cells[policy]["limits"]) == (found.mark, found.format_limits())
         assert decide_solutions(results)["cross", policy].text() in cells[policy]["told"][0]
@@ -74,7 +74,7 @@ def test_many_placements_have_both_answers_in_80_columns(tmp_path: Path) -> None
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     for name in names:
-        for one, sign in ((decide(results)["cross", name], ""), (decide_solutions(results)["cross", name], "> ")):
+        for one, sign in ((decide_cells(results)["cross", name], ""), (decide_solutions(results)["cross", name], "> ")):
             assert f"{sign}{one.ratio} {one.mark}".rstrip() in text and one.format_limits().strip("[]").replace(", ", "-") in text
 
 
@@ -83,8 +83,8 @@ def test_what_was_to_be_found_is_found_in_nine_of_ten() -> None:
     draw, n, hits = random.Random(5), 8, 0
     for _ in range(400):
         a, b = ([draw.gauss(100, 1) for _ in range(n)] for _ in range(2))
-        least = smallest_found(a, b, 1)
+        least = compute_smallest_found(a, b, 1)
         c = [x * (1 + least) for x in (draw.gauss(100, 1) for _ in range(n))]
-        hits += paired(b, c).p < 0.05
+        hits += compare_pairs(b, c).p < 0.05
     assert 0.8 <= hits / 400 <= 0.97
-    assert smallest_found([1.0], [1.0], 1) is None
+    assert compute_smallest_found([1.0], [1.0], 1) is None

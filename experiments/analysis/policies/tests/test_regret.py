@@ -23,7 +23,7 @@ VALUES = {("cross", "none"): [5.0, 5.2, 5.1], ("cross", "start-interleave"): [8.
 def read(folder: Path, values: dict[tuple[str, str], list[float]]) -> reader.Results:
     lines = [synthetic.observation(workload, policy, i, platform="real", value=value)
              for (workload, policy), found in values.items() for i, value in enumerate(found, 1)]
-    return reader.read(synthetic.write(folder, lines, TIMED))
+    return reader.read_results(synthetic.write(folder, lines, TIMED))
 
 
 def test_regret_is_to_the_best_static_level_of_each_workload(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_equal_placements_have_no_regret(tmp_path: Path) -> None:
 
 def test_the_interval_is_wider_where_blocks_do_not_tell_the_best(tmp_path: Path) -> None:
     logs = {1: 0.1, 2: 0.2, 3: 0.4}
-    plain, wide = speedup.mean_of_logs(logs), regret.compute_dependent_mean(logs)
+    plain, wide = speedup.compute_mean_of_logs(logs), regret.compute_dependent_mean(logs)
     assert wide.value == plain.value
     assert math.log(wide.high / wide.value) == pytest.approx(math.sqrt(2.5) * math.log(plain.high / plain.value))
 
@@ -83,7 +83,7 @@ def test_workloads_without_a_best_one_are_named(tmp_path: Path) -> None:
 def test_a_run_without_a_whole_block_has_no_mean(tmp_path: Path) -> None:
     lines = [synthetic.observation(workload, policy, i, platform="real", value=5.0)
              for workload, i in (("cross", 1), ("contention-1L1R", 2)) for policy in ("none", "tiering")]
-    assert regret.compute_regrets(reader.read(synthetic.write(tmp_path, lines, TIMED))).mean == {}
+    assert regret.compute_regrets(reader.read_results(synthetic.write(tmp_path, lines, TIMED))).mean == {}
 
 
 def test_limits_are_by_blocks(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_no_limit_is_above_everything(tmp_path: Path) -> None:
 def test_pages_that_the_module_moved_are_counted(tmp_path: Path) -> None:
     line = synthetic.observation("cross", "none", 1, platform="real", value=5.0)
     line["kernel"] = {"counters": {"pgmigrate_success": 1, "numaplace_moved": 20}, "system_s": 0.1, "threads_s": 0}
-    row, = regret_table.list_activity(reader.read(synthetic.write(tmp_path, [line], TIMED)))
+    row, = regret_table.list_activity(reader.read_results(synthetic.write(tmp_path, [line], TIMED)))
     assert row["moved"].startswith("21")
 
 
@@ -136,10 +136,10 @@ def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path
     for line, share in zip(lines, (0.25, 0.75), strict=True):
         line["metrics"].append({"name": "remote_share", "unit": "fraction", "value": share})
         line["kernel"] = {"counters": {"pgmigrate_success": 1}, "system_s": 0.1, "threads_s": 0}
-    row, = regret_table.list_activity(reader.read(synthetic.write(tmp_path, lines, TIMED)))
+    row, = regret_table.list_activity(reader.read_results(synthetic.write(tmp_path, lines, TIMED)))
     assert row["remote"].startswith("0.5")
     lines[0]["metrics"].pop()
-    row, = regret_table.list_activity(reader.read(synthetic.write(tmp_path / "some", lines, TIMED)))
+    row, = regret_table.list_activity(reader.read_results(synthetic.write(tmp_path / "some", lines, TIMED)))
     assert row["remote"] == "–", "of one of two observations"
 
 

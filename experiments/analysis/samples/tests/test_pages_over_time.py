@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.analysis.pages import report
-from experiments.analysis.runs.results import Results, read
+from experiments.analysis.runs.results import Results, read_results
 from experiments.analysis.samples import pages
 from experiments.analysis.tests import synthetic
 
@@ -31,7 +31,7 @@ def sampled(policy: str, repeat: int, **changes: Any) -> dict[str, Any]:
 
 
 def run(folder: Path, records: list[dict[str, Any]]) -> Results:
-    return read(synthetic.write(folder, records, synthetic.TIMED))
+    return read_results(synthetic.write(folder, records, synthetic.TIMED))
 
 
 def test_a_series_is_that_of_the_first_clean_observation(tmp_path: Path) -> None:

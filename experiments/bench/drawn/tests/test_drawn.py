@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
-from experiments.analysis.runs.results import rank_policy, read
-from experiments.analysis.stats.intervals import t_interval
+from experiments.analysis.runs.results import rank_policy, read_results
+from experiments.analysis.stats.intervals import compute_t_interval
 from experiments.bench.drawn import __main__ as program
 from experiments.bench.drawn import answers, commands, draw, intervals, reports, tally
 from experiments.bench.drawn.draw import Boots, Cells
@@ -42,7 +42,7 @@ def test_what_takes_boots_for_repeats_fails() -> None:
     """The interval of all observations of five boots, which are not independent; and that of the boots' means."""
     def check_all_as_independent(source: Random):
         run = Cells({("w", "none"): 1.0}, draw.make_normal(0.01), Boots(5, 0.03)).draw_run(source, 20)
-        found = t_interval([o.value(draw.METRIC) for o in run.select("w")])
+        found = compute_t_interval([o.get_value(draw.METRIC) for o in run.select("w")])
         yield Event(HOLDS, found.low <= draw.MEAN <= found.high)
 
     assert draw_verdicts(check_all_as_independent, 100) == {FAILS} and draw_verdicts(intervals.check_boot_means, 100) == {OK}
@@ -76,7 +76,7 @@ def test_the_drawn_runs_have_the_plan_of_the_runner() -> None:
 
 def test_a_run_is_read_as_it_was_drawn(tmp_path) -> None:
     run = Cells({("w", "none"): 1.0, ("w", "o"): 1.1}, boots=Boots(2, 0.01)).draw_run(Random(1), 4)
-    again = read(draw.write_run(tmp_path, run))
+    again = read_results(draw.write_run(tmp_path, run))
     assert [o.metrics for o in again.independent] == [o.metrics for o in run.independent] and again.boots == ["0", "1"]
     assert answers.decide_speedups(again) == answers.decide_speedups(run)
 

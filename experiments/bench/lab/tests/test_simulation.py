@@ -48,7 +48,7 @@ def test_running_triads_get_what_the_model_grants(measured):
         local = sum(cpu < 2 for cpu, _ in threads)
         remote = len(threads) - local
         flows = [(0, 0, local)] * bool(local) + [(1, 0, remote)] * bool(remote)
-        granted = [value / 1e6 for value in model.bandwidths(flows, TRIAD)]
+        granted = [value / 1e6 for value in model.compute_bandwidths(flows, TRIAD)]
         got = [median(sum(one[part]) for one in mb_per_s)
                for part in (slice(0, local), slice(local, None)) if mb_per_s[0][part]]
         assert got == pytest.approx(granted, rel=0.08), (threads, mb_per_s)

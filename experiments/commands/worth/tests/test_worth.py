@@ -323,8 +323,8 @@ def test_answers_of_the_lab() -> None:
     assert found["best"] is None and found["sentence"].startswith("nothing is worth it; interleave loses"), found
     assert by_name["start-interleave"]["high"] < 1 and by_name["start-interleave"]["speedup"] < 0.9
     assert abs(by_name["start-bind:node=1"]["speedup"] - 1) < 0.05
-    runs = verdict.read(ROOT / "results/test-worth/run").select("program", "none")
-    shares = [share for run in runs if (share := run.value("remote_share")) is not None]  # a run that was late to be looked at has none
+    runs = verdict.read_results(ROOT / "results/test-worth/run").select("program", "none")
+    shares = [share for run in runs if (share := run.get_value("remote_share")) is not None]  # a run that was late to be looked at has none
     assert shares and sum(shares) / len(shares) < 0.1
     small = answer(*chase, "64K")
     assert small["best"] is None and all(abs(one["speedup"] - 1) < 0.02 for one in small["options"]), small
