@@ -184,7 +184,7 @@ def tell_precision(request: Request) -> None:
     """Prints, at the end of a run that was to reach a precision, which means did not."""
     if request.until_ci is None or read_lab_name():  # the host tells it
         return
-    message = precision.not_reached(request.suite.responses, results.read(request.out), request.until_ci)
+    message = precision.describe_imprecise(request.suite.responses, results.read(request.out), request.until_ci)
     if message:
         print(f"{request.suite.name}: {message}", flush=True)
 

@@ -103,7 +103,7 @@ def _note_precision(results: Results) -> list[str]:
     if not isinstance(percent, (int, float)):
         return []
     names = [str(name) for name in results.manifest.get("responses") or []]
-    unreached = precision.not_reached(names, [o.raw for o in results.observations], percent)
+    unreached = precision.describe_imprecise(names, [o.raw for o in results.observations], percent)
     return [*([unreached] if unreached else []), NARROW]
 
 

@@ -131,7 +131,7 @@ def _decide_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
         ours, base = speeds.get_blocks(workload, policy), speeds.get_blocks(workload, BASELINE)
         blocks, boots = min(len(ours), len(base)), min(len(ours), len(base)) if min(ours) < 0 else 0
         observations = min(speeds.count_observations(workload, p) for p in (policy, BASELINE))
-        level = looks.level(len(speeds.policies), observations, boots or 1) if speeds.looked_at else LEVEL
+        level = looks.compute_level(len(speeds.policies), observations, boots or 1) if speeds.looked_at else LEVEL
         times, p = compare_placements(speeds, workload, policy, BASELINE, level)
         both = sorted(ours.keys() & base.keys())
         least = compute_smallest_found([ours[k] for k in both], [base[k] for k in both], len(cells))

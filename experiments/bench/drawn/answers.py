@@ -38,7 +38,7 @@ def compute_regrets(run: Results) -> regret.Regrets:
 
 
 def is_precise(values: list[float], percent: float) -> bool:
-    return precision.precise(values, draw.UNIT, percent)
+    return precision.is_precise(values, draw.UNIT, percent)
 
 
 def mentions_slow_runs(percent: float) -> bool:
@@ -49,7 +49,7 @@ def mentions_slow_runs(percent: float) -> bool:
 
 def compute_half_width(values: list[float]) -> float:
     """Returns the half width of the interval of the mean, in percent of the mean."""
-    return precision.half_width(values, draw.UNIT) or 0.0
+    return precision.compute_half_width(values, draw.UNIT) or 0.0
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def block(suite: Suite, records: list[Record], levels: Sequence[str]) -> list[Tr
     """Returns one observation of each level that has ever come out clean or was not tried too often, in random order."""
     workload, = suite.workloads
     tried = {level: [is_clean(record) for record in records if record["policy"] == level] for level in levels}
-    order, repeat = precision.next_order(records), blocks(records)
+    order, repeat = precision.get_next_order(records), blocks(records)
     chosen = [level for level in levels if any(tried[level]) or len(tried[level]) < precision.GIVE_UP]
     random.Random(f"{suite.seed}/{repeat}").shuffle(chosen)
     return [Trial(workload, level, repeat, order + k, False) for k, level in enumerate(chosen)]

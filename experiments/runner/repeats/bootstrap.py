@@ -13,8 +13,8 @@ RESAMPLES = 2000
 NORMAL = NormalDist()
 
 
-def interval(values: Sequence[float], level: float = 0.95, resamples: int = 0) -> tuple[float, float]:
-    """Returns the limits; the same for the same values, whenever they are asked for."""
+def compute_interval(values: Sequence[float], level: float = 0.95, resamples: int = 0) -> tuple[float, float]:
+    """Computes the limits of the mean's interval; the same for the same values, whenever they are asked for. resamples: 0 is RESAMPLES."""
     mean, spread = fmean(values), sum((v - fmean(values)) ** 2 for v in values)
     if len(values) < 2 or not spread:
         return mean, mean
@@ -24,10 +24,11 @@ def interval(values: Sequence[float], level: float = 0.95, resamples: int = 0) -
     bias = NORMAL.inv_cdf(min(max(below, 1 / resamples), 1 - 1 / resamples))
     skew = sum((v - mean) ** 3 for v in values) / (6 * sqrt(spread) ** 3)
 
-    def limit(tail: float) -> float:
+    def compute_limit(tail: float) -> float:
+        """Computes the limit that leaves this share of the means below it."""
         z = bias + NORMAL.inv_cdf(tail)
         place = NORMAL.cdf(bias + z / (1 - skew * z)) * (resamples - 1)
         low = min(int(place), resamples - 2)
         return means[low] + (place - low) * (means[low + 1] - means[low])
 
-    return limit((1 - level) / 2), limit((1 + level) / 2)
+    return compute_limit((1 - level) / 2), compute_limit((1 + level) / 2)

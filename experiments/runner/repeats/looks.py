@@ -7,13 +7,13 @@ LOOKS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 200)  # blocks of one boot
 BOOTS = 3  # at least, where there are several; each further one is looked at
 
 
-def number(blocks: int, boots: int) -> int:
-    """Returns the number of the look at so many, from 1 on."""
+def find_look(blocks: int, boots: int) -> int:
+    """Finds the number of the look at so many blocks and boots, from 1 on."""
     return 1 + bisect_left(LOOKS[:-1], blocks) if boots == 1 else max(1, boots - BOOTS + 1)
 
 
-def level(options: int, blocks: int, boots: int = 1) -> float:
+def compute_level(options: int, blocks: int, boots: int = 1) -> float:
     """Returns the level of one interval, for all to hold together in 95 %: each option has its share (Bonferroni), and of that look j has
     1 / (j (j + 1)), so that any number of looks has no more than the whole. An option that is left out has had no look since."""
-    look = number(blocks, boots)
+    look = find_look(blocks, boots)
     return 1 - 0.05 / options / (look * (look + 1))

@@ -27,7 +27,7 @@ GIVE_UP = 3 * ATTEMPTS  # observations of a cell in a row that came out marked
 Cell = tuple[str, str]
 
 
-def half_width(values: list[float], unit: str = "") -> float | None:
+def compute_half_width(values: list[float], unit: str = "") -> float | None:
     """Returns half the 95 % interval of the mean, Student's, in percent: of the mean, and of 1 for a fraction, which may be 0."""
     if len(values) < LEAST:
         return None
@@ -36,17 +36,17 @@ def half_width(values: list[float], unit: str = "") -> float | None:
     return 100 * half / scale if scale else (0.0 if not half else None)
 
 
-def precise(values: list[float], unit: str, percent: float) -> bool:
+def is_precise(values: list[float], unit: str, percent: float) -> bool:
     """Checks the precision by Student's t, and by the bootstrap, which sees values to one side of the mean."""
-    width = half_width(values, unit)
+    width = compute_half_width(values, unit)
     if width is None or width > percent:
         return False
-    low, high = bootstrap.interval(values)
+    low, high = bootstrap.compute_interval(values)
     mean = fmean(values)
     return 100 * max(mean - low, high - mean) <= percent * (1.0 if unit == "fraction" else abs(mean))
 
 
-def responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
+def collect_responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
     """Returns, of each cell's clean observations, every metric that is named, as the suite's responses are, or the first one."""
     found: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
@@ -58,7 +58,7 @@ def responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[C
     return found
 
 
-def next_block(suite: Suite, records: list[Record], percent: float, most: int) -> list[Trial]:
+def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -> list[Trial]:
     """Returns one more observation of every cell of a workload that has one that is not precise enough, in random order: policies
     are compared by the blocks that both have. None of a cell that was repeated as often as it may be, or that comes out
     marked again and again."""
@@ -69,35 +69,37 @@ def next_block(suite: Suite, records: list[Record], percent: float, most: int) -
             cell = (record["workload"], record["policy"])
             made[cell] = max(made[cell], record["repeat"] + 1)
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
-    found = responses(suite.responses, records)
+    found = collect_responses(suite.responses, records)
     cells = [(w, p) for w, p in schedule.cells(suite) if made[w.name, p] < most and marked[w.name, p] < GIVE_UP]
-    asked = {w.name for w, p in cells if not _enough(found[w.name, p], percent)}
+    asked = {w.name for w, p in cells if not _is_enough(found[w.name, p], percent)}
     behind = {w.name: min(made[v.name, p] for v, p in cells if v.name == w.name) for w, _ in cells}  # of a run that ended in a block
     cells = [(w, p) for w, p in cells if w.name in asked and made[w.name, p] == behind[w.name]]
     if not cells:
         return []
-    repeat, order = min(made[w.name, p] for w, p in cells), next_order(records)
+    repeat, order = min(made[w.name, p] for w, p in cells), get_next_order(records)
     random.Random(f"{suite.seed}/{repeat}").shuffle(cells)
     return [Trial(w, p, made[w.name, p], order + k, False) for k, (w, p) in enumerate(cells)]
 
 
-def lacking(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> list[str]:
+def list_imprecise(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> list[str]:
     """Names the cells that are not precise enough; also those without a clean observation."""
     records = [record for record in records if not record.get("warmup")]
-    found = responses(names, records)
+    found = collect_responses(names, records)
     cells = dict.fromkeys((record["workload"], record["policy"]) for record in records)
-    return [f"{workload} / {policy}" for workload, policy in cells if not _enough(found[workload, policy], percent)]
+    return [f"{workload} / {policy}" for workload, policy in cells if not _is_enough(found[workload, policy], percent)]
 
 
-def not_reached(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> str:
+def describe_imprecise(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> str:
     """Returns a sentence for the end of a run; "" where every cell is precise enough."""
-    cells = lacking(names, records, percent)
+    cells = list_imprecise(names, records, percent)
     return f"the precision of {percent:g} % was not reached in {len(cells)} cells: {', '.join(cells)}" if cells else ""
 
 
-def next_order(records: list[Record]) -> int:
+def get_next_order(records: list[Record]) -> int:
+    """Returns the order of the next observation of a run: one more than its last, 0 without any."""
     return 1 + max((record["order"] for record in records), default=-1)
 
 
-def _enough(metrics: dict[tuple[str, str], list[float]], percent: float) -> bool:
-    return bool(metrics) and all(precise(values, unit, percent) for (_, unit), values in metrics.items())
+def _is_enough(metrics: dict[tuple[str, str], list[float]], percent: float) -> bool:
+    """Checks whether a cell has metrics and each of them is precise enough."""
+    return bool(metrics) and all(is_precise(values, unit, percent) for (_, unit), values in metrics.items())

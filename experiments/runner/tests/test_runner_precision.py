@@ -32,15 +32,15 @@ def records(suite: suites.Suite, values: list[list[float]], **more) -> list[dict
 
 def test_half_width_is_that_of_students_t() -> None:
     """1 to 10: mean 5.5, standard deviation 3.0277; 2.262 x 3.0277 / sqrt(10) = 2.1658, 39.38 % of the mean."""
-    assert precision.half_width(list(range(1, 11))) == pytest.approx(39.38, abs=0.01)
-    assert precision.half_width([10] * (precision.LEAST - 1)) is None
-    assert precision.half_width([1.0] * 50) == 0 and precision.half_width([0.0] * 50) == 0
-    assert precision.half_width([0.0] * 50 + [1e-9]) > 100
+    assert precision.compute_half_width(list(range(1, 11))) == pytest.approx(39.38, abs=0.01)
+    assert precision.compute_half_width([10] * (precision.LEAST - 1)) is None
+    assert precision.compute_half_width([1.0] * 50) == 0 and precision.compute_half_width([0.0] * 50) == 0
+    assert precision.compute_half_width([0.0] * 50 + [1e-9]) > 100
 
 
 def test_a_fraction_near_0_is_judged_by_its_difference() -> None:
     near = [0.001, 0.0] * 10
-    assert precision.half_width(near) > 40 and precision.half_width(near, "fraction") < 0.03
+    assert precision.compute_half_width(near) > 40 and precision.compute_half_width(near, "fraction") < 0.03
 
 
 def test_bootstrap_is_that_of_scipy() -> None:
@@ -48,17 +48,17 @@ def test_bootstrap_is_that_of_scipy() -> None:
     values = [random.Random(4).lognormvariate(0, 0.7) for _ in range(20)]
     theirs = stats.bootstrap((values,), fmean, n_resamples=20000, method="BCa", vectorized=False,
                              rng=numpy.random.default_rng(1)).confidence_interval
-    assert bootstrap.interval(values, resamples=20000) == pytest.approx((theirs.low, theirs.high), rel=0.01)
-    assert bootstrap.interval([3.0] * 12) == (3.0, 3.0) and bootstrap.interval([5.0]) == (5.0, 5.0)
+    assert bootstrap.compute_interval(values, resamples=20000) == pytest.approx((theirs.low, theirs.high), rel=0.01)
+    assert bootstrap.compute_interval([3.0] * 12) == (3.0, 3.0) and bootstrap.compute_interval([5.0]) == (5.0, 5.0)
 
 
 def test_the_bootstrap_asks_for_more_where_values_lie_to_one_side() -> None:
     lopsided = [100.0] * 19 + [120.0]
-    width = precision.half_width(lopsided)
-    low, high = bootstrap.interval(lopsided)
+    width = precision.compute_half_width(lopsided)
+    low, high = bootstrap.compute_interval(lopsided)
     assert high - fmean(lopsided) > 1.3 * (fmean(lopsided) - low)
     assert 100 * (high - fmean(lopsided)) / fmean(lopsided) > width
-    assert not precision.precise(lopsided, "s", 1.01 * width) and precision.half_width(lopsided) < 1.01 * width
+    assert not precision.is_precise(lopsided, "s", 1.01 * width) and precision.compute_half_width(lopsided) < 1.01 * width
 
 
 STEADY, LOOSE = [10, 10.01, 9.99, 10, 10] * 2, [10, 12, 8, 10, 9] * 2
@@ -66,7 +66,7 @@ STEADY, LOOSE = [10, 10.01, 9.99, 10, 10] * 2, [10, 12, 8, 10, 9] * 2
 
 def test_only_what_is_not_precise_is_repeated(suite) -> None:
     made = records(suite, [STEADY, LOOSE, [10, 10]])
-    block = precision.next_block(suite, made, 2, 30)
+    block = precision.plan_block(suite, made, 2, 30)
     assert {(trial.workload.name, trial.repeat) for trial in block} == {
         (suite.workloads[1].name, 10), (suite.workloads[2].name, 2)}
     assert [trial.order for trial in block] == [22, 23]
@@ -78,11 +78,11 @@ def test_a_workload_is_repeated_under_every_placement(suite) -> None:
     made = records(suite, [STEADY, LOOSE, STEADY])
     made += [record | {"policy": "maximum-local", "order": 30 + k} for k, record in enumerate(records(suite, [STEADY] * 3))]
     loose = suite.workloads[1].name
-    block = precision.next_block(two, made, 2, 30)
+    block = precision.plan_block(two, made, 2, 30)
     assert sorted((trial.workload.name, trial.policy, trial.repeat) for trial in block) == [
         (loose, "maximum-local", 10), (loose, "none", 10)]
     ended = [*made, next(r for r in made if r["workload"] == loose) | {"repeat": 10, "order": 90}]  # in the block, after none
-    assert [(trial.policy, trial.repeat) for trial in precision.next_block(two, ended, 2, 30)] == [("maximum-local", 10)]
+    assert [(trial.policy, trial.repeat) for trial in precision.plan_block(two, ended, 2, 30)] == [("maximum-local", 10)]
 
 
 def test_every_response_of_the_suite_must_be_precise(suite) -> None:
@@ -90,37 +90,37 @@ def test_every_response_of_the_suite_must_be_precise(suite) -> None:
     for record in made:
         value = LOOSE[record["repeat"]] if record["workload"] == suite.workloads[1].name else 1
         record["metrics"].append({"name": "misses", "unit": "misses", "value": value})
-    assert precision.next_block(suite, made, 2, 30) == []  # no response of the suite
+    assert precision.plan_block(suite, made, 2, 30) == []  # no response of the suite
     asked = replace(suite, responses=("seconds", "misses"))
-    assert [trial.workload for trial in precision.next_block(asked, made, 2, 30)] == [suite.workloads[1]]
+    assert [trial.workload for trial in precision.plan_block(asked, made, 2, 30)] == [suite.workloads[1]]
 
 
 def test_it_ends(suite) -> None:
     wild = records(suite, [[1, 100] * 6] * 3)
-    assert precision.next_block(suite, wild, 2, 12) == []
-    assert len(precision.next_block(suite, wild, 2, 13)) == 3
+    assert precision.plan_block(suite, wild, 2, 12) == []
+    assert len(precision.plan_block(suite, wild, 2, 13)) == 3
 
 
 def test_marked_observations_and_warmups_count_for_nothing(suite) -> None:
     made = records(suite, [STEADY] * 3)
-    assert precision.next_block(suite, made, 2, 30) == []
+    assert precision.plan_block(suite, made, 2, 30) == []
     for more in ({"marks": ["late"]}, {"check": "wrong"}, {"warmup": True}):
-        assert len(precision.next_block(suite, records(suite, [STEADY[:5]] * 3, **more), 2, 30)) == 3
+        assert len(precision.plan_block(suite, records(suite, [STEADY[:5]] * 3, **more), 2, 30)) == 3
 
 
 def test_a_cell_that_is_always_marked_is_given_up(suite) -> None:
     made = records(suite, [STEADY, STEADY, LOOSE])
     bad = [made[-1] | {"marks": ["late"], "repeat": 10 + k // 2, "order": 40 + k} for k in range(precision.GIVE_UP)]
-    assert len(precision.next_block(suite, made + bad[:-1], 2, 30)) == 1
-    assert precision.next_block(suite, made + bad, 2, 30) == []
+    assert len(precision.plan_block(suite, made + bad[:-1], 2, 30)) == 1
+    assert precision.plan_block(suite, made + bad, 2, 30) == []
 
 
 def test_what_is_not_precise_is_named(suite) -> None:
     cells = [f"{w.name} / none" for w in suite.workloads]
-    assert precision.lacking((), records(suite, [STEADY, LOOSE, [10, 10]]), 2) == cells[1:]
+    assert precision.list_imprecise((), records(suite, [STEADY, LOOSE, [10, 10]]), 2) == cells[1:]
     marked = records(suite, [STEADY])[:1] + records(suite, [STEADY] * 2, marks=["late"])
-    assert precision.lacking((), marked, 2) == cells[:2], "without a clean observation nothing is known"
-    assert precision.not_reached((), records(suite, [STEADY]), 2) == ""
+    assert precision.list_imprecise((), marked, 2) == cells[:2], "without a clean observation nothing is known"
+    assert precision.describe_imprecise((), records(suite, [STEADY]), 2) == ""
 
 
 def test_a_resumed_run_does_not_forget_what_was_given_up(suite, tmp_path) -> None:

@@ -124,10 +124,11 @@ def test_fewer_than_ten_blocks_name_nothing(tmp_path: Path) -> None:
 
 
 def test_all_looks_together_have_five_percent() -> None:
-    shares = [1 - looks.level(7, blocks) for blocks in looks.LOOKS]
+    shares = [1 - looks.compute_level(7, blocks) for blocks in looks.LOOKS]
     assert 0.049 > 7 * sum(shares) > 0.04 and sorted(shares, reverse=True) == shares
-    assert looks.level(7, 12) == looks.level(7, 14) > looks.level(7, 10) == looks.level(7, 3)
-    assert looks.level(1, 12, 3) == looks.level(1, 10) == pytest.approx(0.975) and looks.level(1, 16, 4) == looks.level(1, 14)
+    assert looks.compute_level(7, 12) == looks.compute_level(7, 14) > looks.compute_level(7, 10) == looks.compute_level(7, 3)
+    assert looks.compute_level(1, 12, 3) == looks.compute_level(1, 10) == pytest.approx(0.975)
+    assert looks.compute_level(1, 16, 4) == looks.compute_level(1, 14)
 
 
 def test_boots_are_the_blocks_where_there_are_several(tmp_path: Path) -> None:
