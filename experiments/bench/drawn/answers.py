@@ -86,7 +86,7 @@ def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = F
         run = draw.build_results([o for o in drawn.observations if levels is None or o.policy in levels]
                                  + [o for o in run.observations if levels is not None and o.policy not in levels], drawn.policies)
     verdict = _judge_worth(run)
-    sentence = verdict.sentence()
+    sentence = verdict.format_sentence()
     lost = [o.policy for o in verdict.options if o.significant and o.value < 1 - worth_verdict.LEAST]
     return Worth(verdict.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), verdict.decided,
                  verdict.options, used_blocks < blocks, "within this boot" in sentence)
@@ -94,7 +94,7 @@ def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = F
 
 def _judge_worth(run: Results) -> worth_verdict.Verdict:
     looked_at = replace(run, manifest=run.manifest | {"suite_text": "looks = true"})
-    return worth_verdict.judged(list(speedup.decide_cells(looked_at).values()), len(run.select("w", worth_verdict.BASELINE)), None)
+    return worth_verdict.judge_options(list(speedup.decide_cells(looked_at).values()), len(run.select("w", worth_verdict.BASELINE)), None)
 
 
 def compare_runs(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:

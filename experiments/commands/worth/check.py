@@ -6,8 +6,6 @@ longer run, which is of worth's own suite, are of different boots and seeds. A p
 than LEAST in the longer run; programs are drawn until ENOUGH matter.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import shlex
@@ -29,7 +27,7 @@ from ...paths import HERE
 from ...runner.options import RunOptions
 from ...units import seconds
 from . import trial_suite, verdict
-from .check_programs import MACHINES, SEED, Program, drawn
+from .check_programs import MACHINES, SEED, Program, draw_programs
 from .cli import BUDGET
 
 TOP = Path(__file__).resolve().parents[3]
@@ -62,36 +60,39 @@ class Row:
     rates: dict[str, float]
 
 
-def digest(program: Program) -> str:
-    return digest_of((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, trial_suite.TEXT), *INPUTS,
+def compute_digest(program: Program) -> str:
+    """Computes the digest of what a program's runs depend on, of pieces.DIGITS digits."""
+    return digest_values((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, trial_suite.TEXT), *INPUTS,
                      f"experiments/lab/machines/{program.machine}.toml")
 
 
-def digest_of(values: object, *paths: str) -> str:
+def digest_values(values: object, *paths: str) -> str:
+    """Computes the digest of values and of the files below these paths of the tree, of pieces.DIGITS digits."""
     return hashlib.sha256(f"{values!r} {pieces.digest(TOP, paths)}".encode()).hexdigest()[:pieces.DIGITS]
 
 
-def inputs(program: Program) -> str:
-    """Of its runs and of what is said of them."""
-    return digest_of((digest(program), LEAST), *JUDGES)
+def compute_inputs(program: Program) -> str:
+    """Computes the digest of what a program's row depends on: its runs, and the code that judges them."""
+    return digest_values((compute_digest(program), LEAST), *JUDGES)
 
 
-def kept(path: Path, programs: Iterable[Program]) -> dict[str, Row]:
+def read_kept_rows(path: Path, programs: Iterable[Program]) -> dict[str, Row]:
+    """Reads the rows by the program's name, of the programs whose inputs are those of the row."""
     rows = pieces.Kept(path).read()
-    return {p.name: Row(**rows[p.name]) for p in programs if p.name in rows and rows[p.name]["inputs"] == inputs(p)}
+    return {p.name: Row(**rows[p.name]) for p in programs if p.name in rows and rows[p.name]["inputs"] == compute_inputs(p)}
 
 
-def folder(out: Path, program: Program) -> Path:
-    return out / program.machine / f"{program.name}-{digest(program)}"
+def locate_folder(out: Path, program: Program) -> Path:
+    return out / program.machine / f"{program.name}-{compute_digest(program)}"
 
 
-def done(out: Path, program: Program, half: str) -> bool:
-    return (folder(out, program) / half / "done").exists()
+def is_done(out: Path, program: Program, half: str) -> bool:
+    return (locate_folder(out, program) / half / "done").exists()
 
 
-def words(out: Path, program: Program, half: str, room: float) -> list[str | Path | int]:
-    """The longer run goes on where it was ended after room seconds."""
-    at = folder(out, program)
+def build_command(out: Path, program: Program, half: str, room: float) -> list[str | Path | int]:
+    """Builds the command of one of HALVES: worth, or the longer run, which goes on where it was ended, for at most `room` seconds."""
+    at = locate_folder(out, program)
     if half == "worth":
         return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--force",
                 "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
@@ -99,22 +100,22 @@ def words(out: Path, program: Program, half: str, room: float) -> list[str | Pat
     return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.list_words()], seconds=room)
 
 
-def measure(out: Path, program: Program, until: float) -> None:
-    """What is done when the time is over stays."""
+def measure_program(out: Path, program: Program, until: float) -> None:
+    """Makes the halves of a program that are missing, until the monotonic clock shows `until`, in s. What is done by then stays."""
     for half in HALVES:
         room = until - time.monotonic()
-        if done(out, program, half):
+        if is_done(out, program, half):
             continue
         if room < (BUDGET if half == "worth" else 60):
             return
-        (folder(out, program) / half).mkdir(parents=True, exist_ok=True)
-        command = list(map(str, words(out, program, half, room)))
+        (locate_folder(out, program) / half).mkdir(parents=True, exist_ok=True)
+        command = list(map(str, build_command(out, program, half, room)))
         if subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode:
             return
-        (folder(out, program) / half / "done").touch()
+        (locate_folder(out, program) / half / "done").touch()
 
 
-def rates(run: Path) -> dict[str, float]:
+def read_rates(run: Path) -> dict[str, float]:
     """Returns the rate of each placement, more is better. Also of a run that a policy came too late for: who takes the policy has it."""
     results = read_results(run)
     [workload] = results.workloads
@@ -123,19 +124,20 @@ def rates(run: Path) -> dict[str, float]:
     return {p: fmean(v) if is_higher_better(unit) else 1 / fmean(v) for p, v in values.items() if v}
 
 
-def row(out: Path, program: Program) -> Row:
-    at = folder(out, program)
-    found, true = verdict.read_verdict(at / "worth" / "run"), rates(at / "truth" / "run")
+def make_row(out: Path, program: Program) -> Row:
+    """Makes a program's row from its two runs, and judges whether what worth names is right."""
+    at = locate_folder(out, program)
+    found, true = verdict.read_verdict(at / "worth" / "run"), read_rates(at / "truth" / "run")
     named = found.best.policy if found.best else "none"
     best = max(true, key=lambda policy: true[policy])
     loss, matters = 1 - true[named] / true[best], min(true.values()) < (1 - LEAST) * true[best]
-    held = holds(found.best, at / "truth" / "run") if found.best else None
+    held = has_common_gain(found.best, at / "truth" / "run") if found.best else None
     right = loss <= LEAST if matters else held if found.best else found.decided
-    return Row(program.name, inputs(program), shlex.join(program.words), program.machine, found.sentence(), named, bool(right), matters, best,
-               loss, held, true)
+    return Row(program.name, compute_inputs(program), shlex.join(program.words), program.machine, found.format_sentence(), named,
+               bool(right), matters, best, loss, held, true)
 
 
-def holds(told: Decision, run: Path) -> bool:
+def has_common_gain(told: Decision, run: Path) -> bool:
     """Checks whether the interval by the runs and the longer run's 95 % interval have a gain in common: both are of one machine."""
     speeds = Speeds(read_results(run))
     true, _ = compare_placements(speeds, speeds.workloads[0], told.policy, BASELINE)
@@ -143,7 +145,8 @@ def holds(told: Decision, run: Path) -> bool:
     return true.low is not None and true.low <= runs.high and runs.low <= true.high
 
 
-def table(rows: list[Row]) -> str:
+def format_table(rows: list[Row]) -> str:
+    """Formats three lines for each row, those that matter first, and a line of totals."""
     lines = []
     for one in sorted(rows, key=lambda one: not one.matters):
         beside = f"loss {100 * one.loss:4.1f} %  best {one.best}" if one.matters else "nothing differs"
@@ -157,11 +160,13 @@ def table(rows: list[Row]) -> str:
                       f"named options hold; options: none, {PLACEMENTS.replace(',', ', ')}"])
 
 
-def enough(rows: Iterable[Row]) -> bool:
+def has_enough(rows: Iterable[Row]) -> bool:
+    """Checks whether ENOUGH programs matter."""
     return sum(one.matters for one in rows) >= ENOUGH
 
 
 def main() -> int:
+    """Measures what is missing and prints all rows. Returns 0, 1 where an answer is wrong, UNFINISHED where programs are missing."""
     parser = argparse.ArgumentParser(prog="make check-worth", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/worth-check"), metavar="DIR")
     parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="answers that are not made again while their inputs are the same")
@@ -170,20 +175,20 @@ def main() -> int:
     parser.add_argument("--program", metavar="NAME", action="append", help="only this one, such as random-3")
     args = parser.parse_args()
     out, until = args.out.resolve(), time.monotonic() + args.time
-    programs = drawn(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
-    known = kept(args.kept, programs)
+    programs = draw_programs(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
+    known = read_kept_rows(args.kept, programs)
     for one in programs:
         if one.machine not in (args.machine or MACHINES) or one.name not in (args.program or [one.name]) or one.name in known:
             continue
-        if one.drawn and enough(known.values()):
+        if one.drawn and has_enough(known.values()):
             continue
-        measure(out, one, until)
-        if all(done(out, one, half) for half in HALVES):
-            known[one.name] = row(out, one)
+        measure_program(out, one, until)
+        if all(is_done(out, one, half) for half in HALVES):
+            known[one.name] = make_row(out, one)
             pieces.Kept(args.kept).write(asdict(known[one.name]))
     rows = [known[p.name] for p in programs if p.name in known]
-    print(table(rows))
-    missing = [p.name for p in programs if p.name not in known and not (p.drawn and enough(rows))]
+    print(format_table(rows))
+    missing = [p.name for p in programs if p.name not in known and not (p.drawn and has_enough(rows))]
     if missing:
         print(f"check-worth: {len(missing)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)
         return UNFINISHED

@@ -25,27 +25,28 @@ class Program:
         return [*(["--metric", self.metric] if self.metric else []), "--", *self.words]
 
 
-def mem(kernel: str, size: str, *more: str) -> tuple[str, ...]:
+def make_words(kernel: str, size: str, *more: str) -> tuple[str, ...]:
+    """Makes the words of a run of np-mem for SECONDS."""
     return ("build/np-mem", kernel, "--size", size, "--seconds", SECONDS, *more)
 
 
 # By their machine in turn: in the caches, computation, waiting. Three arrays may share the sets of a cache with two ways, by
 # where their pages are; the start of a program differs from run to run by some hundredths of 0.1 s.
-STILL = ((mem("chase", "16K"), RATE), (mem("chase", "4K"), RATE), (mem("update", "16K"), RATE), (("sleep", "0.5"), ""),
+STILL = ((make_words("chase", "16K"), RATE), (make_words("chase", "4K"), RATE), (make_words("update", "16K"), RATE), (("sleep", "0.5"), ""),
          (("awk", "BEGIN { while (k < 4000000) k++ }"), ""))
 
 
-def drawn(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[Program]:
-    """Draws the programs, the same for the same seed. cpus: of each machine's nodes that have some."""
+def draw_programs(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[Program]:
+    """Draws the programs, the same for the same seed, and adds those of STILL. cpus: by machine, of each of its nodes that has some."""
     draw = random.Random(seed)
-    found = [_drawn(draw, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(DRAWN)]
+    found = [_draw_program(draw, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(DRAWN)]
     return found + [Program(f"still-{k}", MACHINES[k % len(MACHINES)], words, metric, False) for k, (words, metric) in enumerate(STILL)]
 
 
-def _drawn(draw: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
+def _draw_program(draw: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
     """Draws a kernel, a size beside the caches', threads, where its memory is, and whether it is bound."""
     kernel, size = draw.choice(("triad", "copy", "chase", "update", "mix")), draw.choice(("4M", "8M", "16M"))
     threads, memory, bound = draw.choice((1, 2)), draw.choice((None, 0, 1)), draw.choice((None, None, 0, 1))
     more = ["--threads", str(threads), *([] if memory is None else ["--mem", str(memory)])]
     more += [] if bound is None else ["--cpus", f"{cpus[bound][0]}-{cpus[bound][-1]}"]
-    return Program(f"random-{number}", machine, mem(kernel, size, *more))
+    return Program(f"random-{number}", machine, make_words(kernel, size, *more))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numaplace worth: runs a program under each placement in randomised blocks, and says what the best one buys."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -31,7 +29,8 @@ from . import stop, target, trial_suite
 BUDGET = 600  # s of the host's time, boots included
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Makes the parser of the command line; what the host tells the lab's machine is not in its help."""
     top = argparse.ArgumentParser(
         prog="numaplace worth", usage="numaplace worth [OPTION..] -- CMD.. | FILE.toml | PID.. | --cgroup PATH | --unit NAME",
         description="Runs a program, or watches processes that run, as they are and under each placement, in blocks of random order, "
@@ -61,20 +60,21 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def measure(args: argparse.Namespace) -> str:
+def measure_placements(args: argparse.Namespace) -> str:
     """Measures on this machine, which may be the lab's. Returns what has ended the run."""
     nodes = host_nodes.nodes()
     if not host_nodes.remote_memory(nodes):
-        lab = "run the program itself in the lab: --lab 2x2 -- CMD" if target.runs(args) else "give --lab 2x2, or another machine of the lab"
-        raise CannotError(f"this machine has one node with memory, so that no placement differs: {lab}")
+        remedy = "run the program itself in the lab: --lab 2x2 -- CMD" if target.names_processes(args) else (
+            "give --lab 2x2, or another machine of the lab")
+        raise CannotError(f"this machine has one node with memory, so that no placement differs: {remedy}")
     found = target.find_target(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
-    suite.write_text(trial_suite.text(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
-    options = RunOptions(str(suite), out=args.out / "run", resume=args.resume, budget=None if args.measure else budget(args.budget))
+    suite.write_text(trial_suite.format_suite(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
+    options = RunOptions(str(suite), out=args.out / "run", resume=args.resume, budget=None if args.measure else parse_budget(args.budget))
     rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-            request = replace(runner.request_of(options), rule=rule.next_block)
+            request = replace(runner.request_of(options), rule=rule.plan_block)
             runner.run_here(request, partial(target.check_length, levels))
     except target.TooShortError:
         (args.out / "run" / results.NAME).unlink(missing_ok=True)
@@ -87,21 +87,22 @@ def measure(args: argparse.Namespace) -> str:
     return "" if args.measure else rule.ended
 
 
-def in_lab(args: argparse.Namespace, argv: list[str]) -> str:
-    """The same there, in boots of some blocks each. The budget is the host's time, and what was measured until it is over counts."""
-    until, only = time.monotonic() + budget(args.budget), stop.after_boots(args.out / "run")
+def measure_in_lab(args: argparse.Namespace, argv: list[str]) -> str:
+    """Measures in the lab, in boots of some blocks each. The budget is the host's time, and what was measured until it is over counts.
+    Returns what has ended the run."""
+    until, only = time.monotonic() + parse_budget(args.budget), stop.list_next_levels(args.out / "run")
     sources = json.dumps(manifest.sources())  # of all boots, also where the tree changes meanwhile
     while only is None or only:
         begun = bool(results.count(args.out / "run"))
         more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * begun]
         given = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
-        if not boot(args, [*more, *given], until, sources):
+        if not boot_lab(args, [*more, *given], until, sources):
             return stop.SPENT
-        only = stop.after_boots(args.out / "run")
-    return stop.decided_by(args.out / "run")
+        only = stop.list_next_levels(args.out / "run")
+    return stop.describe_end(args.out / "run")
 
 
-def boot(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
+def boot_lab(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
     """Starts the machine from scratch: a snapshot has what a kernel chose at random. Returns False where the budget is spent."""
     command = build_words(args.lab, [HERE.programs / "numaplace-worth", *words], ["--no-snapshot"], kernel=args.kernel)
     child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=os.environ | {manifest.SOURCES: sources})
@@ -118,21 +119,22 @@ def boot(args: argparse.Namespace, words: list[str], until: float, sources: str)
     return status is not None
 
 
-def budget(text: str) -> float:
-    """Seconds."""
+def parse_budget(text: str) -> float:
+    """Parses --budget. Returns seconds. UsageError: it is no time."""
     try:
         return estimate.budget(text)
     except ValueError:
         raise UsageError(f"--budget {text}: is no time, as in 10min or 1h30min") from None
 
 
-def tell(args: argparse.Namespace, ended: str) -> None:
+def print_verdict(args: argparse.Namespace, ended: str) -> None:
+    """Prints the verdict of the run in --out, as text or as JSON. CannotError: a package is not installed."""
     try:
         from . import verdict
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
     found = replace(verdict.read_verdict(args.out / "run"), ended=ended)
-    print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.table(found)}\n{found.sentence()}")
+    print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.format_table(found)}\n{found.format_sentence()}")
 
 
 def prepare_folder(args: argparse.Namespace) -> None:
@@ -144,20 +146,21 @@ def prepare_folder(args: argparse.Namespace) -> None:
 
 
 def carry_out(argv: list[str]) -> None:
-    args = parser().parse_args(argv)
-    budget(args.budget)
+    """Carries the command out: measures here or in the lab, then prints the verdict, unless the host has asked for the blocks."""
+    args = make_parser().parse_args(argv)
+    parse_budget(args.budget)
     if args.lab:
         run_in_lab.check_shared(args.out)
     if not args.measure:
         prepare_folder(args)
     if args.lab and not args.measure:
-        if target.runs(args):
+        if target.names_processes(args):
             raise UsageError("--lab starts a program: give -- CMD, not processes that run here")
-        ended = in_lab(args, argv)
+        ended = measure_in_lab(args, argv)
     else:
-        ended = measure(args)
+        ended = measure_placements(args)
     if not args.measure:
-        tell(args, ended)
+        print_verdict(args, ended)
 
 
 def main() -> int:

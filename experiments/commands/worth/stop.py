@@ -23,21 +23,22 @@ class Stop:
     """A run's rule, and afterwards what has ended the run."""
 
     def __init__(self, folder: Path) -> None:
-        """folder: of the run."""
+        """Takes the folder of the run."""
         self.folder, self.ended = folder, SPENT
         self.levels: list[str] | None = None  # of further blocks, from the first look on
 
-    def next_block(self, suite: Suite, records: list[Record]) -> list[Trial]:
-        made = blocks(records)
+    def plan_block(self, suite: Suite, records: list[Record]) -> list[Trial]:
+        """Plans the next block; [] where the run is to end, and `ended` says why."""
+        made = count_blocks(records)
         if made >= LOOKS[0] and (made in LOOKS or self.levels is None):
-            self.levels = undecided(self.folder)
+            self.levels = list_undecided(self.folder)
             if not self.levels:
                 self.ended = f"decided after {made} blocks"
                 return []
         if made >= MOST:
             self.ended = f"{made} blocks are the most"
             return []
-        return block(suite, records, self.levels or suite.policies)
+        return plan_levels(suite, records, self.levels or suite.policies)
 
 
 class Boot:
@@ -46,28 +47,30 @@ class Boot:
     def __init__(self, most: int, levels: Sequence[str]) -> None:
         self.most, self.levels, self.boot = most, levels, state.boot_id()
 
-    def next_block(self, suite: Suite, records: list[Record]) -> list[Trial]:
+    def plan_block(self, suite: Suite, records: list[Record]) -> list[Trial]:
+        """Plans the next block of this boot; [] where it has its blocks."""
         made = {record["repeat"] for record in records if record["boot_id"] == self.boot}
-        return block(suite, records, self.levels) if len(made) < self.most else []
+        return plan_levels(suite, records, self.levels) if len(made) < self.most else []
 
 
-def after_boots(folder: Path) -> list[str] | None:
-    """Returns what a further boot is to have: None is everything, an empty list ends the run."""
+def list_next_levels(folder: Path) -> list[str] | None:
+    """Lists the placements of a further boot: None is all of them, an empty list ends the run."""
     records = results.read(folder)
     if len({record["boot_id"] for record in records}) < BOOTS:
         return None
-    return undecided(folder) if blocks(records) < MOST else []
+    return list_undecided(folder) if count_blocks(records) < MOST else []
 
 
-def decided_by(folder: Path) -> str:
-    """Returns what has ended a run of several boots whose budget is not spent."""
+def describe_end(folder: Path) -> str:
+    """Describes what has ended a run of several boots whose budget is not spent."""
     records = results.read(folder)
     number = len({record["boot_id"] for record in records})
-    return f"{blocks(records)} blocks are the most" if blocks(records) >= MOST else f"decided after {blocks(records)} blocks in {number} boots"
+    made = count_blocks(records)
+    return f"{made} blocks are the most" if made >= MOST else f"decided after {made} blocks in {number} boots"
 
 
-def undecided(folder: Path) -> list[str]:
-    """Returns what further blocks are to have, the program as it is among them; nothing where they would decide nothing."""
+def list_undecided(folder: Path) -> list[str]:
+    """Lists the placements of further blocks, the program as it is among them; none where they would decide nothing."""
     from . import verdict  # which imports scipy: not inside the lab, where it takes long
     try:
         found = verdict.read_verdict(folder).undecided
@@ -76,15 +79,16 @@ def undecided(folder: Path) -> list[str]:
     return [verdict.BASELINE, *(one.policy for one in found)] if found else []
 
 
-def block(suite: Suite, records: list[Record], levels: Sequence[str]) -> list[Trial]:
-    """Returns one observation of each level that has ever come out clean or was not tried too often, in random order."""
+def plan_levels(suite: Suite, records: list[Record], levels: Sequence[str]) -> list[Trial]:
+    """Plans one observation of each level that has ever come out clean or was not tried too often, in random order."""
     workload, = suite.workloads
     tried = {level: [is_clean(record) for record in records if record["policy"] == level] for level in levels}
-    order, repeat = precision.get_next_order(records), blocks(records)
+    order, repeat = precision.get_next_order(records), count_blocks(records)
     chosen = [level for level in levels if any(tried[level]) or len(tried[level]) < precision.GIVE_UP]
     random.Random(f"{suite.seed}/{repeat}").shuffle(chosen)
     return [Trial(workload, level, repeat, order + k, False) for k, level in enumerate(chosen)]
 
 
-def blocks(records: list[Record]) -> int:
+def count_blocks(records: list[Record]) -> int:
+    """Counts the blocks that a run has begun."""
     return 1 + max((record["repeat"] for record in records), default=-1)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is measured: a program that is started, or processes that run already."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess
@@ -31,16 +29,17 @@ class Target:
 
 def find_target(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
     """Finds what is to be measured, by the words: processes that run, a command or a workload's file. UsageError: none."""
-    if runs(args):
-        return _running(args, nodes)
+    if names_processes(args):
+        return _describe_processes(args, nodes)
     if not args.words:
         raise UsageError("what is to be measured? Give -- CMD, a workload's file, PID.., --cgroup or --unit")
     if args.url:
         raise UsageError("--url is of processes that run: give PID.., --cgroup or --unit")
-    return _started(args, nodes)
+    return _describe_program(args, nodes)
 
 
-def runs(args: argparse.Namespace) -> bool:
+def names_processes(args: argparse.Namespace) -> bool:
+    """Checks whether the words name processes that run, and not a program that is to be started."""
     return bool(args.cgroup or args.unit or args.words and all(word.isdigit() for word in args.words))
 
 
@@ -58,7 +57,8 @@ class TooShortError(ExperimentError):
     """Of a program: nothing can be said of it."""
 
 
-def _metric(args: argparse.Namespace) -> dict[str, str]:
+def _make_metric(args: argparse.Namespace) -> dict[str, str]:
+    """Makes the table [metric] of a workload's file; {} where none is asked for. UsageError: the options contradict each other."""
     if args.metric and args.json_metric:
         raise UsageError("--metric and --json-metric: give one of them")
     if not args.metric and not args.json_metric:
@@ -69,29 +69,32 @@ def _metric(args: argparse.Namespace) -> dict[str, str]:
     return {"name": "metric", "unit": "s" if args.lower else "1/s", "direction": "lower" if args.lower else "higher"} | how
 
 
-def _started(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+def _describe_program(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+    """Describes a program that is started, by its workload's file, which is written to --out where a command is given."""
     if len(args.words) == 1 and args.words[0].endswith(".toml"):
         if args.metric or args.json_metric:
             raise UsageError(f"{args.words[0]} says its metric itself: leave --metric out")
         file = Path(args.words[0]).resolve()
     else:
         file = args.out.resolve() / "program.toml"
-        file.write_text(trial_suite.workload(args.words, _metric(args), args.after, Path.cwd()), encoding="utf-8")
-    return Target(f"file = {json.dumps(str(file))}", of_file(file).metrics[0].name, trial_suite.placements(nodes))
+        file.write_text(trial_suite.format_workload(args.words, _make_metric(args), args.after, Path.cwd()), encoding="utf-8")
+    return Target(f"file = {json.dumps(str(file))}", of_file(file).metrics[0].name, trial_suite.list_placements(nodes))
 
 
-def _running(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+def _describe_processes(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
+    """Describes processes that run, whose rate is a count at --url, or their instructions. UsageError: the options are not theirs."""
     if args.json_metric or args.lower:
         raise UsageError("of processes that run the rate is a count at --url, found by --metric: leave the other options out")
     if bool(args.url) != bool(args.metric):
         raise UsageError("--url and --metric belong together: the page, and the pattern of a count on it")
-    pids = [int(word) for word in args.words] or _members(args)
-    table = trial_suite.running(pids, args.window, args.settle, args.url or "", args.metric or "")
-    return Target(table, "rate" if args.url else "instructions", trial_suite.of_running(nodes))
+    pids = [int(word) for word in args.words] or _list_members(args)
+    table = trial_suite.format_processes(pids, args.window, args.settle, args.url or "", args.metric or "")
+    return Target(table, "rate" if args.url else "instructions", trial_suite.list_undoable(nodes))
 
 
-def _members(args: argparse.Namespace) -> list[int]:
-    group = args.cgroup or _of_unit(args.unit)
+def _list_members(args: argparse.Namespace) -> list[int]:
+    """Lists the processes of --cgroup or --unit. UsageError: it has none; ExperimentError: they cannot be read."""
+    group = args.cgroup or _find_cgroup(args.unit)
     done = subprocess.run([HERE.programs / "numaplace", "ps", "--sample", "0", "--json", "--cgroup", group], capture_output=True,
                           text=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
@@ -102,7 +105,8 @@ def _members(args: argparse.Namespace) -> list[int]:
     return found
 
 
-def _of_unit(unit: str) -> str:
+def _find_cgroup(unit: str) -> str:
+    """Finds the cgroup of a systemd unit. UsageError: the unit does not run; CannotError: there is no systemctl."""
     try:
         group = subprocess.run(["systemctl", "show", "--property", "ControlGroup", "--value", unit], capture_output=True, text=True,
                                stdin=subprocess.DEVNULL, check=False).stdout.strip()

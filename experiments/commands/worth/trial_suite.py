@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The suite of one program under every placement that this machine has."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,24 +34,26 @@ placement = [{placements}]
 """
 
 
-def placements(nodes: Sequence[Node]) -> list[str]:
-    """Returns the program as it is first, then what has everything that it needs here."""
+def list_placements(nodes: Sequence[Node]) -> list[str]:
+    """Lists the placements: the program as it is first, then what has everything that it needs here."""
     binds = [f"start-bind:node={node.id}" for node in nodes if node.usable]
-    return ["none", *(level for level in (*binds, *ALWAYS) if can(level, nodes))]
+    return ["none", *(level for level in (*binds, *ALWAYS) if is_possible(level, nodes))]
 
 
-def of_running(nodes: Sequence[Node]) -> list[str]:
-    """What can be undone with its pages. The kernel's own moves cannot, so that balancing is not among them."""
+def list_undoable(nodes: Sequence[Node]) -> list[str]:
+    """Lists the placements of processes that run: what can be undone with its pages. The kernel's own moves cannot, so that balancing
+    is not among them."""
     return ["none", *(f"exec:{BIND}:node={node.id}" for node in nodes if node.usable), "interleave", "maximum-local:pages=follow"]
 
 
-def can(level: str, nodes: Sequence[Node]) -> bool:
+def is_possible(level: str, nodes: Sequence[Node]) -> bool:
+    """Checks whether a level has everything that it needs on these nodes; a policy always has."""
     mechanism = registry.of_level(level)
     return mechanism is None or mechanism.call("lacks", nodes) is None
 
 
-def workload(command: Sequence[str], metric: dict[str, str], after: float, folder: Path) -> str:
-    """Returns the file of a program that is given by its words."""
+def format_workload(command: Sequence[str], metric: dict[str, str], after: float, folder: Path) -> str:
+    """Formats the file of a program that is given by its words. after: s of its run before it is placed."""
     words = ", ".join(json.dumps(word.replace("{", "{{").replace("}", "}}")) for word in command)
     lines = ['name = "program"', 'kind = "command"', f"about = {json.dumps(' '.join(command)[:200])}", f"command = [{words}]",
              f"directory = {json.dumps(str(folder))}", f"warm_up = {after:g}"]
@@ -62,14 +62,14 @@ def workload(command: Sequence[str], metric: dict[str, str], after: float, folde
     return "\n".join(lines) + "\n"
 
 
-def running(pids: Sequence[int], seconds: float, settle: float, url: str, pattern: str) -> str:
-    """Returns the table of processes that run."""
+def format_processes(pids: Sequence[int], seconds: float, settle: float, url: str, pattern: str) -> str:
+    """Formats the table of processes that run. seconds: for which they are watched; settle: s before that."""
     return "\n".join([f"pids = {list(pids)}", 'name = "processes"', 'kind = "running"', 'about = "processes of the user\'s"',
                       f"seconds = {seconds:g}", f"settle = {settle:g}", f"url = {json.dumps(url)}",
                       f"pattern = {json.dumps(pattern)}"]) + "\n"
 
 
-def text(machine: str, levels: Sequence[str], repeats: int, response: str, workload: str) -> str:
-    """Returns the suite's text. workload: the table's lines."""
+def format_suite(machine: str, levels: Sequence[str], repeats: int, response: str, workload: str) -> str:
+    """Formats the suite's file. workload: the table's lines."""
     return TEXT.format(machine=json.dumps(machine), repeats=repeats, response=json.dumps(response),
                        placements=", ".join(map(json.dumps, levels)), workload=workload)

@@ -36,37 +36,40 @@ class Verdict:
     ended: str = ""         # what has ended the run
     platform: str = ""      # and what its times are
 
-    def sentence(self) -> str:
+    def format_sentence(self) -> str:
+        """Formats the answer, what the worst option loses, and what of the program is remote, as one sentence."""
         lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
-        worst = f"; {name(lost[-1].policy)} loses {percent(1 - lost[-1].value)}" if lost else ""
+        worst = f"; {shorten_name(lost[-1].policy)} loses {format_percent(1 - lost[-1].value)}" if lost else ""
         within = "" if any(found.boots for found in self.options) else " within this boot"
-        return f"{self.answer()}{within}{worst}{self.where()}"
+        return f"{self.format_answer()}{within}{worst}{self.describe_remote()}"
 
-    def where(self) -> str:
+    def describe_remote(self) -> str:
+        """Describes how much of the accesses, or of the memory, is remote; "" where neither is known."""
         share = self.remote if self.accesses is None else self.accesses
         if share is None:
             return ""
         what = "its memory is on other nodes than its own" if self.accesses is None else "accesses are remote"
         most = f", most remote memory is in {self.most}" if self.most and share >= NAMED else ""
-        return f"; {percent(share)} of {what}{most}"
+        return f"; {format_percent(share)} of {what}{most}"
 
-    def answer(self) -> str:
+    def format_answer(self) -> str:
+        """Formats the best option with its gain, what is not decided, or that nothing is worth it."""
         if self.best:
-            return f"{name(self.best.policy)} {gain(self.best)}"
+            return f"{shorten_name(self.best.policy)} {format_gain(self.best)}"
         if self.open:
-            few = "" if self.open.enough else f"; {few_of(self.open)}"
-            return f"not decided: {name(self.open.policy)} {gain(self.open)}{self.elsewhere(self.open)}{few}"
-        return f"not decided: {', '.join(map(name, self.unknown))} not known" if self.unknown else "nothing is worth it"
+            few = "" if self.open.enough else f"; {describe_few(self.open)}"
+            return f"not decided: {shorten_name(self.open.policy)} {format_gain(self.open)}{self.describe_elsewhere(self.open)}{few}"
+        return f"not decided: {', '.join(map(shorten_name, self.unknown))} not known" if self.unknown else "nothing is worth it"
 
     @property
     def open(self) -> Decision | None:
-        """Where none is the best, the option that may gain most of those that may be worth it; None where none may."""
-        able = [found for found in self.options if may_be_worth_it(found) or self.elsewhere(found)]
+        """Returns, where none is the best, the option that may gain most of those that may be worth it; None where none may."""
+        able = [found for found in self.options if may_be_worth_it(found) or self.describe_elsewhere(found)]
         return max(able, key=lambda one: one.by_runs.high or math.inf, default=None) if self.best is None else None
 
     @property
     def undecided(self) -> list[Decision]:
-        """Of which more blocks may make the best, or another best; not where the model alone leaves it open."""
+        """Lists the options of which more blocks may make the best, or another best; not those that the model alone leaves open."""
         return [found for found in self.options if may_be_worth_it(found)
                 and (self.best is None or not found.enough or found.by_runs.high is None or found.by_runs.high > self.best.value)]
 
@@ -74,37 +77,41 @@ class Verdict:
     def decided(self) -> bool:
         return self.best is not None or not (self.open or self.unknown)
 
-    def elsewhere(self, found: Decision) -> str:
+    def describe_elsewhere(self, found: Decision) -> str:
+        """Returns ELSEWHERE of an option that is worth it by the runs but not on every machine of the model, else ""."""
         return ELSEWHERE if is_worth_it(found) and not found.significant else ""
 
     def as_dict(self) -> dict[str, object]:
-        return {"sentence": self.sentence(), "best": self.best.policy if self.best else None,
+        """Returns the verdict as `numaplace worth --json` prints it."""
+        return {"sentence": self.format_sentence(), "best": self.best.policy if self.best else None,
                 "decided": self.decided, "runs": self.runs, "ended": self.ended, "platform": self.platform,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
                 "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
                              "blocks": found.observations, "boots": found.boots or 1, "word": found.word, "undecided": may_be_worth_it(found),
-                             "on_every_machine": not self.elsewhere(found)} for found in self.options]}
+                             "on_every_machine": not self.describe_elsewhere(found)} for found in self.options]}
 
 
 def read_verdict(folder: Path) -> Verdict:
     """Reads the run in a folder and decides on each option. An option whose runs do not count has a reason."""
     results = read_results(folder)
-    unknown = not_known(results)
+    unknown = find_unknown(results)
     found = {policy: one for (_, policy), one in decide_cells(results).items() if policy not in unknown and one.blocks > 1}
     if not found:
-        why = "; ".join(f"{name(policy)}: {text}" for policy, text in unknown.items())
+        why = "; ".join(f"{shorten_name(policy)}: {text}" for policy, text in unknown.items())
         raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
     unknown |= {policy: "measured too seldom beside the program as it is" for policy in results.policies
                 if policy not in found and policy != BASELINE and policy not in unknown}
-    local = mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
-    verdict = judged(list(found.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local,
-                     unknown, most_remote(results), mean_as_it_is(results, "remote_share"))
+    local = compute_mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
+    verdict = judge_options(list(found.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local,
+                            unknown, find_most_remote(results), compute_mean_as_it_is(results, "remote_share"))
     return replace(verdict, platform=results.platform_line)
 
 
-def judged(found: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
+def judge_options(found: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
            accesses: float | None = None) -> Verdict:
-    """The best holds on all machines that the lab's may be."""
+    """Judges the options: the best is the one with the largest gain that is worth it on all machines that the lab's may be.
+
+    runs: of the program as it is; remote, accesses: shares, None where they are not known."""
     ordered = sorted(found, key=lambda one: -one.value)
     best = next((one for one in ordered if is_worth_it(one) and one.significant), None)
     return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
@@ -117,12 +124,14 @@ def is_worth_it(found: Decision) -> bool:
 
 
 def may_be_worth_it(found: Decision) -> bool:
+    """Checks whether more blocks may show that it is worth it."""
     high = found.by_runs.high
     return not is_worth_it(found) and (not found.enough or found.by_chance or high is None or high > 1 + LEAST)
 
 
-def not_known(results: Results) -> dict[str, str]:
-    """Of a program that ends before a policy has placed it, the runs that are clean are those that needed no move."""
+def find_unknown(results: Results) -> dict[str, str]:
+    """Finds the options that cannot be judged, as more than MARKED of their runs do not count, each with the reason: of a program that
+    ends before a policy has placed it, the runs that are clean are those that needed no move."""
     found = {}
     for policy in results.policies:
         runs = [o for o in results.measured if o.policy == policy]
@@ -132,17 +141,18 @@ def not_known(results: Results) -> dict[str, str]:
     return found
 
 
-def mean_as_it_is(results: Results, metric: str) -> float | None:
-    """None where some runs lack it: those that have it are no fair sample, as what is counted depends on how long they take."""
+def compute_mean_as_it_is(results: Results, metric: str) -> float | None:
+    """Computes a metric's mean over the runs of the program as it is. None where some lack it: those that have it are no fair sample,
+    as what is counted depends on how long they take."""
     values = [o.get_value(metric) for o in results.clean if o.policy == BASELINE]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
-def most_remote(results: Results) -> str:
-    """Returns the mapping with more than half of what is on other nodes than its task's, and its size: 'the file x (3.0 GiB)'.
+def find_most_remote(results: Results) -> str:
+    """Finds the mapping with more than half of what is on other nodes than its task's. Returns it with its size: 'the file x (3.0 GiB)'.
 
-    None where that is little of the program's memory.
+    "" where there is none, or where that is little of the program's memory.
     """
     remote: dict[str, int] = defaultdict(int)
     size: dict[str, int] = defaultdict(int)
@@ -155,35 +165,42 @@ def most_remote(results: Results) -> str:
     worst = max(remote, key=remote.__getitem__, default="")
     if not worst or 2 * remote[worst] <= sum(remote.values()) or remote[worst] < NAMED * sum(size.values()):
         return ""
-    return f"{f'the file {worst}' if worst.startswith('/') else worst} ({text_of(size[worst])})"
+    return f"{f'the file {worst}' if worst.startswith('/') else worst} ({format_size(size[worst])})"
 
 
-def text_of(kib: int) -> str:
+def format_size(kib: int) -> str:
+    """Formats KiB as '3.0 GiB' or '24 MiB'."""
     return f"{kib / (1 << 20):.1f} GiB" if kib >= 1 << 20 else f"{kib / 1024:.0f} MiB"
 
 
-def name(policy: str) -> str:
+def shorten_name(policy: str) -> str:
+    """Shortens a placement as worth's own tables name it: 'interleave', 'bind:node=1'."""
     return re.sub(r"^start-|^exec:.*/(?=bind\.py)", "", policy).replace("bind.py", "bind")
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def gain(found: Decision) -> str:
+def format_gain(found: Decision) -> str:
+    """Formats '+11 % [8, 14]'; without limits where the interval has none."""
     value, *ends = (None if end is None else round(100 * (end - 1)) for end in (found.value, found.low, found.high))
     return f"{value:+d} %" + ("" if None in ends else f" [{ends[0]}, {ends[1]}]")
 
 
-def few_of(found: Decision) -> str:
+def describe_few(found: Decision) -> str:
     return f"fewer than {ENOUGH} blocks" if found.observations < ENOUGH else f"fewer than {looks.BOOTS} boots"
 
 
-def table(verdict: Verdict) -> str:
-    """An option is undecided that may be worth it. The platform of the times stands below."""
-    known = {name(found.policy): f"{gain(found)}{', undecided' if may_be_worth_it(found) else verdict.elsewhere(found)}"
-             for found in verdict.options}
-    rows = known | {name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
+def format_table(verdict: Verdict) -> str:
+    """Formats a line for each option, with its gain or why it is not known, then one on the run and the platform of its times.
+
+    Undecided is one that may be worth it."""
+    rows = {}
+    for found in verdict.options:
+        note = ", undecided" if may_be_worth_it(found) else verdict.describe_elsewhere(found)
+        rows[shorten_name(found.policy)] = f"{format_gain(found)}{note}"
+    rows |= {shorten_name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
     return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()),
                       "; ".join(filter(None, [f"{verdict.runs} runs of the program as it is", verdict.ended])),
                       *filter(None, [verdict.platform])])

@@ -115,8 +115,8 @@ from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 from experiments.commands.worth import trial_suite
-table = trial_suite.running([int(sys.argv[1])], 600 * (sys.argv[3] == "wait"), 0, sys.argv[2], r"([0-9]+)")
-suite = suites.parse(trial_suite.text("here", ["none", "maximum-local"], 1, "rate", table))
+table = trial_suite.format_processes([int(sys.argv[1])], 600 * (sys.argv[3] == "wait"), 0, sys.argv[2], r"([0-9]+)")
+suite = suites.parse(trial_suite.format_suite("here", ["none", "maximum-local"], 1, "rate", table))
 with Guard() as guard:
     observer = Observer(suite, host_nodes.nodes(), Numaplace(Path(sys.argv[4])), guard.scratch, "real", guard)
     print(observer.observe(schedule.Trial(suite.workloads[0], "maximum-local", 0, 0, False))["marks"])
@@ -160,7 +160,7 @@ from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 from experiments.commands.worth import trial_suite
-suite = suites.parse(trial_suite.text("here", ["none"], 1, "seconds", f'file = "{sys.argv[1]}"'))
+suite = suites.parse(trial_suite.format_suite("here", ["none"], 1, "seconds", f'file = "{sys.argv[1]}"'))
 with Guard() as guard:
     Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard).observe(schedule.Trial(suite.workloads[0], "none", 0, 0, False))
 """
@@ -169,7 +169,7 @@ with Guard() as guard:
 def test_what_a_program_has_forked_ends_after_sigkill(tmp_path: Path) -> None:
     """The signal of the runner's end reaches the shell alone, and a process group has not what is in a session of its own."""
     words = ["sh", "-c", f"setsid sleep 600 & echo $! >{tmp_path}/child; wait"]
-    (tmp_path / "own.toml").write_text(trial_suite.workload(words, {}, 0.01, tmp_path))
+    (tmp_path / "own.toml").write_text(trial_suite.format_workload(words, {}, 0.01, tmp_path))
     runner = subprocess.Popen([sys.executable, "-c", FORKS, tmp_path / "own.toml"], cwd=ROOT)
     assert eventually(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text(), 60)
     pid = int((tmp_path / "child").read_text())

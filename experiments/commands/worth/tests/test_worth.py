@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numaplace worth: what it runs, what it says of known runs, and programs in the lab whose answers are known."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
@@ -26,19 +24,19 @@ from experiments.runner.suite import suite as suites
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def option(policy: str, value: float, half: float, blocks: int = 10, boots: int = 0) -> Decision:
+def make_option(policy: str, value: float, half: float, blocks: int = 10, boots: int = 0) -> Decision:
     return Decision("program", policy, value, value - half, value + half, blocks, boots=boots, observations=blocks, looked_at=True)
 
 
-def write(folder: Path, lines: list[dict], manifest: dict | None = None) -> Path:
-    """A run as worth makes it, which is looked at before it ends."""
+def write_run(folder: Path, lines: list[dict], manifest: dict | None = None) -> Path:
+    """Writes a run as worth makes it, which is looked at before it ends."""
     return synthetic.write(folder, lines, (manifest or {}) | {"suite_text": "looks = true"})
 
 
 def test_best_and_worst_are_named() -> None:
-    found = verdict.judged([option("start-interleave", 1.11, 0.03), option("start-bind:node=1", 0.94, 0.02),
-                            option("daemon", 1.05, 0.01)], 5, 0.41)
-    assert found.sentence() == ("interleave +11 % [8, 14] within this boot; bind:node=1 loses 6 %; "
+    found = verdict.judge_options([make_option("start-interleave", 1.11, 0.03), make_option("start-bind:node=1", 0.94, 0.02),
+                            make_option("daemon", 1.05, 0.01)], 5, 0.41)
+    assert found.format_sentence() == ("interleave +11 % [8, 14] within this boot; bind:node=1 loses 6 %; "
                                 "41 % of its memory is on other nodes than its own")
 
 
@@ -49,25 +47,25 @@ def test_the_mapping_with_most_of_the_remote_memory_is_named(tmp_path: Path) -> 
     away = str(1 - home)
     lines[0]["mappings"] = {role: {"/data/model.gguf": {str(home): 1 << 20, away: 2 << 20}, "the heap": {away: 1 << 20},
                                    "anonymous memory": {str(home): 9 << 20}}}
-    assert verdict.read_verdict(write(tmp_path / "one", lines)).most == "the file /data/model.gguf (3.0 GiB)"
+    assert verdict.read_verdict(write_run(tmp_path / "one", lines)).most == "the file /data/model.gguf (3.0 GiB)"
     lines[0]["mappings"][role]["the heap"] = {away: 2 << 20}
-    assert verdict.read_verdict(write(tmp_path / "two", lines)).most == "", "none has more than half"
+    assert verdict.read_verdict(write_run(tmp_path / "two", lines)).most == "", "none has more than half"
     lines[0]["mappings"][role] = {"/lib/libc.so.6": {away: 1 << 10}, "anonymous memory": {str(home): 9 << 20}}
-    assert verdict.read_verdict(write(tmp_path / "three", lines)).most == "", "it is little of the memory"
-    found = verdict.judged([option("daemon", 1.05, 0.01)], 5, 0.41, most="the heap (5 MiB)")
-    assert found.sentence().endswith("41 % of its memory is on other nodes than its own, most remote memory is in the heap (5 MiB)")
-    assert replace(found, remote=0.004).sentence().endswith("; 0 % of its memory is on other nodes than its own"), "so is hardly any"
-    assert replace(found, accesses=0.04).sentence().endswith("; 4 % of accesses are remote"), "hardly any is to it"
+    assert verdict.read_verdict(write_run(tmp_path / "three", lines)).most == "", "it is little of the memory"
+    found = verdict.judge_options([make_option("daemon", 1.05, 0.01)], 5, 0.41, most="the heap (5 MiB)")
+    assert found.format_sentence().endswith("41 % of its memory is on other nodes than its own, most remote memory is in the heap (5 MiB)")
+    assert replace(found, remote=0.004).format_sentence().endswith("; 0 % of its memory is on other nodes than its own"), "so is hardly any"
+    assert replace(found, accesses=0.04).format_sentence().endswith("; 4 % of accesses are remote"), "hardly any is to it"
 
 
 def test_accesses_are_told_where_they_are_counted(tmp_path: Path) -> None:
     lines = [synthetic.observation("cross", policy, k, value=500.0 + k) for k in range(3) for policy in ("none", "maximum-local")]
     for line in lines:
         line["metrics"].append({"name": "remote_share", "unit": "fraction", "value": 0.4 if line["policy"] == "none" else 0.1})
-    found = verdict.read_verdict(write(tmp_path, lines))
-    assert found.accesses == pytest.approx(0.4) and found.sentence().endswith("; 40 % of accesses are remote")
+    found = verdict.read_verdict(write_run(tmp_path, lines))
+    assert found.accesses == pytest.approx(0.4) and found.format_sentence().endswith("; 40 % of accesses are remote")
     lines[0]["metrics"].pop()
-    assert verdict.read_verdict(write(tmp_path / "some", lines)).accesses is None, "of two of three runs"
+    assert verdict.read_verdict(write_run(tmp_path / "some", lines)).accesses is None, "of two of three runs"
 
 
 def test_mappings_are_read_by_node(tmp_path: Path) -> None:
@@ -80,47 +78,49 @@ def test_mappings_are_read_by_node(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("weak, sentence", [
-    (option("daemon", 1.005, 0.001), "nothing is worth it"),
-    (option("daemon", 0.95, 0.04), "nothing is worth it"),
-    (option("daemon", 1.009, 0.0005), "nothing is worth it"),
-    (option("daemon", 1.008, 0.006), "not decided: daemon +1 % [0, 1]"),
-    (option("daemon", 1.2, 0.3), "not decided: daemon +20 % [-10, 50]"),
-    (option("daemon", 1.2, 0.1, 9), "not decided: daemon +20 % [10, 30]; fewer than 10 blocks"),
-    (option("daemon", 0.9, 0.01, 9), "not decided: daemon -10 % [-11, -9]; fewer than 10 blocks"),
-    (option("daemon", 1.2, 0.1, 12, 2), "not decided: daemon +20 % [10, 30]; fewer than 3 boots"),
-    (replace(option("daemon", 0.9, 0.1), low=None, high=None), "not decided: daemon -10 %"),
+    (make_option("daemon", 1.005, 0.001), "nothing is worth it"),
+    (make_option("daemon", 0.95, 0.04), "nothing is worth it"),
+    (make_option("daemon", 1.009, 0.0005), "nothing is worth it"),
+    (make_option("daemon", 1.008, 0.006), "not decided: daemon +1 % [0, 1]"),
+    (make_option("daemon", 1.2, 0.3), "not decided: daemon +20 % [-10, 50]"),
+    (make_option("daemon", 1.2, 0.1, 9), "not decided: daemon +20 % [10, 30]; fewer than 10 blocks"),
+    (make_option("daemon", 0.9, 0.01, 9), "not decided: daemon -10 % [-11, -9]; fewer than 10 blocks"),
+    (make_option("daemon", 1.2, 0.1, 12, 2), "not decided: daemon +20 % [10, 30]; fewer than 3 boots"),
+    (replace(make_option("daemon", 0.9, 0.1), low=None, high=None), "not decided: daemon -10 %"),
 ])
 def test_a_gain_that_is_small_is_none_and_one_that_is_uncertain_is_not_decided(weak: Decision, sentence: str) -> None:
-    found = verdict.judged([weak, option("start-interleave", 0.7, 0.01)], 10, None)
-    assert found.sentence() == f"{sentence}{' within this boot' * (weak.boots == 0)}; interleave loses 30 %" and found.best is None
+    found = verdict.judge_options([weak, make_option("start-interleave", 0.7, 0.01)], 10, None)
+    assert found.format_sentence() == f"{sentence}{' within this boot' * (weak.boots == 0)}; interleave loses 30 %" and found.best is None
     assert found.as_dict()["decided"] == sentence.startswith("nothing")
 
 
 def test_an_option_is_named_from_one_percent_on_that_holds_for_certain() -> None:
-    assert verdict.judged([option("daemon", 1.01, 0.009)], 10, None).sentence() == "daemon +1 % [0, 2] within this boot"
-    assert verdict.judged([option("daemon", 1.2, 0.1, 12, 3)], 12, None).sentence() == "daemon +20 % [10, 30]"
-    assert verdict.judged([option("daemon", 2.0, 0)], 10, None).sentence() == "daemon +100 % [100, 100] within this boot", "the same in all blocks"
+    assert verdict.judge_options([make_option("daemon", 1.01, 0.009)], 10, None).format_sentence() == "daemon +1 % [0, 2] within this boot"
+    assert verdict.judge_options([make_option("daemon", 1.2, 0.1, 12, 3)], 12, None).format_sentence() == "daemon +20 % [10, 30]"
+    same = verdict.judge_options([make_option("daemon", 2.0, 0)], 10, None)
+    assert same.format_sentence() == "daemon +100 % [100, 100] within this boot", "the same in all blocks"
 
 
-def drawn(draw: random.Random, folder: Path, gain: float, options: int, blocks: int, noise: float) -> verdict.Verdict:
-    """A run of options that all gain the same."""
+def draw_verdict(draw: random.Random, folder: Path, gain: float, options: int, blocks: int, noise: float) -> verdict.Verdict:
+    """Draws a run of options that all gain the same, and judges it."""
     names = ["none", *(f"option-{k}" for k in range(options))]
     lines = [synthetic.observation("cross", name, k, value=500 * draw.gauss(1, noise) * (1 if name == "none" else 1 + gain), platform="real")
              for k in range(blocks) for name in names]
-    return verdict.read_verdict(write(folder, lines))
+    return verdict.read_verdict(write_run(folder, lines))
 
 
 def test_the_interval_of_the_option_that_is_named_holds_its_gain(tmp_path: Path) -> None:
     """It is the largest of seven: an interval of one alone holds in 90 % of such cases, and of five of ten where noise is 5 %."""
     draw = random.Random(1)
-    named = [found.best for _ in range(100) if (found := drawn(draw, tmp_path, 0.03, 7, 10, 0.03)).best]
+    named = [found.best for _ in range(100) if (found := draw_verdict(draw, tmp_path, 0.03, 7, 10, 0.03)).best]
     assert len(named) > 20 and sum(one.low <= 1.03 <= one.high for one in named) >= 0.93 * len(named)
 
 
 def test_fewer_than_ten_blocks_name_nothing(tmp_path: Path) -> None:
-    found = drawn(random.Random(1), tmp_path, 0.5, 2, 9, 0.01)
-    assert found.best is None and found.sentence().startswith("not decided: option-") and "; fewer than 10 blocks" in found.sentence()
-    assert drawn(random.Random(1), tmp_path, 0.5, 2, 10, 0.01).best
+    found = draw_verdict(random.Random(1), tmp_path, 0.5, 2, 9, 0.01)
+    said = found.format_sentence()
+    assert found.best is None and said.startswith("not decided: option-") and "; fewer than 10 blocks" in said
+    assert draw_verdict(random.Random(1), tmp_path, 0.5, 2, 10, 0.01).best
 
 
 def test_all_looks_together_have_five_percent() -> None:
@@ -136,16 +136,16 @@ def test_boots_are_the_blocks_where_there_are_several(tmp_path: Path) -> None:
     boots = {"a": 1.00, "b": 1.06, "c": 1.03}
     lines = [synthetic.observation("cross", policy, 4 * b + k, value=500 * (1 + k / 1e4) * (factor if policy != "none" else 1), platform="real")
              | {"boot_id": boot} for b, (boot, factor) in enumerate(boots.items()) for k in range(4) for policy in ("none", "n-mass")]
-    [found] = verdict.read_verdict(write(tmp_path, lines)).options
+    [found] = verdict.read_verdict(write_run(tmp_path, lines)).options
     assert (found.observations, found.boots) == (12, 3) and found.low < 1 < found.high and found.value == pytest.approx(1.03)
 
 
 def test_the_table_says_of_each_option_whether_it_is_decided() -> None:
-    found = verdict.judged([option("daemon", 1.0, 0.002), option("start-interleave", 0.98, 0.05), option("numa-balancing", 0.998, 0.001)],
-                           12, None)
-    assert verdict.table(found).splitlines() == [
+    found = verdict.judge_options([make_option("daemon", 1.0, 0.002), make_option("start-interleave", 0.98, 0.05),
+                                   make_option("numa-balancing", 0.998, 0.001)], 12, None)
+    assert verdict.format_table(found).splitlines() == [
         "  daemon          +0 % [0, 0]", "  numa-balancing  +0 % [0, 0]", "  interleave      -2 % [-7, 3], undecided", "12 runs of the program as it is"]
-    assert "daemon  +0 % [-10, 10], undecided" in verdict.table(verdict.judged([option("daemon", 1.0, 0.1, 3)], 3, None))
+    assert "daemon  +0 % [-10, 10], undecided" in verdict.format_table(verdict.judge_options([make_option("daemon", 1.0, 0.1, 3)], 3, None))
 
 
 @pytest.mark.parametrize(("machine", "platform", "named"), [
@@ -155,25 +155,27 @@ def test_the_table_says_of_each_option_whether_it_is_decided() -> None:
 def test_the_table_ends_with_the_platform(tmp_path: Path, machine: str, platform: str, named: str) -> None:
     lines = [synthetic.observation("cross", policy, k, value=500.0 + k, platform=platform) for k in range(3)
              for policy in ("none", "maximum-local")]
-    found = verdict.read_verdict(write(tmp_path, lines, {"machine": machine, "platform": platform}))
-    assert verdict.table(found).splitlines()[-2:] == ["3 runs of the program as it is", named]
+    found = verdict.read_verdict(write_run(tmp_path, lines, {"machine": machine, "platform": platform}))
+    assert verdict.format_table(found).splitlines()[-2:] == ["3 runs of the program as it is", named]
     assert found.as_dict()["platform"] == named
 
 
-def lab_run(folder: Path, gain: float) -> Path:
-    """All remote as it is, all local under n-mass, where on machines with other links the same gives up to 10 % more or less."""
+def write_lab_run(folder: Path, gain: float) -> Path:
+    """Writes a run with all memory remote as it is and all local under n-mass, where on machines with other links the same gives up to
+    10 % more or less."""
     lines = [synthetic.observation("cross", policy, k, value=500 * factor * (1 + k / 1000), platform="lab-timed") for k in range(10)
              for policy, factor in (("none", 1.0), ("n-mass", gain))]
-    return write(folder, lines, synthetic.TIMED)
+    return write_run(folder, lines, synthetic.TIMED)
 
 
 def test_the_runs_decide_that_nothing_is_worth_it_and_every_machine_that_something_is(tmp_path: Path) -> None:
-    still, small, large = (verdict.read_verdict(lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
-    assert still.sentence().startswith("nothing is worth it") and still.as_dict()["decided"]
-    assert small.sentence().startswith("not decided: n-mass +5 % [-11, 30], but not on every machine that the model may stand for within this boot;")
-    assert "n-mass  +5 % [-11, 30], but not on every machine" in verdict.table(small) and not small.as_dict()["decided"]
+    still, small, large = (verdict.read_verdict(write_lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
+    assert still.format_sentence().startswith("nothing is worth it") and still.as_dict()["decided"]
+    assert small.format_sentence().startswith("not decided: n-mass +5 % [-11, 30], but not on every machine that the model may stand for "
+                                              "within this boot;")
+    assert "n-mass  +5 % [-11, 30], but not on every machine" in verdict.format_table(small) and not small.as_dict()["decided"]
     assert [found.as_dict()["options"][0]["on_every_machine"] for found in (still, small, large)] == [True, False, True]
-    assert large.sentence().startswith("n-mass +50 % [") and " within this boot;" in large.sentence()
+    assert large.format_sentence().startswith("n-mass +50 % [") and " within this boot;" in large.format_sentence()
 
 
 def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None:
@@ -185,17 +187,17 @@ def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None
     folder = synthetic.write(tmp_path, [*lines, late, again])
     found = verdict.read_verdict(folder)
     assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"] and found.as_dict()["decided"]
-    no_gain = verdict.judged([option("daemon", 1.0, 0.002)], 5, None, found.unknown)
-    assert no_gain.sentence() == "not decided: maximum-local not known within this boot" and not no_gain.as_dict()["decided"]
-    assert "maximum-local  not known: 2 of 12 runs do not count (pid 5: to run on node 0" in verdict.table(found)
+    no_gain = verdict.judge_options([make_option("daemon", 1.0, 0.002)], 5, None, found.unknown)
+    assert no_gain.format_sentence() == "not decided: maximum-local not known within this boot" and not no_gain.as_dict()["decided"]
+    assert "maximum-local  not known: 2 of 12 runs do not count (pid 5: to run on node 0" in verdict.format_table(found)
 
 
 def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
     file = tmp_path / "program.toml"
     words = ["./solve", "{x}", 'a "b"']
     metric = {"name": "metric", "unit": "1/s", "direction": "higher", "pattern": r"rate: (\d+)"}
-    file.write_text(trial_suite.workload(words, metric, 0.5, tmp_path), encoding="utf-8")
-    suite = suites.parse(trial_suite.text("2x2", ["none", "numa-balancing"], 3, "metric", f"file = {json.dumps(str(file))}"))
+    file.write_text(trial_suite.format_workload(words, metric, 0.5, tmp_path), encoding="utf-8")
+    suite = suites.parse(trial_suite.format_suite("2x2", ["none", "numa-balancing"], 3, "metric", f"file = {json.dumps(str(file))}"))
     found = suite.workloads[0].options["command"]
     assert [word.replace("{{", "{").replace("}}", "}") for word in found.command] == words
     assert (found.metrics[0].pattern, found.metrics[0].higher, found.warm_up) == (r"rate: (\d+)", True, 0.5)
@@ -256,7 +258,7 @@ def test_the_lab_is_booted_until_the_answer_is_decided(tmp_path: Path, monkeypat
     """Three times at least; then with what is undecided between boots, of which the four blocks of one say nothing."""
     monkeypatch.chdir(tmp_path)
     lab = Lab(6)
-    monkeypatch.setattr(cli, "boot", lab.boot)
+    monkeypatch.setattr(cli, "boot_lab", lab.boot)
     cli.carry_out(["--lab", "2x2", "--force", "--json", "--", "x", "--resume"])
     assert [words[-3:] for words in lab.asked] == [["--", "x", "--resume"]] * 6 and not any("--force" in words for words in lab.asked)
     assert ["--resume" in words[:words.index("--")] for words in lab.asked] == [False] + [True] * 5
@@ -269,9 +271,9 @@ def test_the_lab_is_booted_until_the_answer_is_decided(tmp_path: Path, monkeypat
 @pytest.mark.parametrize("where", [[], ["--lab", "2x2"]])
 def test_results_of_another_program_are_not_thrown_away_unasked(where: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "measure", lambda args: "")
-    monkeypatch.setattr(cli, "in_lab", lambda args, argv: "")
-    monkeypatch.setattr(cli, "tell", lambda args, ended: None)
+    monkeypatch.setattr(cli, "measure_placements", lambda args: "")
+    monkeypatch.setattr(cli, "measure_in_lab", lambda args, argv: "")
+    monkeypatch.setattr(cli, "print_verdict", lambda args, ended: None)
     folder = synthetic.write(tmp_path / "results/worth/run", [synthetic.observation("cross", "none", 0)])
     with pytest.raises(UsageError, match="results/worth/run holds results already: go on with --resume, throw them away with --force"):
         cli.carry_out([*where, "--", "x"])
@@ -284,7 +286,7 @@ def test_results_of_another_program_are_not_thrown_away_unasked(where: list[str]
 def test_a_folder_that_the_lab_cannot_write_to_is_refused_before_it_boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(cli, "in_lab", lambda args, argv: pytest.fail("it boots"))
+    monkeypatch.setattr(cli, "measure_in_lab", lambda args, argv: pytest.fail("it boots"))
     with pytest.raises(UsageError, match="the lab can write below the current folder only"):
         cli.carry_out(["--lab", "2x2", "--out", str(tmp_path / "there"), "--", "x"])
     assert not (tmp_path / "there").exists()
@@ -292,7 +294,7 @@ def test_a_folder_that_the_lab_cannot_write_to_is_refused_before_it_boots(tmp_pa
 
 def test_a_folder_without_results_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "measure", lambda args: "")
+    monkeypatch.setattr(cli, "measure_placements", lambda args: "")
     monkeypatch.setattr("sys.argv", ["numaplace worth", "--", "x"])
     assert cli.main() == 1 and capsys.readouterr().err.startswith("numaplace worth: results/worth/run/results.jsonl: No such file")
 
@@ -303,7 +305,7 @@ def test_a_machine_of_one_node_is_offered_the_lab(words: list[str], offer: str, 
     assert (done.returncode, done.stderr.count("\n")) == (3, 1) and offer in done.stderr
 
 
-def answer(*words: str | Path, placements: str = "start-interleave,start-bind:node=1") -> dict[str, Any]:
+def run_worth(*words: str | Path, placements: str = "start-interleave,start-bind:node=1") -> dict[str, Any]:
     done = subprocess.run([HERE.programs / "numaplace", "worth", "--lab", "2x2", "--json", "--out", "results/test-worth", "--force",
                            "--placements", placements, *words],
                           cwd=ROOT, capture_output=True, text=True, check=False)
@@ -319,7 +321,7 @@ def test_answers_of_the_lab() -> None:
     the other node does not. What stays in the caches does not react."""
     chase = ["--metric", r'"ns_per_operation": *([0-9.]+)', "--lower", "--", HERE.programs / "np-mem", "chase", "--seconds", "0.2",
              "--size"]
-    found = answer(*chase, "24M")
+    found = run_worth(*chase, "24M")
     by_name = {one["placement"]: one for one in found["options"]}
     assert found["best"] is None and found["sentence"].startswith("nothing is worth it; interleave loses"), found
     assert by_name["start-interleave"]["high"] < 1 and by_name["start-interleave"]["speedup"] < 0.9
@@ -327,7 +329,7 @@ def test_answers_of_the_lab() -> None:
     runs = verdict.read_results(ROOT / "results/test-worth/run").select("program", "none")
     shares = [share for run in runs if (share := run.get_value("remote_share")) is not None]  # a run that was late to be looked at has none
     assert shares and sum(shares) / len(shares) < 0.1
-    small = answer(*chase, "64K")
+    small = run_worth(*chase, "64K")
     assert small["best"] is None and all(abs(one["speedup"] - 1) < 0.02 for one in small["options"]), small
 
 
@@ -335,7 +337,7 @@ def test_answers_of_the_lab() -> None:
 @pytest.mark.full("a run of many blocks in simulated time")
 def test_a_program_that_is_too_short_for_a_policy_has_a_verdict() -> None:
     """The placement of memory on the other node than the threads that are bound comes too late in 50 ms."""
-    found = answer("--metric", r'"per_second":([0-9.e+]+)', "--", HERE.programs / "np-mem", "mix", "--size", "8M", "--seconds", "0.05",
+    found = run_worth("--metric", r'"per_second":([0-9.e+]+)', "--", HERE.programs / "np-mem", "mix", "--size", "8M", "--seconds", "0.05",
                    "--threads", "2", "--mem", "1", "--cpus", "0-1", placements="start-bind:node=0,maximum-local:pages=follow")
     assert found["best"] is None and list(found["not_known"]) == ["maximum-local:pages=follow"], found
 
@@ -350,10 +352,10 @@ def test_processes_that_run_are_put_back() -> None:
     subprocess.run(build_words("2x2", ["sh", "experiments/commands/worth/tests/running.sh", out]),
                    cwd=ROOT, check=True)
     found = verdict.read_verdict(out / "run")
-    assert found.best and found.best.policy == "maximum-local:pages=follow" and found.best.value > 1.2, verdict.table(found)
+    assert found.best and found.best.policy == "maximum-local:pages=follow" and found.best.value > 1.2, verdict.format_table(found)
     assert found.remote == pytest.approx(1, abs=0.01)
 
 
 def test_the_folder_is_made_before_anything_boots(tmp_path: Path) -> None:
-    cli.prepare_folder(cli.parser().parse_args(["--out", str(tmp_path / "new"), "--", "true"]))
+    cli.prepare_folder(cli.make_parser().parse_args(["--out", str(tmp_path / "new"), "--", "true"]))
     assert (tmp_path / "new" / "run").is_dir()
