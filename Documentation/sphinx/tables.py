@@ -100,7 +100,7 @@ def describe_relative_levels(one_suite: suite.Suite) -> dict[str, str]:
     values = [*(v for levels in real.levels.values() for v in levels), *(v for kind in real.parameters.values() for v in kind.values())]
     values += [v for case in real.levels.get("case", []) for v in case.values()]
     sizes = sorted({v for v in values if suite.is_size(v)}, key=lambda v: (v.split()[1], float(v.split()[0])))
-    nodes = host_nodes.select_usable(1, one_suite.name, among=host_nodes.of_lab("cxl-3n"))
+    nodes = host_nodes.select_usable(1, one_suite.name, among=host_nodes.list_lab_nodes("cxl-3n"))
     alone = any(nodes[k].memory_only for w in designs.expand_suite(real, nodes).workloads for t in w.tasks for k in t.memory_on)
     return designs.explain_lacking(one_suite) | ({"size": format_code(*sizes)} if sizes else {}) | (
         {"spread": format_code(*real.levels["spread"])} if "spread" in real.levels else {}) | (

@@ -133,7 +133,7 @@ def choose_boots(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
 def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
     from .tune import tuned
     repeats = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
-    levels = tuned.add_tuned(suite.policies, args.tuned, choose_lab_machine(args, suite) or host_nodes.machine_name(),
+    levels = tuned.add_tuned(suite.policies, args.tuned, choose_lab_machine(args, suite) or host_nodes.read_machine_name(),
                              range(suite.seed, suite.seed + repeats))
     return suites.choose_cells(suite, None, levels)
 

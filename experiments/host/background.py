@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CannotError, ExperimentError
-from .process import start
-from .tool import last_line
+from .process import start_process
+from .tool import take_last_line
 
 END_LIMIT = 15  # s, for a program to end when it is asked to
 PROC = Path("/proc")
@@ -78,7 +78,7 @@ class Background:
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.started = time.monotonic()
             try:
-                self.process = start(list(words), signal.SIGKILL, before_exec, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                self.process = start_process(list(words), signal.SIGKILL, before_exec, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                      env=os.environ | environment, cwd=folder, start_new_session=True, **identity)
             except OSError as error:
                 relative = "/" in words[0] and not words[0].startswith("/")
@@ -128,7 +128,7 @@ class Background:
 
     def explain_end(self) -> str:
         """Returns how the program ended, and the last line that it wrote."""
-        message = last_line(self.err.read_text(errors="replace")) or last_line(self.stdout)
+        message = take_last_line(self.err.read_text(errors="replace")) or take_last_line(self.stdout)
         return f"{self.words[0]} ended with status {self.process.poll()}" + (f": {message}" if message else "")
 
     def finish(self, limit: float) -> None:

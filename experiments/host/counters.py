@@ -13,7 +13,7 @@ from typing import Any
 
 from ..paths import HERE
 from .host_nodes import format_list
-from .process import start
+from .process import start_process
 
 POLL = 0.001  # s
 LIMIT = 60  # s, for its first object, and for the last interval to be printed
@@ -30,7 +30,7 @@ class Counting:
     def __enter__(self) -> "Counting":
         """Starts 'numaplace counters' and waits until it counts."""
         self.out = tempfile.TemporaryFile("w+")
-        self.process = start(
+        self.process = start_process(
             [HERE.programs / "numaplace", "counters", "--json", "--interval", f"{round(self.interval * 1000)}ms",
              "-C", format_list(self.cpus)], signal.SIGKILL, stdin=subprocess.DEVNULL, stdout=self.out,
             stderr=subprocess.DEVNULL)

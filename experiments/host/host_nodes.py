@@ -57,10 +57,10 @@ def _read_node(directory: Path, online: list[int], caches: list[dict[str, Any]] 
     return Node(int(directory.name[4:]), cpus,
                 dict(zip(online, map(int, (directory / "distance").read_text().split()))),
                 memory.get("MemTotal", 0), memory.get("MemFree", 0),
-                topology.of_host(cpus, directory.parent.parent / "cpu") if caches is None else topology.make_lab_cpus(cpus, caches))
+                topology.read_host_cpus(cpus, directory.parent.parent / "cpu") if caches is None else topology.make_lab_cpus(cpus, caches))
 
 
-def nodes(root: Path = SYSFS) -> list[Node]:
+def list_nodes(root: Path = SYSFS) -> list[Node]:
     """Reads all nodes that are online, which are those that have a folder, in the order of their ids."""
     online = sorted(int(d.name[4:]) for d in root.glob("node*") if d.name[4:].isdigit())
     return [_read_node(root / f"node{number}", online, _find_lab_caches()) for number in online]
@@ -83,7 +83,7 @@ def read_lab_changes() -> str | None:
     return _read_kernel_option(r"numaplace_lab_set=(\S+)")
 
 
-def machine_name() -> str:
+def read_machine_name() -> str:
     """Returns the machine's name as `numaplace topology` says it; there a long one is cut off."""
     return "+".join(filter(None, (read_lab_name() or platform.node(), read_lab_changes())))
 
@@ -113,7 +113,7 @@ def _find_machine(name: str) -> Machine:
         raise UsageError(str(error)) from None
 
 
-def of_lab(name: str) -> list[Node]:
+def list_lab_nodes(name: str) -> list[Node]:
     """Returns the nodes of a machine of the lab, as its file says; nothing has to boot."""
     found = _find_machine(name)
     return [Node(number, tuple(node.cpus), dict(enumerate(found.distances[number])),
@@ -121,7 +121,7 @@ def of_lab(name: str) -> list[Node]:
             for number, node in enumerate(found.nodes)]
 
 
-def remote_memory(found: Iterable[Node]) -> bool:
+def has_remote_memory(found: Iterable[Node]) -> bool:
     """Checks whether there is memory on more than one node."""
     return sum(node.total_kib > 0 for node in found) > 1
 
@@ -129,15 +129,15 @@ def remote_memory(found: Iterable[Node]) -> bool:
 def select_usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
     """Selects, of this machine's nodes or of those in `among`, those with CPUs and memory, then those of memory alone.
     CannotError: fewer than `needed` have CPUs and memory."""
-    candidates = nodes(root) if among is None else among
+    candidates = list_nodes(root) if among is None else among
     usable = [node for node in candidates if node.usable]
     if len(usable) < needed:
         names = ", ".join(f"node {node.id}" for node in usable) or "none"
         raise CannotError(f"suite {suite} needs {needed} nodes with CPUs and memory, this machine "
                           f"has {len(usable)} ({names}): run it in the lab with --lab")
-    return in_order(candidates)
+    return sort_nodes(candidates)
 
 
-def in_order(found: list[Node]) -> list[Node]:
+def sort_nodes(found: list[Node]) -> list[Node]:
     """Returns the nodes that a suite counts, by position: those with CPUs and memory, then those of memory alone."""
     return [node for node in found if node.usable] + [node for node in found if node.memory_only]

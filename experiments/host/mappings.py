@@ -10,7 +10,7 @@ OTHER = "anonymous memory"
 PAGE = 4  # KiB, of a line that does not say the size of its pages
 
 
-def of_process(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, int]]:
+def read_mappings(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, int]]:
     """Reads the KiB of each mapping by its name, then by the node's number as text, as in JSON; {} of a process that has ended."""
     try:
         text = (proc / str(pid) / "numa_maps").read_text(encoding="utf-8", errors="replace")

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import CannotError, ExperimentError, Interrupted
 from .interrupts import NUMBERS, hold_signals
-from .tool import last_line
+from .tool import take_last_line
 
 PR_SET_PDEATHSIG = 1
 PIPE_SIZE = 65536  # bytes that a pipe of Linux holds, unless it is told otherwise
@@ -29,7 +29,7 @@ def die_with(parent: int, number: signal.Signals) -> None:
         os._exit(127)
 
 
-def start(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
+def start_process(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
           **options: Any) -> subprocess.Popen[bytes]:
     """Starts a child that gets the signal when the runner ends, or is interrupted while it starts the child. Interrupted: it was."""
     runner, child = os.getpid(), None
@@ -96,7 +96,7 @@ class Program:
 
         try:
             # A session of its own: Ctrl-C reaches the runner alone, which restores and then stops it.
-            self.process = start(
+            self.process = start_process(
                 arguments, signal.SIGKILL, set_own_cpus, stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=self.errors, env=os.environ | environment, start_new_session=True,
                 bufsize=0)
@@ -107,7 +107,7 @@ class Program:
     def explain_end(self) -> str:
         """Returns the last line that the program wrote to stderr, or how it ended."""
         self.errors.seek(0)
-        message = last_line(self.errors.read().decode(errors="replace"))
+        message = take_last_line(self.errors.read().decode(errors="replace"))
         return message or f"{self.name}: ended with status {self.process.poll()}"
 
     def send(self, line: str) -> None:

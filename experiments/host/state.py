@@ -8,14 +8,14 @@ from typing import Any
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def boot_id() -> str:
+def read_boot_id() -> str:
     """Returns the id of the kernel's boot; in the lab the guest's."""
     return BOOT.read_text().strip()
 
 
 def read_state() -> dict[str, Any]:
     """Reads what a record says of the machine: the boot and the load."""
-    return {"boot_id": boot_id(), "load": read_load()}
+    return {"boot_id": read_boot_id(), "load": read_load()}
 
 
 def read_load() -> float:

@@ -45,7 +45,7 @@ class Numaplace:
         try:
             answer = json.loads(done.stdout)
         except ValueError:
-            answer = {"error": last_line(done.stderr).removeprefix("numaplace: ") or "no answer"}
+            answer = {"error": take_last_line(done.stderr).removeprefix("numaplace: ") or "no answer"}
         if done.returncode and "decisions" not in answer:
             kind = {2: UsageError, 3: CannotError}.get(done.returncode, ExperimentError)
             raise kind(f"numaplace {arguments[0]}: {answer.get('error', 'failed')}")
@@ -54,7 +54,7 @@ class Numaplace:
     def check_counters(self) -> str | None:
         """Checks whether something can be counted here. Returns None, or why not."""
         done = self._run_command("counters", "--json", "-n", "1", "--interval", "100ms")
-        return (last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
+        return (take_last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
 
     def read_topology(self) -> dict[str, Any]:
         """Reads the machine as the tool sees it."""
@@ -103,10 +103,10 @@ class Numaplace:
     def restore(self, pids: list[int], pages: bool = False) -> str | None:
         """Restores tasks, with the pages where they were before, if asked. Returns None, or why it did not work."""
         done = self._run_command("restore", *["--pages"] * pages, *map(str, pids))
-        return last_line(done.stderr) or f"status {done.returncode}" if done.returncode else None
+        return take_last_line(done.stderr) or f"status {done.returncode}" if done.returncode else None
 
 
-def last_line(text: str) -> str:
+def take_last_line(text: str) -> str:
     """Returns the last line of a text; "" of an empty one."""
     lines = text.strip().splitlines()
     return lines[-1] if lines else ""

@@ -34,7 +34,7 @@ def parse_list(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def of_host(cpus: Iterable[int], root: Path) -> tuple[Cpu, ...]:
+def read_host_cpus(cpus: Iterable[int], root: Path) -> tuple[Cpu, ...]:
     """Reads the CPUs from sysfs' folder of them."""
     return tuple(_read_cpu(number, root / f"cpu{number}") for number in cpus)
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 
 from ..errors import ExperimentError
-from ..host.process import start
+from ..host.process import start_process
 from ..paths import HERE
 from .mechanism import Mechanism, Parameter, Scope
 
@@ -23,7 +23,7 @@ class Daemon(Mechanism):
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         """Starts the daemon for these programs; its output goes to the scratch folder."""
-        self.process = start([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
+        self.process = start_process([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
                               "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
                               *self._list_trial_words(), *map(str, pids)], signal.SIGTERM,
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..errors import CannotError, ExperimentError, UsageError
 from ..host.guard import Guard
-from ..host.host_nodes import Node, read_lab_scale, remote_memory
+from ..host.host_nodes import Node, has_remote_memory, read_lab_scale
 
 TIERS = Path("/sys/devices/virtual/memory_tiering")
 
@@ -96,7 +96,7 @@ class Mechanism:
 
     def lacks(self, nodes: Sequence[Node]) -> str | None:
         """Returns why it cannot be switched on here, and what to do; None where it can. A subclass asks this one too."""
-        if not remote_memory(nodes):
+        if not has_remote_memory(nodes):
             return "this machine has one node with memory: take one of the lab, with --lab 2x2"
         return None
 

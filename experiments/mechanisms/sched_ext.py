@@ -60,7 +60,7 @@ class SchedExt(Mechanism):
 def find_home(pid: int, nodes: Sequence[Node]) -> int | None:
     """Finds, of the nodes with CPUs, the one with most of its pages; None of a process that has ended or has none there."""
     held: Counter[int] = Counter()
-    for kib in mappings.of_process(pid).values():
+    for kib in mappings.read_mappings(pid).values():
         held.update({int(node): count for node, count in kib.items()})
     return max((node.id for node in nodes if node.cpus and held[node.id]), key=held.__getitem__, default=None)
 

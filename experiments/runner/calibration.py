@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from ..calibrate import in_lab
 from ..errors import CannotError, ExperimentError
 from ..host import host_nodes
-from ..host.process import start
-from ..host.tool import DERIVED, Numaplace, last_line
+from ..host.process import start_process
+from ..host.tool import DERIVED, Numaplace, take_last_line
 
 if TYPE_CHECKING:
     from .suite.knowledge import Knowledge
@@ -44,7 +44,7 @@ def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, b
     Returns the manifest's `model`; None where no policy of the suite needs one, or nothing is remote. begun: that of the run to resume;
     None for a new run. CannotError or ExperimentError: the machine cannot be calibrated."""
     needing = numaplace.list_needing(suite.policies, NEED)
-    if not needing or sum(node.usable for node in host_nodes.nodes()) < 2:
+    if not needing or sum(node.usable for node in host_nodes.list_nodes()) < 2:
         return None
     origin = numaplace.read_model_origin()
     if origin != DERIVED:
@@ -88,7 +88,7 @@ def _describe_model(origin: str, file: Path | None = None) -> dict[str, Any]:
 
 def _measure_in_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
     """Calibrates the machine, unless that was done in this boot. Returns the path of its machine file."""
-    machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.machine_name())
+    machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.read_machine_name())
     path = _find_folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
     if path.exists():
         print(f"{suite.name}: plans with {path}, calibrated earlier in this boot", flush=True)
@@ -130,14 +130,14 @@ def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log
                 break
     if status:
         kind = CannotError if status == CannotError.status else ExperimentError
-        raise kind(f"{last_line(log.read_text(errors='replace')) or 'numaplace calibrate-machine said nothing'}: "
+        raise kind(f"{take_last_line(log.read_text(errors='replace')) or 'numaplace calibrate-machine said nothing'}: "
                    f"this machine is not calibrated, and {', '.join(needing)} would plan with assumed bandwidths; stop "
                    "what else runs and try again, name a machine file by NUMAPLACE_MACHINE_FILE, or take --no-calibrate "
                    f"(all of it: {log})")
 
 
 def _run_for_status(command: list[str | Path], log_file: Any) -> int:
-    child = start(command, signal.SIGINT, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file)
+    child = start_process(command, signal.SIGINT, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file)
     try:
         return child.wait()
     finally:

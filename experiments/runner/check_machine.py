@@ -46,7 +46,7 @@ class Machine:
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
-        self.nodes = host_nodes.nodes(root / "sys/devices/system/node")
+        self.nodes = host_nodes.list_nodes(root / "sys/devices/system/node")
 
     def read(self, path: str) -> str | None:
         try:
@@ -192,7 +192,7 @@ def check_sizes(machine: Machine) -> Iterator[Finding]:
     for name in list_names():
         suite = load_suite(name)
         if usable >= suite.nodes:
-            yield from check_largest(replace_levels(suite, suite.real), host_nodes.in_order(machine.nodes))
+            yield from check_largest(replace_levels(suite, suite.real), host_nodes.sort_nodes(machine.nodes))
 
 
 def check_largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Finding]:

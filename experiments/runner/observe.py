@@ -182,7 +182,7 @@ class Observer:
         record["platform"] = self.platform
         tasks = running.read_tasks(self.numaplace)
         if running.unpinned and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
-            mapped = {task.role: mappings.of_process(pid) for task, pid in zip(running.tasks, running.pids, strict=True)}
+            mapped = {task.role: mappings.read_mappings(pid) for task, pid in zip(running.tasks, running.pids, strict=True)}
             record["mappings"] = record.get("mappings", {}) | {role: maps for role, maps in mapped.items() if maps}
         record.setdefault("samples", []).append(make_page_sample([task.role for task in running.tasks], tasks, record["apply"]))
         return tasks

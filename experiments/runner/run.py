@@ -82,10 +82,10 @@ def plan_run(request: Request, lab: str | None) -> Request:
 def check_suite(suite: Suite, numaplace: Numaplace) -> None:
     """Checks that this machine has what the suite starts and needs. CannotError: a program, node, mechanism or the module is missing."""
     check_programs(suite)
-    nodes = host_nodes.nodes()
+    nodes = host_nodes.list_nodes()
     active_mechanism.check_mechanisms(suite, nodes)
     placed = [] if schedule.is_static(suite) else registry.select_policies(suite.policies)
-    if placed and not host_nodes.remote_memory(nodes):
+    if placed and not host_nodes.has_remote_memory(nodes):
         raise CannotError(f"placement {placed[0]}: this machine has one node with memory, so that nothing can be placed: run it in the lab "
                           "with --lab")
     if numaplace.engine == "module" and not Path("/sys/module/numaplace").exists():
@@ -127,7 +127,7 @@ def execute_suite(request: Request, report: Report) -> int:
     also when made again."""
     numaplace = Numaplace(engine=request.engine)
     check_policies(request.suite, numaplace)
-    request = plan_run(adapt_to_machine(request, host_nodes.nodes()), None)
+    request = plan_run(adapt_to_machine(request, host_nodes.list_nodes()), None)
     check_suite(request.suite, numaplace)
     # Of a guest that a run has booted its host holds the folder.
     folder_lock = nullcontext() if manifest.SOURCES in os.environ else results.writing(request.out)
@@ -140,7 +140,7 @@ def execute_suite(request: Request, report: Report) -> int:
         request, model = _make_model(request, numaplace, platform, records, guard.scratch)
         _write_manifest(request, numaplace, platform, model, records)
         make_observer = StaticObserver if schedule.is_static(request.suite) else Observer
-        observer = make_observer(request.suite, host_nodes.in_order(host_nodes.nodes()), numaplace, guard.scratch, platform, guard)
+        observer = make_observer(request.suite, host_nodes.sort_nodes(host_nodes.list_nodes()), numaplace, guard.scratch, platform, guard)
         writer = results.Writer(request.out)
         try:
             runner = Runner(request, observer, writer, report, records)
@@ -157,7 +157,7 @@ def select_boot(request: Request, records: list[Record]) -> Request:
     CannotError: this boot has made its share, and the machine is to be rebooted for the others."""
     if request.share or request.boots == 1:
         return request
-    shares, boot = boot_shares.divide_repeats(request.suite, request.boots), state.boot_id()
+    shares, boot = boot_shares.divide_repeats(request.suite, request.boots), state.read_boot_id()
     begun = next((share for share in shares if any(share.contains(record) and record.get("boot_id") == boot for record in records)), None)
     left = [share for share in shares if share.has_left(records)]
     if begun and left and begun not in left:
@@ -259,7 +259,7 @@ class Runner:
 
     def _list_left(self, trials: list[schedule.Trial]) -> list[schedule.Trial]:
         """Returns what is left to make; another boot has warm-ups of its own, where something follows them."""
-        done, boot = schedule.find_done(self.records), state.boot_id()
+        done, boot = schedule.find_done(self.records), state.read_boot_id()
         if any(not trial.warmup and trial.key not in done for trial in trials):
             done = schedule.find_done([record for record in self.records
                                        if not record.get("warmup") or record.get("boot_id") == boot])

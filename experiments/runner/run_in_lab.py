@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 
 from ..errors import CannotError, ExperimentError, UsageError
 from ..host.interrupts import stop_signals
-from ..host.process import start
-from ..host.tool import MAKE_TOOLS, Numaplace, last_line
+from ..host.process import start_process
+from ..host.tool import MAKE_TOOLS, Numaplace, take_last_line
 from ..lab.command import build_words
 from ..paths import HERE
 from . import calibration, progress
@@ -140,7 +140,7 @@ def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Reques
 
 
 def _start_boot(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
-    return start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+    return start_process(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                  env=os.environ | {manifest.SOURCES: json.dumps(manifest.sources())})
 
 
@@ -192,6 +192,6 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 def _explain_status(status: int, log: Path, machine: str) -> None:
     """Raises the error of the guest's exit status, with the last line of its log. UsageError, CannotError or ExperimentError."""
-    why = last_line(log.read_text(errors="replace")) or "nothing was said"
+    why = take_last_line(log.read_text(errors="replace")) or "nothing was said"
     kind = {UsageError.status: UsageError, CannotError.status: CannotError}.get(status, ExperimentError)
     raise kind(f"in the lab ({machine}): {why} (all of it: {log})")

@@ -71,7 +71,7 @@ def _scale_to_model(results: Results, machine: Machine) -> Results:
     for o in results.clean:
         for m in o.metrics:
             values[(m.name, *_make_cell(o.factors))].append(m.value)
-    nodes = host_nodes.in_order(host_nodes.of_lab(machine.name))
+    nodes = host_nodes.sort_nodes(host_nodes.list_lab_nodes(machine.name))
     near: dict[tuple, float | None] = {key: None for key in values}
     for o in results.clean:
         for m in o.metrics:

@@ -93,7 +93,7 @@ def count_at_once(campaign: Sequence[Piece], processors: int) -> int:
     here = [piece.machine.lab for piece in campaign if not piece.machine.remote]
     if not here or not all(here):
         return 1
-    cpus = sum(len(node.cpus) for lab in here for node in host_nodes.of_lab(lab))
+    cpus = sum(len(node.cpus) for lab in here for node in host_nodes.list_lab_nodes(lab))
     return max(1, min(len(here), processors * len(here) // max(1, cpus)))
 
 

@@ -45,7 +45,7 @@ INPUTS_FILE = "inputs"  # the digest, and the commit that began the run, by whic
 class EvidencePiece(Piece):
     @cached_property
     def request(self) -> Request:
-        return adapt_to_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.of_lab(self.machine.lab))
+        return adapt_to_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.list_lab_nodes(self.machine.lab))
 
     @cached_property
     def digest(self) -> str:

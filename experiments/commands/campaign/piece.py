@@ -14,8 +14,8 @@ from pathlib import Path
 
 from experiments.errors import CannotError
 from experiments.host import host_nodes
-from experiments.host.process import start
-from experiments.host.tool import last_line
+from experiments.host.process import start_process
+from experiments.host.tool import take_last_line
 from experiments.paths import HERE
 from experiments.runner.options import RunOptions
 from experiments.runner.records import results
@@ -77,7 +77,8 @@ class Piece:
                 return self._start_remote(options, log)
             resume = options.resume and (self.out / results.NAME).exists()
             words = replace(options, out=self.out, resume=resume).list_words()
-            return start([sys.executable, "-m", "experiments.commands.experiment", *words], signal.SIGTERM, stdin=subprocess.DEVNULL,
+            return start_process([sys.executable, "-m", "experiments.commands.experiment", *words], signal.SIGTERM,
+                                 stdin=subprocess.DEVNULL,
                          stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
     def _start_remote(self, options: RunOptions, log: object) -> subprocess.Popen[bytes]:
@@ -88,7 +89,7 @@ class Piece:
         step = ["sh", "-c", STEP.read_text(encoding="utf-8"), "step.sh", self.machine.folder, self.kept_as, self.machine.program,
                 f"{self.suite}.toml" if of_user else self.suite, *words]
         with open(options.suite if of_user else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
-            return start(self.machine.list_command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
+            return start_process(self.machine.list_command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
                          start_new_session=True)
 
     def stop(self, process: subprocess.Popen[bytes]) -> None:
@@ -128,7 +129,7 @@ class Piece:
 
     def _read_last_line(self) -> str:
         log = self.out / LOG
-        return last_line(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else ""
+        return take_last_line(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else ""
 
 
 def list_pieces(folder: Path, places: Iterable[tuple[str, Machine]], options: RunOptions, campaign: str = "",
@@ -151,7 +152,7 @@ def list_suites(options: RunOptions) -> Iterator[tuple[str, Machine]]:
             print(f"{name}: left out, {', '.join(missing)} is not installed", flush=True)
         elif why := designs.explain_unplaceable(suites.choose_cells(suite, None, options.policies)):
             print(f"{name}: left out, has no placement: {why}", flush=True)
-        elif options.lab is None and sum(node.usable for node in host_nodes.nodes()) >= suite.nodes:
+        elif options.lab is None and sum(node.usable for node in host_nodes.list_nodes()) >= suite.nodes:
             yield name, Machine("here")
         else:
             yield from ((name, Machine(lab, lab=lab)) for lab in ([options.lab] if options.lab else suite.machines))

@@ -115,7 +115,7 @@ def estimate_time(suite: suites.Suite, lab: str | None) -> dict[str, object]:
     """Estimates observations and seconds of a suite on a machine of the lab or, None, on this one; `by`: source, or why it cannot run."""
     suite = suites.take_lab_levels(suite, lab) if lab else suites.replace_levels(suite, suite.real)
     try:
-        request = adapt_to_machine(Request(suite, Path()), host_nodes.of_lab(lab) if lab else host_nodes.nodes())
+        request = adapt_to_machine(Request(suite, Path()), host_nodes.list_lab_nodes(lab) if lab else host_nodes.list_nodes())
     except ExperimentError as error:
         return {"observations": 0, "seconds": None, "by": str(error)}
     whole = estimate.estimate_run(request.suite, lab)
@@ -124,7 +124,7 @@ def estimate_time(suite: suites.Suite, lab: str | None) -> dict[str, object]:
 
 def describe_suite(suite: suites.Suite) -> dict[str, object]:
     """Describes a suite for `list`, with the workloads that it has on its first machine of the lab."""
-    nodes = host_nodes.of_lab(suite.machines[0])
+    nodes = host_nodes.list_lab_nodes(suite.machines[0])
     whole, quick = (designs.expand_suite(s, nodes) for s in (suite, suites.replace_levels(suite, suite.quick)))
     return {"name": suite.name, "question": suite.question, "paper": suite.paper,
             "machines": list(suite.machines), "takes": suite.takes,
@@ -152,7 +152,7 @@ def run_mechanisms_command(args: argparse.Namespace) -> int:
     for file in args.files:
         if not file.endswith(".py"):
             raise UsageError(f"mechanisms {file}: is no file NAME.py")
-    rows = listing.make_rows(host_nodes.nodes(), args.files)
+    rows = listing.make_rows(host_nodes.list_nodes(), args.files)
     print(json.dumps(rows, indent=1) if args.json else "\n".join(map(listing.format_row, rows)))
     return 0
 
@@ -163,7 +163,7 @@ def run_suite(args: RunOptions) -> int:
     if args.lab is not None:
         from ...runner import run_in_lab
         name = choose_lab_machine(args, request.suite)
-        request = plan_run(adapt_to_machine(request, host_nodes.of_lab(name)), name)
+        request = plan_run(adapt_to_machine(request, host_nodes.list_lab_nodes(name)), name)
         guest = run_in_lab.Guest(["--kernel", args.kernel] if args.kernel else [])
         return run_in_lab.run_in_guest(request, name, guest, adapt_to_guest(args, request).list_words(), functional=args.functional)
     run_here(request)
@@ -224,8 +224,8 @@ def run_tune_command(args: argparse.Namespace) -> int:
     options = tune.make_options(args, seed)
     request = request_of(options)
     machine = choose_lab_machine(options, request.suite)
-    request = adapt_to_machine(request, host_nodes.of_lab(machine) if args.lab is not None else host_nodes.nodes())
-    return tune.carry_out_search(args, request.suite, seed, machine or host_nodes.machine_name(), run_suite)
+    request = adapt_to_machine(request, host_nodes.list_lab_nodes(machine) if args.lab is not None else host_nodes.list_nodes())
+    return tune.carry_out_search(args, request.suite, seed, machine or host_nodes.read_machine_name(), run_suite)
 
 
 def run_demo_command(args: argparse.Namespace) -> int:

@@ -72,7 +72,7 @@ def provide_module() -> Iterator[None]:
 
 def run_suite(quick: bool, experiment: Callable[[list[str]], int]) -> int:
     """Runs the demo's suite on this machine or in the lab. Returns the exit status. experiment: as of main()."""
-    usable = [node for node in host_nodes.nodes() if node.usable]
+    usable = [node for node in host_nodes.list_nodes() if node.usable]
     options = RunOptions(SUITE, policies=POLICIES, out=OUT, force=True, quick=quick)
     if len(usable) >= 2:
         print_text(f"this machine has {len(usable)} NUMA nodes: the times will be real")

@@ -80,7 +80,7 @@ def try_here(path: Path, command: Command) -> int:
 
 def tell_results(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
     """Runs the workload and prints each step at once, as a later one may fail. Returns the exit status: 0 where its check is ok."""
-    print_line("machine", f"{host_nodes.machine_name()}, {platform}"
+    print_line("machine", f"{host_nodes.read_machine_name()}, {platform}"
                + (", whose times mean nothing" if platform == "lab-functional" else ""))
     running.start()
     print_line("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")

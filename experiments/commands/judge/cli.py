@@ -66,7 +66,7 @@ def make_run_options(args: argparse.Namespace, out: Path) -> RunOptions:
 def plan_run(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """Returns the request of the run of one kernel, and the words of its guest's runner. UsageError: the boots do not divide the suite."""
     options = make_run_options(args, out)
-    request = adapt_to_machine(runner.request_of(options), host_nodes.of_lab(args.machine))
+    request = adapt_to_machine(runner.request_of(options), host_nodes.list_lab_nodes(args.machine))
     boot_shares.divide_repeats(request.suite, request.boots)
     return request, runner.adapt_to_guest(replace(options, resume=False), request).list_words()  # told to resume when there is something
 

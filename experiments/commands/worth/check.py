@@ -175,7 +175,7 @@ def main() -> int:
     parser.add_argument("--program", metavar="NAME", action="append", help="only this one, such as random-3")
     args = parser.parse_args()
     out, until = args.out.resolve(), time.monotonic() + args.time
-    programs = draw_programs(SEED, {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES})
+    programs = draw_programs(SEED, {m: [n.cpus for n in host_nodes.list_lab_nodes(m) if n.cpus] for m in MACHINES})
     known = read_kept_rows(args.kept, programs)
     for one in programs:
         if one.machine not in (args.machine or MACHINES) or one.name not in (args.program or [one.name]) or one.name in known:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...errors import CannotError, ExperimentError, NotPutBackError, UsageError, exit_status
 from ...host import host_nodes
-from ...host.process import start
+from ...host.process import start_process
 from ...lab.command import build_words
 from ...paths import HERE
 from ...runner import run, run_in_lab
@@ -62,14 +62,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 def measure_placements(args: argparse.Namespace) -> str:
     """Measures on this machine, which may be the lab's. Returns what has ended the run."""
-    nodes = host_nodes.nodes()
-    if not host_nodes.remote_memory(nodes):
+    nodes = host_nodes.list_nodes()
+    if not host_nodes.has_remote_memory(nodes):
         remedy = "run the program itself in the lab: --lab 2x2 -- CMD" if target.names_processes(args) else (
             "give --lab 2x2, or another machine of the lab")
         raise CannotError(f"this machine has one node with memory, so that no placement differs: {remedy}")
     found = target.find_target(args, nodes)
     suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
-    suite.write_text(trial_suite.format_suite(host_nodes.machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
+    suite.write_text(trial_suite.format_suite(host_nodes.read_machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
     options = RunOptions(str(suite), out=args.out / "run", resume=args.resume, budget=None if args.measure else parse_budget(args.budget))
     rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
@@ -105,7 +105,8 @@ def measure_in_lab(args: argparse.Namespace, argv: list[str]) -> str:
 def boot_lab(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
     """Starts the machine from scratch: a snapshot has what a kernel chose at random. Returns False where the budget is spent."""
     command = build_words(args.lab, [HERE.programs / "numaplace-worth", *words], ["--no-snapshot"], kernel=args.kernel)
-    child = start(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=os.environ | {manifest.SOURCES: sources})
+    child = start_process(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr,
+                          env=os.environ | {manifest.SOURCES: sources})
     try:
         status = child.wait(max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:

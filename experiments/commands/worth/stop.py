@@ -45,7 +45,7 @@ class Boot:
     """The rule of one boot of several: so many blocks of these levels."""
 
     def __init__(self, most: int, levels: Sequence[str]) -> None:
-        self.most, self.levels, self.boot = most, levels, state.boot_id()
+        self.most, self.levels, self.boot = most, levels, state.read_boot_id()
 
     def plan_block(self, suite: Suite, records: list[Record]) -> list[Trial]:
         """Plans the next block of this boot; [] where it has its blocks."""

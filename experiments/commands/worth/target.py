@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import CannotError, ExperimentError, UsageError
 from ...host.host_nodes import Node
-from ...host.tool import last_line
+from ...host.tool import take_last_line
 from ...mechanisms import registry
 from ...paths import HERE
 from ...runner.records.record import Record
@@ -98,7 +98,7 @@ def _list_members(args: argparse.Namespace) -> list[int]:
     done = subprocess.run([HERE.programs / "numaplace", "ps", "--sample", "0", "--json", "--cgroup", group], capture_output=True,
                           text=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
-        raise ExperimentError(last_line(done.stderr).removeprefix("numaplace: "))
+        raise ExperimentError(take_last_line(done.stderr).removeprefix("numaplace: "))
     found = [task["pid"] for task in json.loads(done.stdout)["tasks"]]
     if not found:
         raise UsageError(f"cgroup {group} has no process: name another")

@@ -59,7 +59,7 @@ def list_differences(before: dict[str, str]) -> list[str]:
 @contextmanager
 def switch_on(level: str, guard: Guard):
     """Switches the mechanism on, with a program under it that has its pages away from where the mechanism wants them."""
-    mechanism, nodes = registry.of_level(level), host_nodes.nodes()
+    mechanism, nodes = registry.of_level(level), host_nodes.list_nodes()
     scope = Scope(nodes, guard)
     if why := mechanism.lacks(nodes):
         raise SystemExit(f"{level}: {why}")
@@ -105,7 +105,7 @@ def reclaim_memory():
 
 def is_at_first(one, node: int, pages: int) -> bool:
     """Checks whether many of its pages are still there, and it runs on the node on which it began."""
-    return one.count_pages_on(node) > 0.1 * pages and not read_last_cpus(one.process.pid).isdisjoint(host_nodes.nodes()[0].cpus)
+    return one.count_pages_on(node) > 0.1 * pages and not read_last_cpus(one.process.pid).isdisjoint(host_nodes.list_nodes()[0].cpus)
 
 
 def check_acting(level: str):

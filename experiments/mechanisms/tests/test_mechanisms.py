@@ -63,7 +63,7 @@ def test_the_page_has_every_mechanism() -> None:
 
 
 def test_one_node_lacks_every_mechanism() -> None:
-    nodes = host_nodes.of_lab("2x2")[:1]
+    nodes = host_nodes.list_lab_nodes("2x2")[:1]
     assert all("--lab 2x2" in of({}).lacks(nodes) for of in registry.KNOWN.values())
 
 

@@ -33,11 +33,11 @@ SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "polic
 
 def collect_manifest(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[str]) -> dict[str, Any]:
     """Collects what a run's manifest says at its beginning; `doubts`: what may scatter the numbers, or needs a word beside them."""
-    nodes = host_nodes.nodes()
+    nodes = host_nodes.list_nodes()
     return {
         "format": FORMAT,
         "suite": suite.name, "question": suite.question, "paper": suite.paper,
-        "machine": host_nodes.machine_name(), "platform": measured_on,
+        "machine": host_nodes.read_machine_name(), "platform": measured_on,
         "seed": suite.seed, "repeats": suite.repeats, "warmups": suite.warmups,
         "workloads": {w.name: w.about for w in suite.workloads}, "policies": list(suite.policies),
         "responses": list(suite.responses), "parameters": suite.parameters,
@@ -49,7 +49,7 @@ def collect_manifest(suite: Suite, numaplace: Numaplace, measured_on: str, doubt
         "nodes": [asdict(replace(node, places=())) for node in nodes],
         "topology": numaplace.read_topology()["nodes"],
         "caches": list_caches(nodes),
-        "remote": distance.list_remote(suite.workloads, host_nodes.in_order(nodes)),
+        "remote": distance.list_remote(suite.workloads, host_nodes.sort_nodes(nodes)),
         "numa_balancing": _parse_number(read_numa_balancing()),
         "doubts": doubts,
         **_read_machine_state(), "module": _read_module_version(), "tool": describe_tool(),

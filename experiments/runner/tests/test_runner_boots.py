@@ -181,7 +181,7 @@ def boots(monkeypatch, tmp_path: Path) -> list[list[str]]:
         return subprocess.Popen([sys.executable, "-c", BOOTED, tmp_path / f"boot-{len(asked)}", *words],
                                 env=env | {"PYTHONPATH": str(ROOT)}, **streams)
 
-    monkeypatch.setattr(run_in_lab, "start", start)
+    monkeypatch.setattr(run_in_lab, "start_process", start)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return asked
@@ -263,7 +263,7 @@ def test_side_by_side_a_boot_that_fails_is_told(small: Path, monkeypatch, capsys
         started.append(streams)
         return subprocess.Popen(["sh", "-c", "echo numaplace: no memory >&2; exit 3"], **streams)
 
-    monkeypatch.setattr(run_in_lab, "start", start)
+    monkeypatch.setattr(run_in_lab, "start_process", start)
     monkeypatch.chdir(small.parent)
     assert run(small, "--lab", "demo-2s", "--boots", "4", "--jobs", "2") == 3
     assert "in the lab (demo-2s): numaplace: no memory (all of it: " in capsys.readouterr().err and len(started) == 1, "none begins after it"

@@ -68,7 +68,7 @@ def fake(tmp_path: Path, monkeypatch) -> Fake:
     (tmp_path / "boot_id").write_text("first-boot\n")
     nodes = [host_nodes.Node(number, (number,), {0: 10, 1: 21}, 1 << 20, 1 << 20,
                              (Cpu(number, number, number, 1 << 20, 32 << 20),)) for number in range(2)]
-    monkeypatch.setattr(host_nodes, "nodes", lambda: nodes)
+    monkeypatch.setattr(host_nodes, "list_nodes", lambda: nodes)
     monkeypatch.setattr(calibration, "BOOT", tmp_path / "boot_id")
     monkeypatch.setattr(calibration, "INSTALLED", tmp_path / "machine.toml")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -112,7 +112,7 @@ def test_another_boot_or_machine_is_calibrated_anew(fake: Fake, monkeypatch, cha
     if change == "boot":
         (fake.folder / "boot_id").write_text("second-boot\n")
     else:
-        monkeypatch.setattr(host_nodes, "machine_name", lambda: "demo-2s+dram.latency_ns=90")
+        monkeypatch.setattr(host_nodes, "read_machine_name", lambda: "demo-2s+dram.latency_ns=90")
     second = fake.of_run()
     assert second["file"] != first["file"] and len(fake.calls("calibrate-machine")) == 2
 

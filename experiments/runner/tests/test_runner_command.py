@@ -142,7 +142,7 @@ def test_a_response_that_no_program_has_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_machine_of_one_node_is_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    monkeypatch.setattr(host_nodes, "nodes", lambda *_: host_nodes.of_lab("2x2")[:1])
+    monkeypatch.setattr(host_nodes, "list_nodes", lambda *_: host_nodes.list_lab_nodes("2x2")[:1])
     (tmp_path / "own.toml").write_text(HEAD + f'command = ["touch", "{tmp_path}/ran"]\n')
     (tmp_path / "one.toml").write_text(SUITE.replace("nodes = 2", "nodes = 1").replace(', "maximum-local"', "").replace('"rate"', '"seconds"'))
     assert main(["run", str(tmp_path / "one.toml"), "--out", str(tmp_path / "out")]) == 3
@@ -318,7 +318,7 @@ def test_a_program_that_nobody_could_look_at_counts_where_nobody_needs_to(level:
     (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\nwarm_up = 60\n")  # it has ended by then, on any host
     suite = suites.parse(SUITE.replace('"rate"', '"seconds"'), folder=tmp_path)
     with Guard() as guard:
-        observer = Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard)
+        observer = Observer(suite, host_nodes.list_nodes(), Numaplace(), guard.scratch, "real", guard)
         record = observer.observe(schedule.Trial(suite.workloads[0], level, 0, 0, False))
     if not counts:
         assert any("before it could be" in mark for mark in record["marks"]), record

@@ -19,7 +19,7 @@ NAMES = [name for name in suites.list_names() if suites.load_suite(name).design]
 
 def workloads(name: str, on: str, **levels: list) -> dict[str, suites.Workload]:
     suite = suites.load_suite(name)
-    found = designs.expand_suite(replace(suite, levels=suite.levels | levels), host_nodes.of_lab(on)).workloads
+    found = designs.expand_suite(replace(suite, levels=suite.levels | levels), host_nodes.list_lab_nodes(on)).workloads
     assert len({w.name for w in found}) == len(found)
     return {w.name: w for w in found}
 
@@ -60,7 +60,7 @@ def test_stream_spreads_threads_sparsely_and_goes_to_another_package() -> None:
     assert {w.factors["threads"] for w in found.values()} == {1, 2, 4, 8, 16, 24, 32, 40, 48}
     assert Counter(task.threads for task in found["copy-strided-local-24t"].tasks) == {3: 8}
     assert len(found["copy-unstrided-remote-4t"].tasks) == 4
-    distances = [node.distances for node in host_nodes.of_lab("opteron-6172-4s")]
+    distances = [node.distances for node in host_nodes.list_lab_nodes("opteron-6172-4s")]
     far = max(max(row.values()) for row in distances)
     near = min(d for row in distances for d in row.values() if d > 10)
     assert near < far
@@ -81,7 +81,7 @@ def test_cachetest_has_alphas_for_zipf_alone() -> None:
 
 def test_times_have_the_papers_sizes_on_real_machines() -> None:
     real = suites.replace_levels(suites.load_suite("random-update"), suites.load_suite("random-update").real)
-    found = designs.expand_suite(real, host_nodes.of_lab("xeon-e5-2620v4-2s")).workloads
+    found = designs.expand_suite(real, host_nodes.list_lab_nodes("xeon-e5-2620v4-2s")).workloads
     assert {(w.factors["size"], w.factors["accesses"]) for w in found} == {
         (20 << 20, 10**7),  # 4 L3 of this machine, beside the paper's
         (3 * 10**8, 3 * 10**8), (3 * 10**8, 10**7), (9 * 10**8, 10**7),  # the printed count, and the one that its time fits
@@ -91,7 +91,7 @@ def test_times_have_the_papers_sizes_on_real_machines() -> None:
 def on_lab(name: str, on: str, **levels: list) -> dict[str, suites.Workload]:
     """With the nodes of memory alone, as a run has them."""
     suite = suites.load_suite(name)
-    nodes = host_nodes.select_usable(1, name, among=host_nodes.of_lab(on))
+    nodes = host_nodes.select_usable(1, name, among=host_nodes.list_lab_nodes(on))
     return {w.name: w for w in designs.expand_suite(replace(suite, levels=suite.levels | levels), nodes).workloads}
 
 
@@ -132,7 +132,7 @@ def test_data_of_work_stealing_on_memory_alone() -> None:
 def test_a_listed_workload_of_memory_alone() -> None:
     found = on_lab("policy-matrix", "cxl-3n")
     assert where(found["memory-only"]) == [(0, (2,), 1), (1, (2,), 1)] and len(found) == 9
-    cxl = host_nodes.select_usable(1, "policy-matrix", among=host_nodes.of_lab("cxl-3n"))
+    cxl = host_nodes.select_usable(1, "policy-matrix", among=host_nodes.list_lab_nodes("cxl-3n"))
     two = designs.expand_suite(suites.load_suite("policy-matrix"), [*cxl, replace(cxl[2], id=3)]).workloads
     assert [(w.name, w.tasks[0].memory_on) for w in two if "memory-only" in w.name] == [
         ("memory-only-2", (2,)), ("memory-only-3", (3,))]
@@ -144,7 +144,7 @@ def test_a_suite_has_each_of_these_levels_or_a_reason(name: str) -> None:
     """As the table of the documents is made: never both, never neither."""
     suite = suites.load_suite(name)
     real = suites.replace_levels(suite, suite.real)
-    nodes = host_nodes.select_usable(1, name, among=host_nodes.of_lab("cxl-3n"))
+    nodes = host_nodes.select_usable(1, name, among=host_nodes.list_lab_nodes("cxl-3n"))
     numbers = designs.expand_suite(real, nodes)
     has = {"spread": "spread" in real.levels,
            "memory-only": any(nodes[k].memory_only for w in numbers.workloads for t in w.tasks for k in t.memory_on),
@@ -168,7 +168,7 @@ def test_lines_go_between_cores_of_a_cache_and_of_two_nodes() -> None:
 
 def test_two_caches_of_a_node_and_siblings() -> None:
     """CPUs 2k and 2k + 1 are a core, four CPUs share a cache: the owner's sibling reads nothing."""
-    node = host_nodes.of_lab("demo-2s")[0]
+    node = host_nodes.list_lab_nodes("demo-2s")[0]
     places = tuple(Cpu(n, n // 2 * 2, n // 4 * 4, 1 << 20, 1 << 24) for n in range(8))
     pairs = [(apart, a[1], b[1]) for apart, a, b in designs.list_core_pairs([replace(node, cpus=tuple(range(8)), places=places)])]
     assert pairs == [("same L3", 0, 2), ("same node", 0, 4)]
@@ -177,15 +177,15 @@ def test_two_caches_of_a_node_and_siblings() -> None:
 @pytest.mark.parametrize("name", ["latency-matrix", "core-to-core"])
 def test_suites_for_a_machine_of_one_node(name: str) -> None:
     suite = suites.load_suite(name)
-    assert designs.expand_suite(suite, host_nodes.of_lab("demo-2s")[:1]).workloads
+    assert designs.expand_suite(suite, host_nodes.list_lab_nodes("demo-2s")[:1]).workloads
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
     suite = suites.load_suite(name)
     for on in suite.machines:
-        whole = designs.expand_suite(suite, host_nodes.of_lab(on))
-        quick = designs.expand_suite(suites.replace_levels(suite, suite.quick), host_nodes.of_lab(on))
+        whole = designs.expand_suite(suite, host_nodes.list_lab_nodes(on))
+        quick = designs.expand_suite(suites.replace_levels(suite, suite.quick), host_nodes.list_lab_nodes(on))
         assert 2 <= len(schedule.make_schedule(quick)) < len(schedule.make_schedule(whole))
         alone = {"memory"} if name in ("contention", "contention-policies", "split") else set()  # of one level on a machine without such nodes
         assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} - alone for w in whole.workloads)
@@ -203,12 +203,12 @@ def test_wrong_levels_get_one_line(levels: dict, said: str) -> None:
 def test_a_missing_factor_is_named() -> None:
     suite = suites.load_suite("contention")
     with pytest.raises(UsageError, match="design contention needs the factor remote"):
-        designs.expand_suite(replace(suite, levels={"local": [1]}), host_nodes.of_lab("demo-2s"))
+        designs.expand_suite(replace(suite, levels={"local": [1]}), host_nodes.list_lab_nodes("demo-2s"))
 
 
 @pytest.mark.parametrize("name", ["latency-matrix", "loaded-latency", "core-to-core", "work-stealing"])
 def test_what_measures_places_that_it_names_has_no_placement(name: str) -> None:
-    suite, nodes = suites.load_suite(name), host_nodes.of_lab("cxl-3n")
+    suite, nodes = suites.load_suite(name), host_nodes.list_lab_nodes("cxl-3n")
     designs.expand_suite(suite, nodes)
     with pytest.raises(UsageError, match=f"^suite {name}: has no placement: it.* leave --placements out$"):
         designs.expand_suite(suites.choose_cells(suite, None, ["none", "n-mass"]), nodes)

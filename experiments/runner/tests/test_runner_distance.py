@@ -37,11 +37,11 @@ def test_suites_of_two_nodes_stay_on_the_first_two_of_their_machines_in_the_lab(
     """What was measured there stays comparable."""
     suite = suites.load_suite(name)
     for on in suite.machines:
-        assert used(name, host_nodes.of_lab(on)) == {0, 1}
+        assert used(name, host_nodes.list_lab_nodes(on)) == {0, 1}
         if suite.design:  # the design's own positions are those of HOME and FAR
-            as_made = tuple(w for w in designs.DESIGNS[suite.design].make(suite.levels, host_nodes.of_lab(on))
-                            if designs.fits_nodes(w, host_nodes.of_lab(on)))
-            assert designs.expand_suite(suite, host_nodes.of_lab(on)).workloads == as_made
+            as_made = tuple(w for w in designs.DESIGNS[suite.design].make(suite.levels, host_nodes.list_lab_nodes(on))
+                            if designs.fits_nodes(w, host_nodes.list_lab_nodes(on)))
+            assert designs.expand_suite(suite, host_nodes.list_lab_nodes(on)).workloads == as_made
 
 
 @pytest.mark.parametrize("rows, pair", [
@@ -73,7 +73,7 @@ def test_a_run_s_distances_are_known_by_ids(name: str, pairs: list[tuple[int, in
 
 
 def said(rows: list[list[int]], monkeypatch) -> list[str]:
-    monkeypatch.setattr(host_nodes, "nodes", lambda _root: made(rows))
+    monkeypatch.setattr(host_nodes, "list_nodes", lambda _root: made(rows))
     return [f.what for f in check_machine.check_nodes(check_machine.Machine()) if "distances" in f.what]
 
 

@@ -29,7 +29,8 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def made(name: str, on: str) -> suites.Suite:
     suite = suites.load_suite(name)
-    return designs.expand_suite(suites.replace_levels(suite, suite.real), host_nodes.select_usable(1, name, among=host_nodes.of_lab(on)))
+    nodes = host_nodes.select_usable(1, name, among=host_nodes.list_lab_nodes(on))
+    return designs.expand_suite(suites.replace_levels(suite, suite.real), nodes)
 
 
 @pytest.mark.parametrize("text, seconds", [("8h", 28800), ("90min", 5400), ("1h30min", 5400), ("45s", 45), ("0.5h", 1800)])
@@ -131,7 +132,8 @@ def test_a_run_goes_on_with_the_repeats_that_it_began_with(tmp_path: Path) -> No
 
 
 def test_a_list_of_times(capsys: pytest.CaptureFixture[str]) -> None:
-    estimate.keep_estimate(designs.expand_suite(suites.load_suite("latency-matrix"), host_nodes.of_lab("demo-2s")), "demo-2s", 480, 48)
+    suite = designs.expand_suite(suites.load_suite("latency-matrix"), host_nodes.list_lab_nodes("demo-2s"))
+    estimate.keep_estimate(suite, "demo-2s", 480, 48)
     assert main(["list", "--time", "--json"]) == 0
     rows = {(row["suite"], row["on"]): row for row in json.loads(capsys.readouterr().out)}
     assert rows["latency-matrix", "demo-2s"] == {

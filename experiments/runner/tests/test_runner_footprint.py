@@ -14,7 +14,7 @@ MIB = 1 << 20
 def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, float]:
     """MiB by node."""
     suite = suites.load_suite(name)
-    suite = designs.expand_suite(suites.replace_levels(suite, suite.real), host_nodes.of_lab(on))
+    suite = designs.expand_suite(suites.replace_levels(suite, suite.real), host_nodes.list_lab_nodes(on))
     found = next(w for w in suite.workloads if w.name == workload)
     return {node: size / MIB for node, size in footprint.count_bytes(found, suite).items()}
 
@@ -69,17 +69,17 @@ def test_keys_and_scale_that_are_sizes() -> None:
     for suite, key, number in (("redis-memtier", "keys", 320 << 10), ("work-stealing", "scale", 640),
                                ("policy-matrix", "elements", 121574)):
         found = suites.load_suite(suite)
-        found = designs.expand_suite(suites.replace_levels(found, found.real), host_nodes.of_lab("xeon-e5-2620v4-2s"))
+        found = designs.expand_suite(suites.replace_levels(found, found.real), host_nodes.list_lab_nodes("xeon-e5-2620v4-2s"))
         kind = "stealing" if key == "scale" else "redis" if suite == "policy-matrix" else suite
         assert found.parameters[kind][key] == number
     cases = designs.expand_suite(suites.replace_levels(suites.load_suite("redis-benchmark"), suites.load_suite("redis-benchmark").real),
-                                 host_nodes.of_lab("xeon-e5-2620v4-2s")).levels["case"]
+                                 host_nodes.list_lab_nodes("xeon-e5-2620v4-2s")).levels["case"]
     assert [case["keys"] for case in cases] == [0, 320 << 10]
 
 
 def test_data_on_a_node_of_memory_alone() -> None:
     suite = suites.load_suite("work-stealing")
-    suite = designs.expand_suite(suite, host_nodes.select_usable(1, suite.name, among=host_nodes.of_lab("cxl-3n")))
+    suite = designs.expand_suite(suite, host_nodes.select_usable(1, suite.name, among=host_nodes.list_lab_nodes("cxl-3n")))
     heat = next(w for w in suite.workloads if w.name == "heat-locality-memory-only")
     assert footprint.count_bytes(heat, suite) == {0: 32 * 32 * 65536, 2: 16 * 32 * 65536}
 
@@ -88,5 +88,5 @@ def test_every_workload_of_every_suite_needs_some() -> None:
     for name in suites.list_names():
         suite = suites.load_suite(name)
         for levels in ({}, suite.quick, suite.real):
-            found = designs.expand_suite(suites.replace_levels(suite, levels), host_nodes.of_lab(suite.machines[0]))
+            found = designs.expand_suite(suites.replace_levels(suite, levels), host_nodes.list_lab_nodes(suite.machines[0]))
             assert all(min(footprint.count_bytes(w, found).values()) > 0 for w in found.workloads)

@@ -22,7 +22,7 @@ def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tup
         (folder / "distance").write_text(" ".join(map(str, rows[k])) + "\n")
         total = 0 if number in without_memory else 1 << 20
         (folder / "meminfo").write_text(f"Node {number} MemTotal: {total} kB\nNode {number} MemFree: {total} kB\n")
-    return host_nodes.nodes(root)
+    return host_nodes.list_nodes(root)
 
 
 def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
@@ -61,7 +61,7 @@ def test_results_are_of_a_machine_with_what_lab_run_changed(cmdline: str, lab: s
     monkeypatch.setattr(host_nodes.platform, "node", lambda: "host")
     host_nodes.CMDLINE.write_text(cmdline + "\n")
     assert host_nodes.read_lab_name() == lab
-    assert host_nodes.machine_name() == named
+    assert host_nodes.read_machine_name() == named
 
 
 @pytest.mark.parametrize(("cmdline", "scale"), [

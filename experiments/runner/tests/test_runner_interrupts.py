@@ -12,7 +12,7 @@ import os, signal, time
 from pathlib import Path
 from experiments.errors import Interrupted
 from experiments.host.interrupts import stop_signals
-from experiments.host.process import start
+from experiments.host.process import start_process
 
 def hook():
     os.kill(os.getpid(), signal.SIGTERM)
@@ -21,7 +21,7 @@ def hook():
 os.register_at_fork(after_in_parent=hook)
 with stop_signals():
     try:
-        start(["sleep", "60"], signal.SIGKILL)
+        start_process(["sleep", "60"], signal.SIGKILL)
         print("not interrupted")
     except Interrupted as stop:
         print("interrupted by", stop.number)
@@ -39,13 +39,13 @@ BEFORE_THE_FORK = """
 import os, signal, subprocess, sys
 from experiments.errors import Interrupted
 from experiments.host.interrupts import stop_signals
-from experiments.host.process import start
+from experiments.host.process import start_process
 
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGTERM))
 with stop_signals():
     try:
-        start([sys.executable, "-IS", "-c", "import sys, time; time.sleep(60); open(sys.argv[1], 'w')", sys.argv[1]],
-              signal.SIGTERM)
+        start_process([sys.executable, "-IS", "-c", "import sys, time; time.sleep(60); open(sys.argv[1], 'w')", sys.argv[1]],
+                      signal.SIGTERM)
     except Interrupted as stop:
         print("interrupted by", stop.number)
 """

@@ -40,7 +40,7 @@ class Tool:
 
 
 def workload(tmp_path: Path, *placements: str) -> tuple[schedule.Trial, Any]:
-    node = host_nodes.nodes()[0]
+    node = host_nodes.list_nodes()[0]
     suite = suites.choose_cells(suites.load_suite("contention"), None, list(placements))
     suite = replace(suite, levels={"local": [2], "remote": [0]}, parameters=suite.parameters | {
         "memory": {"size": "64K", "kernel": "plain", "seconds": 0.01, "warm": 0.0, "pages": "default"}})

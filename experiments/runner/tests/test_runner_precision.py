@@ -19,7 +19,7 @@ from experiments.runner.suite import suite as suites
 
 @pytest.fixture
 def suite() -> suites.Suite:
-    found = designs.expand_suite(suites.load_suite("sort"), host_nodes.of_lab("demo-2s"))
+    found = designs.expand_suite(suites.load_suite("sort"), host_nodes.list_lab_nodes("demo-2s"))
     return replace(found, workloads=found.workloads[:3])
 
 

@@ -22,7 +22,7 @@ MOVED = {"decisions": [{"pid": 1, "result": {"migrate": {"moved": 6}}}, {"pid": 
 def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
     suite = suites.load_suite("policy-matrix")
     suite = replace(suite, parameters=suite.parameters | SMALL)
-    node = host_nodes.nodes()[0]
+    node = host_nodes.list_nodes()[0]
     workload = next(w for w in suite.workloads if w.name == "contention-1L1R")
     trial = schedule.Trial(workload, "none", 0, 0, False)
     observer, record = Observer(suite, [node, node], Numaplace(), tmp_path), {"apply": None}

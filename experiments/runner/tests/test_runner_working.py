@@ -19,7 +19,7 @@ SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01, "warm": 0.
 def triad(tmp_path: Path, name: str = "contention-1L1R") -> Memory:
     suite = suites.load_suite("policy-matrix")
     suite = replace(suite, parameters=suite.parameters | SMALL)
-    here = host_nodes.nodes()[:1] * 2 + [Node(0, (), {0: 10}, 1 << 20, 1 << 20)]
+    here = host_nodes.list_nodes()[:1] * 2 + [Node(0, (), {0: 10}, 1 << 20, 1 << 20)]
     workload = next(w for w in designs.expand_suite(suite, here).workloads if w.name == name)
     running = Memory(schedule.Trial(workload, "none", 0, 0, False), suite, here, tmp_path)
     running.work = WORK

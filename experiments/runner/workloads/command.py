@@ -21,7 +21,7 @@ from ...host import guard, host_nodes, packages
 from ...host.background import Background, Process, find_user
 from ...host.counters import Counting
 from ...host.host_nodes import Node
-from ...host.tool import Numaplace, last_line
+from ...host.tool import Numaplace, take_last_line
 from ...paths import HERE
 from ..kinds import footprint
 from ..suite import command as spec
@@ -260,7 +260,7 @@ class Command(RunningWorkload):
             return "ok" if ended and program.process.returncode == 0 else f"check: {program.explain_end()}"
         output = (self.client or self.programs[self.role]).output
         if check and not re.search(check.pattern, output, re.MULTILINE):
-            return f"check: {check.pattern!r} is not in the output, whose last line is {last_line(output)!r}"
+            return f"check: {check.pattern!r} is not in the output, whose last line is {take_last_line(output)!r}"
         return "ok"
 
     def list_vanished(self) -> list[str]:
@@ -283,7 +283,8 @@ def read_value(metric: spec.Metric, program: Background) -> float:
 def read_pattern(metric: spec.Metric, output: str) -> float:
     matches = re.findall(metric.pattern, output, re.MULTILINE)
     if not matches:
-        raise ExperimentError(f"metric {metric.name}: {metric.pattern!r} is not in the output, whose last line is {last_line(output)!r}")
+        raise ExperimentError(f"metric {metric.name}: {metric.pattern!r} is not in the output, whose last line is "
+                              f"{take_last_line(output)!r}")
     return parse_number(metric, matches[-1])
 
 
@@ -293,9 +294,10 @@ def read_json(metric: spec.Metric, output: str) -> float:
         value = json.loads(output)
     except ValueError:
         try:
-            value = json.loads(last_line(output))
+            value = json.loads(take_last_line(output))
         except ValueError:
-            raise ExperimentError(f"metric {metric.name}: neither the output nor its last line is JSON: {last_line(output)!r}") from None
+            raise ExperimentError(f"metric {metric.name}: neither the output nor its last line is JSON: "
+                                  f"{take_last_line(output)!r}") from None
     for key in metric.json.split("."):
         try:
             value = value[int(key)] if isinstance(value, list) else value[key]

@@ -19,7 +19,7 @@ from typing import Any
 from ...errors import CannotError, ExperimentError
 from ...host.counters import Counting
 from ...host.process import set_cpus
-from ...host.tool import last_line
+from ...host.tool import take_last_line
 from ...host.topology import SPREADS, order_cpus
 from ...paths import HERE
 from ..kinds.footprint import STRUCTURES
@@ -193,7 +193,7 @@ class ForeignClient(Redis):
         except subprocess.TimeoutExpired:
             raise ExperimentError(f"{name}: not finished after {WORK_LIMIT} s") from None
         if done.returncode:
-            raise ExperimentError(f"{name}: {last_line(done.stderr) or last_line(done.stdout)}")
+            raise ExperimentError(f"{name}: {take_last_line(done.stderr) or take_last_line(done.stdout)}")
         return done.stdout
 
     def count_calls(self) -> dict[str, tuple[int, int]]:

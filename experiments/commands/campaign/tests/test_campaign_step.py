@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.host.tool import last_line
+from experiments.host.tool import take_last_line
 from tests.waiting import eventually
 
 STEP = Path(__file__).resolve().parents[1] / "machine_side" / "step.sh"
@@ -42,7 +42,7 @@ class Machine:
         _, said = process.communicate(timeout=60)
         assert (process.returncode, said) == (0, "")
         subprocess.run(["tar", "-x", "-f", "arrived"], cwd=here, check=True)
-        return int((here / "status").read_text()), last_line((here / "run.log").read_text()), here
+        return int((here / "status").read_text()), take_last_line((here / "run.log").read_text()), here
 
 
 @pytest.fixture

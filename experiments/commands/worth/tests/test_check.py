@@ -15,7 +15,7 @@ from experiments.commands.worth.check_programs import MACHINES, draw_programs
 from experiments.host import host_nodes
 
 ROOT = Path(__file__).resolve().parents[4]
-CPUS = {m: [n.cpus for n in host_nodes.of_lab(m) if n.cpus] for m in MACHINES}
+CPUS = {m: [n.cpus for n in host_nodes.list_lab_nodes(m) if n.cpus] for m in MACHINES}
 
 
 def test_programs_come_from_the_seed() -> None:

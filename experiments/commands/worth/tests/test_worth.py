@@ -73,8 +73,8 @@ def test_mappings_are_read_by_node(tmp_path: Path) -> None:
     (tmp_path / "7/numa_maps").write_text("7f00 default file=/a\\040b mapped=3 N0=1 N1=2 kernelpagesize_kB=4\n"
                                           "7f10 prefer:1 anon=2 dirty=2 N1=2 kernelpagesize_kB=2048\n7f20 default heap anon=1 N0=1\n"
                                           "7f30 default file=/a\\040b N0=5 kernelpagesize_kB=4\n7f40 default\n")
-    assert mappings.of_process(7, tmp_path) == {"/a b": {"0": 24, "1": 8}, "anonymous memory": {"1": 4096}, "the heap": {"0": 4}}
-    assert mappings.of_process(8, tmp_path) == {}
+    assert mappings.read_mappings(7, tmp_path) == {"/a b": {"0": 24, "1": 8}, "anonymous memory": {"1": 4096}, "the heap": {"0": 4}}
+    assert mappings.read_mappings(8, tmp_path) == {}
 
 
 @pytest.mark.parametrize("weak, sentence", [
@@ -216,8 +216,8 @@ def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
 ])
 def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    nodes = cli.host_nodes.of_lab("2x2")
-    monkeypatch.setattr(cli.host_nodes, "nodes", lambda: nodes)
+    nodes = cli.host_nodes.list_lab_nodes("2x2")
+    monkeypatch.setattr(cli.host_nodes, "list_nodes", lambda: nodes)
     with pytest.raises(UsageError, match=why):
         cli.carry_out(words)
 
