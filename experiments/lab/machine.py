@@ -112,7 +112,7 @@ def is_shape(name: str) -> bool:
     return bool(SHAPE.fullmatch(name))
 
 
-def in_results(title: str) -> tuple[str, list[str]]:
+def split_title(title: str) -> tuple[str, list[str]]:
     """Returns the machine of a title of results, such as demo-2s+dram.latency_ns=90, and what was changed of it."""
     words = title.split("+")  # of which a shape may have two
     changes = [word for word in words if "=" in word]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..host.host_nodes import Node
-from .registry import KNOWN, of_level
+from .registry import KNOWN, make_mechanism
 
 
 def make_rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Makes a row for each mechanism that is known, or for those of the user's files: names, texts, parameters, and what lacks here."""
-    known = {name: type(of_level(name)) for name in files} or KNOWN
+    known = {name: type(make_mechanism(name)) for name in files} or KNOWN
     return [{"name": name, "about": mechanism.about, "acts_on": "programs as they start" if mechanism.starts else "running programs",
              "counters": list(mechanism.counters), "lacks": mechanism({}).call("lacks", nodes),
              "parameters": {key: {"about": p.about, "low": p.low, "high": p.high, "default": p.default}

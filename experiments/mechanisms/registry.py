@@ -23,7 +23,7 @@ KNOWN: dict[str, type[Mechanism]] = {found.name: found for found in (
     NumaBalancing, Tiering, Demotion, Damon, Numad, Cpuset, StartBind, StartInterleave, StartWeighted, Daemon, SchedExt, Clairvoyant)}
 
 
-def of_level(level: str) -> Mechanism | None:
+def make_mechanism(level: str) -> Mechanism | None:
     """Makes the mechanism of a level of a suite, 'NAME[:PARAMETER=VALUE,..][#AGAIN]' or 'FILE.py[:..]'; None of a policy's."""
     name, _, text = level.partition("#")[0].partition(":")
     found = own_file.load_class(Path(name)) if name.endswith(".py") else KNOWN.get(name)
@@ -32,4 +32,4 @@ def of_level(level: str) -> Mechanism | None:
 
 def select_policies(levels: tuple[str, ...]) -> list[str]:
     """Selects the levels that are policies."""
-    return [level for level in levels if of_level(level) is None]
+    return [level for level in levels if make_mechanism(level) is None]

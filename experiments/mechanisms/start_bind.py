@@ -17,15 +17,18 @@ class StartBind(StartInterleave):
     binds = True
 
     def lacks(self, nodes):
+        """Returns why it cannot be switched on here: also that the node of its parameter has no CPUs; None where it can."""
         known = [node.id for node in nodes if node.usable]
         wrong = self.values["node"] not in known
         return super().lacks(nodes) or (f"node {self.values['node']} has no CPUs here: it is one of {known}" if wrong else None)
 
     def before_exec(self, nodes):
+        """Returns a function that binds a new process to the node's CPUs and has it prefer the node's memory."""
         own = [node for node in nodes if node.id == self.values["node"]]
-        choose, cpus = super().before_exec(own), set(own[0].cpus)
+        set_policy, cpus = super().before_exec(own), set(own[0].cpus)
 
-        def bind() -> None:
+        def bind_process() -> None:
+            """Sets CPUs and memory policy of this process. OSError: the kernel refuses one of them."""
             os.sched_setaffinity(0, cpus)
-            choose()
-        return bind
+            set_policy()
+        return bind_process

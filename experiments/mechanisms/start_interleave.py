@@ -19,14 +19,16 @@ class StartInterleave(Mechanism):
     mode = MPOL_INTERLEAVE
 
     def before_exec(self, nodes):
+        """Returns a function that gives a new process the memory policy `mode` over the nodes with memory."""
         libnuma = ctypes.CDLL(LIBNUMA, use_errno=True)
         mask = sum(1 << node.id for node in nodes if node.total_kib)
         words = (ctypes.c_ulong * 16)(*[mask >> 64 * k & (1 << 64) - 1 for k in range(16)])
 
-        def choose() -> None:
+        def set_policy() -> None:
+            """Sets the memory policy of this process. OSError: the kernel refuses it."""
             if libnuma.set_mempolicy(self.mode, words, 8 * ctypes.sizeof(words)):
                 raise OSError(ctypes.get_errno(), f"mechanism {self.name}: set_mempolicy")
-        return choose
+        return set_policy
 
 
 class StartWeighted(StartInterleave):
@@ -35,4 +37,5 @@ class StartWeighted(StartInterleave):
     mode = MPOL_WEIGHTED_INTERLEAVE
 
     def lacks(self, nodes):
+        """Returns why it cannot be switched on here: also that this kernel has no weights; None where it can."""
         return super().lacks(nodes) or missing(WEIGHTS)

@@ -20,7 +20,7 @@ from .workloads.workload import RunningWorkload
 def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
     """Checks, before anything starts, that each mechanism of the suite can act here and on its workloads. CannotError: one cannot."""
     for level in suite.policies:
-        mechanism = registry.of_level(level)
+        mechanism = registry.make_mechanism(level)
         if mechanism is None:
             continue
         if why := mechanism.call("lacks", nodes):
@@ -34,7 +34,7 @@ def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
 
 def describe_scaled(suite: Suite) -> list[str]:
     """Describes what is set otherwise for the suite's mechanisms in a machine of the lab at a part of its speed; [] at full speed."""
-    found = [registry.of_level(level) for level in suite.policies]
+    found = [registry.make_mechanism(level) for level in suite.policies]
     return [line for mechanism in found if mechanism for line in mechanism.call("describe_scaled")]
 
 
@@ -45,7 +45,7 @@ class ActiveMechanism:
     """
 
     def __init__(self, level: str, nodes: Sequence[Node], guard: Guard | None) -> None:
-        self.mechanism = registry.of_level(level)
+        self.mechanism = registry.make_mechanism(level)
         self.nodes, self.guard = nodes, guard
         self.counters = self.mechanism.counters if self.mechanism else ()
         self.threads = self.mechanism.threads if self.mechanism else ()

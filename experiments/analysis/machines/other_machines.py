@@ -45,7 +45,7 @@ class Cells(Protocol):
 def find_machine(results: Results) -> lab.Machine | None:
     """Finds the machine of the lab that a run was on, with the numbers that the run changed; None of one whose file is not here."""
     try:
-        found = lab.find(*lab.in_results(results.machine))
+        found = lab.find(*lab.split_title(results.machine))
     except LabError:
         return None
     return found if found.model_text else None

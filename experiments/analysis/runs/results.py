@@ -22,7 +22,7 @@ from typing import Any
 from experiments.errors import ExperimentError
 from experiments.runner.records.results import FORMAT, list_marks
 
-from ...lab.machine import in_results, split_speed
+from ...lab.machine import split_speed, split_title
 from ...runner.records.record import Record, Task
 from .boots import compute_boot_means
 
@@ -180,7 +180,7 @@ class Results:
 
     def name_platform(self, platform: str) -> str:
         """Names a platform: 'lab-timed', or 'lab-timed, 1/16 speed' of a scaled machine of the lab whose times mean something."""
-        _, scale = split_speed(in_results(self.machine)[0])
+        _, scale = split_speed(split_title(self.machine)[0])
         return platform if scale == 1 or platform != "lab-timed" else f"{platform}, 1/{scale} speed"
 
     @property

@@ -33,7 +33,7 @@ def check_package() -> None:
 
 def list_parameters(name: str) -> dict[str, Parameter]:
     """Returns the parameters of the mechanism that is to be tuned, by name. UsageError: it is no mechanism, or has none."""
-    mechanism = registry.of_level(name)
+    mechanism = registry.make_mechanism(name)
     if mechanism is None:
         raise UsageError(f"--placements {name}: is no mechanism: 'numaplace experiment mechanisms' lists them")
     if ":" in name or "#" in name:

@@ -45,7 +45,7 @@ def names_processes(args: argparse.Namespace) -> bool:
 
 def check_length(levels: Sequence[str], record: Record) -> None:
     """Ends a run at its first observation if its program has ended before it could be looked at, where a placement is made while it runs."""
-    late = next((level for level in levels if level != "none" and not ((found := registry.of_level(level)) and found.starts)), None)
+    late = next((level for level in levels if level != "none" and not ((found := registry.make_mechanism(level)) and found.starts)), None)
     unseen = not record["tasks"] if not record["marks"] else any("before it could be" in mark for mark in record["marks"])
     if late and unseen and record["order"] == 0 and record["check"] in ("ok", "not reached"):
         seconds = record["steps"].get("start", 0) + record["steps"].get("ps_before", 0)

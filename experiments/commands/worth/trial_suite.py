@@ -48,7 +48,7 @@ def list_undoable(nodes: Sequence[Node]) -> list[str]:
 
 def is_possible(level: str, nodes: Sequence[Node]) -> bool:
     """Checks whether a level has everything that it needs on these nodes; a policy always has."""
-    mechanism = registry.of_level(level)
+    mechanism = registry.make_mechanism(level)
     return mechanism is None or mechanism.call("lacks", nodes) is None
 
 

@@ -225,4 +225,4 @@ def test_wrong_shape_is_one_line(shape):
     ("2x2+1+dram.latency_ns=90,link[0].latency_ns=9", "2x2+1", ["dram.latency_ns=90", "link[0].latency_ns=9"]),
 ])
 def test_title_of_results_names_machine_and_changes(title, name, changes):
-    assert machine.in_results(title) == (name, changes)
+    assert machine.split_title(title) == (name, changes)

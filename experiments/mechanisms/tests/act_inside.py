@@ -59,7 +59,7 @@ def list_differences(before: dict[str, str]) -> list[str]:
 @contextmanager
 def switch_on(level: str, guard: Guard):
     """Switches the mechanism on, with a program under it that has its pages away from where the mechanism wants them."""
-    mechanism, nodes = registry.of_level(level), host_nodes.list_nodes()
+    mechanism, nodes = registry.make_mechanism(level), host_nodes.list_nodes()
     scope = Scope(nodes, guard)
     if why := mechanism.lacks(nodes):
         raise SystemExit(f"{level}: {why}")

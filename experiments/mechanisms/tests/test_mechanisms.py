@@ -24,7 +24,7 @@ PAGE = Path(__file__).resolve().parents[3] / "Documentation/reference/mechanisms
 def test_levels_are_policies_or_mechanisms() -> None:
     levels = ("none", "none#2", "maximum-local:pages=follow", "numa-balancing", "tiering:hot_threshold_ms=100#2")
     assert registry.select_policies(levels) == list(levels[:3])
-    assert registry.of_level(levels[4]).values["hot_threshold_ms"] == 100
+    assert registry.make_mechanism(levels[4]).values["hot_threshold_ms"] == 100
 
 
 @pytest.mark.parametrize("level, why", [
@@ -35,25 +35,25 @@ def test_levels_are_policies_or_mechanisms() -> None:
 ])
 def test_a_wrong_level_is_one_line(level: str, why: str) -> None:
     with pytest.raises(UsageError, match=why) as caught:
-        registry.of_level(level)
+        registry.make_mechanism(level)
     assert "\n" not in str(caught.value)
 
 
 def test_the_mechanism_of_the_page_is_one(tmp_path: Path) -> None:
     file = tmp_path / "hurry.py"
     file.write_text(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[1], encoding="utf-8")
-    found = registry.of_level(f"{file}:pause_ms=5")
+    found = registry.make_mechanism(f"{file}:pause_ms=5")
     assert (found.name, found.values) == ("hurry", {"pause_ms": 5})
     file.write_text("import no_such_module\n", encoding="utf-8")
     with pytest.raises(UsageError, match="ModuleNotFoundError"):
-        registry.of_level(str(file))
+        registry.make_mechanism(str(file))
 
 
 def test_the_scheduler_of_the_page_is_one(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8").partition("### A scheduler")[2], re.DOTALL)[1],
                     encoding="utf-8")
-    found = registry.of_level(str(file))
+    found = registry.make_mechanism(str(file))
     assert (found.name, found.scheduler) == ("mine", Path.cwd() / "mine.bpf.o")
 
 
@@ -157,20 +157,20 @@ def test_a_file_that_is_no_mechanism_is_refused(old: str, new: str, why: str, tm
     file = tmp_path / "own.py"
     file.write_text(OWN.replace(old, new), encoding="utf-8")
     with pytest.raises(UsageError, match=f"mechanism {file}: {why}.*: correct the file"):
-        registry.of_level(str(file))
+        registry.make_mechanism(str(file))
 
 
 def test_a_fault_of_a_mechanism_is_one_line_with_its_place(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text(OWN, encoding="utf-8")
     with pytest.raises(ExperimentError) as caught:
-        registry.of_level(str(file)).call("attach", None, ())
+        registry.make_mechanism(str(file)).call("attach", None, ())
     assert str(caught.value) == f"mechanism own: attach(): {file}, line 11: RuntimeError: a fault"
     with pytest.raises(ExperimentError, match=r"mechanism own: attach\(\): TypeError: .* missing 2 required"):
-        registry.of_level(str(file)).call("attach")
+        registry.make_mechanism(str(file)).call("attach")
     file.write_text(OWN.replace("    def attach(self, scope, pids):\n        raise RuntimeError", "    attach = 5\n    RuntimeError"), encoding="utf-8")
     with pytest.raises(ExperimentError, match=r"mechanism own: attach\(\): TypeError: 'int' object is not callable"):
-        registry.of_level(str(file)).call("attach", None, ())
+        registry.make_mechanism(str(file)).call("attach", None, ())
 
 
 @pytest.mark.parametrize("level, scale, found, said", [
@@ -186,14 +186,14 @@ def test_a_fault_of_a_mechanism_is_one_line_with_its_place(tmp_path: Path) -> No
 def test_sizes_are_divided_at_a_part_of_a_machine_s_speed(level: str, scale: int, found: dict[str, float], said: list[str] | None,
                                                           monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mechanism, "read_lab_scale", lambda: scale)
-    one = registry.of_level(level)
+    one = registry.make_mechanism(level)
     assert {name: one.read_values()[name] for name in found} == found
     assert said is None or one.describe_scaled() == said
 
 
 def test_a_quota_of_damon_is_divided_by_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mechanism, "read_lab_scale", lambda: 16)
-    assert registry.of_level("damon")._make_scheme("migrate_cold", 1)["quotas/bytes"] == 12_500_000
+    assert registry.make_mechanism("damon")._make_scheme("migrate_cold", 1)["quotas/bytes"] == 12_500_000
 
 
 def test_a_size_of_which_nothing_would_be_left_is_refused_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ TRIALS = 6  # a whole round and half of one
 
 def speed(level: str) -> float:
     """The best is a scan size of 64 MB; the defaults' is 1."""
-    size = registry.of_level(level).values["scan_size_mb"]
+    size = registry.make_mechanism(level).values["scan_size_mb"]
     return 1 if size is None else 1.5 - abs(math.log(size / 64)) / 4
 
 
@@ -70,7 +70,7 @@ def test_each_has_as_many_trials_within_its_ranges(tmp_path: Path) -> None:
     assert [(one.tried[0].level, one.default) for one in found] == [(name, 1) for name in NAMES]
     for one in found:
         levels = [tried.level for tried in one.tried[1:]]
-        values = [registry.of_level(level).values for level in levels]  # refuses what is out of range
+        values = [registry.make_mechanism(level).values for level in levels]  # refuses what is out of range
         assert len({*levels}) == TRIALS - 1 and all(None not in v.values() for v in values)
         assert [tried.score for tried in one.tried[1:]] == pytest.approx([speed(level) for level in levels])
         assert one.best.score == max(tried.score for tried in one.tried)
