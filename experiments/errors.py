@@ -47,7 +47,7 @@ def describe_not_put_back(failed: list[str]) -> str:
     return f"not put back: {'; '.join(failed)}: put it back by hand"
 
 
-def exit_status(name: str, act: Callable[[], int | None], goes_on: str = "") -> int:
+def get_exit_status(name: str, act: Callable[[], int | None], goes_on: str = "") -> int:
     """Carries a command out. Returns its exit status, after one line on standard error where it failed or was stopped.
 
     name: what the line begins with. goes_on: how a stopped command goes on.

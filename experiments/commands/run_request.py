@@ -52,7 +52,7 @@ def add_run_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--jobs", type=int, metavar="N",
                      help="in the lab: so many of the boots side by side (one a processor; of --boots 1)")
     one.add_argument("--share", type=int, nargs=2, metavar=("BOOT", "BOOTS"), help=argparse.SUPPRESS)  # what the host tells the guest
-    one.add_argument("--budget", metavar="TIME", type=estimate.budget,
+    one.add_argument("--budget", metavar="TIME", type=estimate.parse_budget,
                      help="as many repeats as fit, as in 8h or 1h30min; none begins later")
     one.add_argument("--no-calibrate", action="store_true",
                      help="does not measure this machine first where a policy needs a contention model")
@@ -82,7 +82,7 @@ def read_options(words: list[str]) -> RunOptions:
     return RunOptions.read(parser.parse_args(words[1:]))
 
 
-def request_of(args: RunOptions) -> Request:
+def make_request(args: RunOptions) -> Request:
     """Makes the request of a run's options, not adapted to a machine yet. UsageError: an option is wrong, or two exclude each other."""
     if not args.suite:
         raise UsageError("which suite? 'list' shows them; --all runs every one")

@@ -73,7 +73,7 @@ def _read_model(file: Path) -> list[str]:
 
 def _read_clean(folder: Path) -> list[dict[str, Any]]:
     """Reads the observations of a run that are averaged."""
-    return [one for one in results.read(folder) if schedule.is_clean(one) and not one.get("warmup")]
+    return [one for one in results.read_records(folder) if schedule.is_clean(one) and not one.get("warmup")]
 
 
 def _describe_machine(manifests: list[dict[str, Any]], clean: Runs) -> dict[str, Any]:

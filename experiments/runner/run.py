@@ -130,12 +130,12 @@ def execute_suite(request: Request, report: Report) -> int:
     request = plan_run(adapt_to_machine(request, host_nodes.list_nodes()), None)
     check_suite(request.suite, numaplace)
     # Of a guest that a run has booted its host holds the folder.
-    folder_lock = nullcontext() if manifest.SOURCES in os.environ else results.writing(request.out)
+    folder_lock = nullcontext() if manifest.SOURCES in os.environ else results.lock_folder(request.out)
     with stop_signals(), folder_lock, Guard() as guard:
         prepare_folder(request)
         switch_balancing_off(guard)
         platform = numaplace.read_tasks([os.getpid()])["platform"]
-        records = results.read(request.out)
+        records = results.read_records(request.out)
         request = select_boot(request, records)
         request, model = _make_model(request, numaplace, platform, records, guard.scratch)
         _write_manifest(request, numaplace, platform, model, records)
@@ -168,7 +168,7 @@ def select_boot(request: Request, records: list[Record]) -> Request:
 def tell_boots(request: Request) -> None:
     if request.boots == 1 or read_lab_name():
         return
-    left = [part for part in boot_shares.divide_repeats(request.suite, request.boots) if part.has_left(results.read(request.out))]
+    left = [part for part in boot_shares.divide_repeats(request.suite, request.boots) if part.has_left(results.read_records(request.out))]
     if left:
         print(f"{request.suite.name}: {len(left)} of {request.boots} boots are left: reboot this machine, then go on with --resume", flush=True)
 
@@ -184,7 +184,7 @@ def tell_precision(request: Request) -> None:
     """Prints, at the end of a run that was to reach a precision, which means did not."""
     if request.until_ci is None or read_lab_name():  # the host tells it
         return
-    message = precision.describe_imprecise(request.suite.responses, results.read(request.out), request.until_ci)
+    message = precision.describe_imprecise(request.suite.responses, results.read_records(request.out), request.until_ci)
     if message:
         print(f"{request.suite.name}: {message}", flush=True)
 

@@ -68,10 +68,10 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
         return build_words(machine, command, [*guest.kernel, *options], functional=functional)
 
     arguments = guest.list_words([HERE.programs / "numaplace-experiment", *arguments])
-    with stop_signals(), results.writing(request.out):
+    with stop_signals(), results.lock_folder(request.out):
         prepare_folder(request)
         parallel_boots.gather_records(request.out)  # what a run has left that was killed
-        begin, made = time.monotonic(), results.count(request.out)
+        begin, made = time.monotonic(), results.count_records(request.out)
         until = None if request.budget is None else begin + request.budget
 
         def is_late() -> bool:
@@ -84,7 +84,8 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
             print(f"{request.suite.name}: the budget is spent, {len(_has_left(request, parts))} of {len(parts)} boots are not whole: "
                   "--resume makes them", flush=True)
         if not functional:
-            estimate.keep_estimate(request.suite, machine, (time.monotonic() - begin) * request.jobs, results.count(request.out) - made)
+            estimate.keep_estimate(request.suite, machine, (time.monotonic() - begin) * request.jobs,
+                                   results.count_records(request.out) - made)
         tell_precision(request)
         if status:
             _explain_status(status, request.out / parallel_boots.name_log(LOG, boot), machine)
@@ -97,7 +98,7 @@ def _list_left(request: Request, parts: list[Share]) -> list[Share]:
 
 
 def _has_left(request: Request, parts: list[Share]) -> list[Share]:
-    records = results.read(request.out)
+    records = results.read_records(request.out)
     return [part for part in parts if part.has_left(records)]
 
 
@@ -111,7 +112,7 @@ def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Reques
             if part != parts[0] and is_late():
                 break
             status = _run_boot(list_command(build_boot_words, arguments, request, part, request.out), log, request, machine)
-            if part.has_left(results.read(request.out)):
+            if part.has_left(results.read_records(request.out)):
                 break
     return status, 0
 
@@ -125,7 +126,7 @@ def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: R
 
     total = len(schedule.make_schedule(request.suite))  # each boot has warm-ups besides
     with progress.make_progress(total) as display:
-        return parallel_boots.run_boots(request.out, parts, request.jobs, begin_boot, end,
+        return parallel_boots.run_boots(request.out, parts, request.jobs, begin_boot, end_lab,
                                         lambda made: display.show(min(made, total), machine), is_late)
 
 
@@ -141,7 +142,7 @@ def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Reques
 
 def _start_boot(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
     return start_process(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                 env=os.environ | {manifest.SOURCES: json.dumps(manifest.sources())})
+                 env=os.environ | {manifest.SOURCES: json.dumps(manifest.read_sources())})
 
 
 def _run_boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
@@ -151,7 +152,7 @@ def _run_boot(command: list[Any], log: BinaryIO, request: Request, machine: str)
     try:
         _watch_boot(child, request.out, boot_shares.list_trials_in_turn(request.suite, request.boots), machine, host)
     finally:
-        end(child)
+        end_lab(child)
         host.write()
     return child.returncode
 
@@ -170,7 +171,7 @@ def _watch_boot(child: subprocess.Popen[bytes], out: Path, trials: list[schedule
         display.show(results.count_reached(out), f"booting {machine}")
         while child.poll() is None:
             done = results.count_reached(out)
-            host.look(results.count(out))
+            host.look(results.count_records(out))
             if not done and (out / calibration.LOG).exists():
                 display.show(done, f"calibrating {machine}")
             if done and done < len(trials):
@@ -179,7 +180,7 @@ def _watch_boot(child: subprocess.Popen[bytes], out: Path, trials: list[schedule
         display.show(results.count_reached(out), "finished" if not child.returncode else "stopped")
 
 
-def end(child: subprocess.Popen[bytes]) -> None:
+def end_lab(child: subprocess.Popen[bytes]) -> None:
     """Ends the lab where it runs: asks it to power off, which leaves no QEMU behind, and kills it after END_LIMIT seconds."""
     if child.poll() is None:
         child.terminate()

@@ -90,7 +90,7 @@ def _scale_to_model(results: Results, machine: Machine) -> Results:
 
 def _make_workload(design: str, factors: Factors, nodes: list[host_nodes.Node]) -> Workload | None:
     """Makes the workload that the design has of these levels alone; None where it has none or several."""
-    found = list(designs.far_apart(designs.DESIGNS[design].make({name: [level] for name, level in factors.items()}, nodes), nodes))
+    found = list(designs.place_far_apart(designs.DESIGNS[design].make({name: [level] for name, level in factors.items()}, nodes), nodes))
     return found[0] if len(found) == 1 else None
 
 

@@ -17,7 +17,7 @@ from experiments.commands.campaign import engine
 from experiments.commands.campaign.evidence import EvidencePiece
 from experiments.commands.campaign.machines import Machine
 from experiments.commands.campaign.piece import DONE
-from experiments.errors import exit_status
+from experiments.errors import get_exit_status
 from experiments.runner.options import RunOptions
 from experiments.units import seconds
 
@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="this study only; may be repeated")
     parser.add_argument("--time", type=seconds, default=1500.0, metavar="TIME", help="what runs then is cut, and goes on in the next call (1500s)")
     arguments = parser.parse_args()
-    return exit_status("scale", lambda: run_studies(arguments.out, arguments.time, arguments.suite), "the same command goes on")
+    return get_exit_status("scale", lambda: run_studies(arguments.out, arguments.time, arguments.suite), "the same command goes on")
 
 
 if __name__ == "__main__":

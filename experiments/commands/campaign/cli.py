@@ -13,8 +13,8 @@ from pathlib import Path
 
 from experiments.commands.campaign import engine, machines, state
 from experiments.commands.campaign.piece import DONE, SKIPPED
-from experiments.commands.run_request import request_of
-from experiments.errors import UsageError, exit_status
+from experiments.commands.run_request import make_request
+from experiments.errors import UsageError, get_exit_status
 from experiments.paths import HERE
 
 # Options of `experiment run` with and without a value.
@@ -54,7 +54,7 @@ def check_requests(campaign: state.Campaign, suites: list[str]) -> None:
     """Checks that `experiment run` would take each suite on each machine. suites: as on the command line. UsageError: it would not."""
     for machine in campaign.machines:
         for suite in suites:
-            request_of(replace(campaign.read_run_options(), suite=suite, lab=machine.lab or None))
+            make_request(replace(campaign.read_run_options(), suite=suite, lab=machine.lab or None))
 
 
 def list_kept_names(suites: list[str]) -> list[str]:
@@ -120,5 +120,5 @@ def carry_out(argv: list[str]) -> int:
 
 
 def main() -> int:
-    return exit_status("numaplace campaign", lambda: carry_out(sys.argv[1:]),
+    return get_exit_status("numaplace campaign", lambda: carry_out(sys.argv[1:]),
                        "a suite on a host by ssh goes on there, and numaplace campaign resume takes what it measures")

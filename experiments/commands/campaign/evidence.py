@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 
 from experiments import pieces
-from experiments.commands.run_request import request_of
-from experiments.errors import ExperimentError, exit_status
+from experiments.commands.run_request import make_request
+from experiments.errors import ExperimentError, get_exit_status
 from experiments.host import host_nodes
 from experiments.lab.machine import SHAPE_MODEL, is_shape, split_speed
 from experiments.mechanisms import registry
@@ -45,7 +45,7 @@ INPUTS_FILE = "inputs"  # the digest, and the commit that began the run, by whic
 class EvidencePiece(Piece):
     @cached_property
     def request(self) -> Request:
-        return adapt_to_machine(request_of(replace(self.options, lab=self.machine.lab)), host_nodes.list_lab_nodes(self.machine.lab))
+        return adapt_to_machine(make_request(replace(self.options, lab=self.machine.lab)), host_nodes.list_lab_nodes(self.machine.lab))
 
     @cached_property
     def digest(self) -> str:
@@ -74,7 +74,7 @@ class EvidencePiece(Piece):
         return text if commit else text.partition(" ")[0]
 
     def prepare(self) -> None:
-        inputs = f"{self.digest} {manifest.sources()}"
+        inputs = f"{self.digest} {manifest.read_sources()}"
         if self._read_inputs(commit=True) != inputs or self.read_state().word == FAILED:
             shutil.rmtree(self.out, ignore_errors=True)
         super().prepare()
@@ -84,7 +84,7 @@ class EvidencePiece(Piece):
         """Checks whether a run that ended with this status is done; one with marked observations where each cell also has one without."""
         if status != ExperimentError.status:
             return status == 0
-        clean = {(r["workload"], r["policy"]) for r in results.read(self.out) if not r.get("warmup") and not results.list_marks(r)}
+        clean = {(r["workload"], r["policy"]) for r in results.read_records(self.out) if not r.get("warmup") and not results.list_marks(r)}
         return clean >= {(trial.workload.name, trial.policy) for trial in schedule.make_schedule(self.request.suite)}
 
 
@@ -108,7 +108,8 @@ def main() -> int:
     parser.add_argument("--time", type=seconds, default=1500, metavar="TIME", help="what runs then is cut, and goes on in the next call (1500s)")
     parser.add_argument("--page", action="store_true", help="runs nothing: the page of what is done")
     arguments = parser.parse_args()
-    return exit_status("evidence", lambda: carry_out(arguments.out, None if arguments.page else arguments.time), "the same command goes on")
+    seconds_left = None if arguments.page else arguments.time
+    return get_exit_status("evidence", lambda: carry_out(arguments.out, seconds_left), "the same command goes on")
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class Piece:
         return f"{self.suite} on {self.machine.name}"
 
     def read_state(self) -> State:
-        records = results.count(self.out)
+        records = results.count_records(self.out)
         try:
             return State(*(self.out / VERDICT).read_text(encoding="utf-8").rstrip("\n").split(" ", 2), records)
         except OSError:

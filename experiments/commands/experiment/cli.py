@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...errors import ExperimentError, UsageError, exit_status
+from ...errors import ExperimentError, UsageError, get_exit_status
 from ...host import host_nodes
 from ...host.host_nodes import read_lab_name
 from ...runner.options import RunOptions
@@ -21,7 +21,7 @@ from ...runner.run import Request, adapt_to_machine, execute_suite, plan_run
 from ...runner.suite import designs, estimate, schedule
 from ...runner.suite import suite as suites
 from ...units import format_duration
-from ..run_request import add_run_options, choose_lab_machine, request_of, split_list
+from ..run_request import add_run_options, choose_lab_machine, make_request, split_list
 from ..run_request import split_policies as split_policies  # worth's and judge's
 from . import run_all, run_verbs
 
@@ -73,7 +73,7 @@ def add_tune_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--workloads", metavar="NAME,..", type=split_list,
                      help="or patterns, as in '*-remote', or files of programs, NAME.toml")
     one.add_argument("--quick", action="store_true", help="the suite's small levels")
-    one.add_argument("--budget", metavar="TIME", type=estimate.budget, help="as in 8h or 1h30min; no round begins later")
+    one.add_argument("--budget", metavar="TIME", type=estimate.parse_budget, help="as in 8h or 1h30min; no round begins later")
 
 
 def run_list_command(args: argparse.Namespace) -> int:
@@ -159,7 +159,7 @@ def run_mechanisms_command(args: argparse.Namespace) -> int:
 
 def run_suite(args: RunOptions) -> int:
     """Runs one suite, on this machine or in the lab. Returns the exit status."""
-    request = request_of(args)
+    request = make_request(args)
     if args.lab is not None:
         from ...runner import run_in_lab
         name = choose_lab_machine(args, request.suite)
@@ -222,7 +222,7 @@ def run_tune_command(args: argparse.Namespace) -> int:
     from ..tune import command as tune
     seed = tune.choose_training_seed(suites.load_suite(args.suite), args.seed)
     options = tune.make_options(args, seed)
-    request = request_of(options)
+    request = make_request(options)
     machine = choose_lab_machine(options, request.suite)
     request = adapt_to_machine(request, host_nodes.list_lab_nodes(machine) if args.lab is not None else host_nodes.list_nodes())
     return tune.carry_out_search(args, request.suite, seed, machine or host_nodes.read_machine_name(), run_suite)
@@ -251,4 +251,4 @@ def main(arguments: list[str] | None = None) -> int:
                 "demo": run_demo_command, "check-machine": run_check_command, "mechanisms": run_mechanisms_command,
                 **dict.fromkeys(("report", "compare", "pack", "unpack"), run_verbs.carry_out_verb)}
     how = "the same command" if args.command == "tune" else "--resume"
-    return exit_status("numaplace experiment", lambda: commands[args.command](args), f"{how} goes on from here")
+    return get_exit_status("numaplace experiment", lambda: commands[args.command](args), f"{how} goes on from here")

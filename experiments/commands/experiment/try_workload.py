@@ -20,7 +20,7 @@ from ...lab.command import build_words
 from ...paths import HERE
 from ...runner.suite import relative, schedule
 from ...runner.suite import suite as suites
-from ...runner.suite.command import Command, Metric, of_file
+from ...runner.suite.command import Command, Metric, read_workload_file
 from ...runner.workloads.command import Command as Running
 
 SUITE = """
@@ -43,7 +43,7 @@ file = {file}
 
 def try_file(path: Path, lab: str | None, timed: bool) -> int:
     """Runs a workload's file once, here or in the lab, and prints what was seen. Returns the exit status. CannotError: it lacks a need."""
-    command = of_file(path)
+    command = read_workload_file(path)
     print(f"{command.name}: {command.about}", flush=True)
     lines = packages.list_missing(command)
     for line in lines[:-1]:
@@ -65,7 +65,7 @@ def try_here(path: Path, command: Command) -> int:
     """Runs the workload once on this machine. Returns the exit status. ExperimentError: it could not be run or measured."""
     numaplace = Numaplace()
     nodes = host_nodes.select_usable(1, "try")
-    suite = relative.resolve_suite(suites.parse(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
+    suite = relative.resolve_suite(suites.parse_suite(SUITE.format(file=json.dumps(str(path.resolve())))), nodes)
     trial = schedule.Trial(suite.workloads[0], "none", repeat=0, order=0, warmup=False)
     with stop_signals(), Guard() as guard:
         running = Running(trial, suite, nodes, guard.scratch)

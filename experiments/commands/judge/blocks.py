@@ -30,7 +30,7 @@ def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments:
         forget_unfinished(side, parts)
     for block, number in order_boots(request.boots):
         side, part = sides[number], parts[block]
-        if not part.has_left(results.read(side.out)):
+        if not part.has_left(results.read_records(side.out)):
             continue
         print(f"block {block + 1} of {request.boots}: kernel {side.letter.upper()}, {side.kernel.release}", file=sys.stderr, flush=True)
         side_request = replace(request, out=side.out, resume=True, force=False)
@@ -39,14 +39,14 @@ def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments:
                 run_in_lab.run_in_guest(side_request, machine, side.guest, arguments[number], functional=False, boots=block + 1)
         except ExperimentError:
             # Observations that are marked end a run with an error; they are counted beside the table.
-            if part.has_left(results.read(side.out)):
+            if part.has_left(results.read_records(side.out)):
                 raise
 
 
 def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
     """Removes the records of a boot that was interrupted, and of those after it: the analysis pairs whole boots."""
-    with results.writing(side.out):
-        records = results.read(side.out)
+    with results.lock_folder(side.out):
+        records = results.read_records(side.out)
         unfinished = next((part for part in parts if part.has_left(records)), None)
         kept = [record for record in records if unfinished and record["repeat"] < unfinished.begin]
         if unfinished and len(kept) < len(records):

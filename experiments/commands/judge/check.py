@@ -26,7 +26,7 @@ from typing import Any
 from scipy import stats
 
 from ... import pieces
-from ...errors import ExperimentError, exit_status
+from ...errors import ExperimentError, get_exit_status
 from ...paths import HERE
 from ...pieces import WITHOUT_TESTS, Kept
 from ...runner import run_in_lab
@@ -81,7 +81,7 @@ class Boot:
             with redirect_stdout(sys.stderr):
                 run_in_lab.run_in_guest(request, args.machine, guest, arguments, functional=False)
         except ExperimentError:  # as of marked observations, which are counted beside the table of a judgement
-            if boot_shares.divide_repeats(request.suite, 1)[0].has_left(results.read(out)):
+            if boot_shares.divide_repeats(request.suite, 1)[0].has_left(results.read_records(out)):
                 raise
         kept.write({"piece": self.name, "inputs": self.digest, "seconds": round(time.monotonic() - begin)})
 
@@ -100,7 +100,7 @@ def make_boots(top: Path, blocks: int, limit: float) -> Pools:
             print(f"check-judge: {boot.name} of {blocks} blocks", file=sys.stderr, flush=True)
             boot.make(top, kept)
     whole = [block for block in range(1, blocks + 1) if all(Boot(pool, block).is_done(kept) for pool in POOLS)]
-    return {pool: {block: results.read(top / Boot(pool, block).name) for block in whole} for pool in POOLS}
+    return {pool: {block: results.read_records(top / Boot(pool, block).name) for block in whole} for pool in POOLS}
 
 
 def judge_blocks(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
@@ -195,7 +195,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.blocks < BOOTS[0]:
         parser.error(f"--blocks {args.blocks}: a judgement has {BOOTS[0]} blocks: give as many or more")
-    return exit_status("check-judge", lambda: carry_out(args.out, args.blocks, args.time), "the same command goes on")
+    return get_exit_status("check-judge", lambda: carry_out(args.out, args.blocks, args.time), "the same command goes on")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import CannotError, ExperimentError, UsageError, exit_status
+from ...errors import CannotError, ExperimentError, UsageError, get_exit_status
 from ...host import host_nodes
 from ...lab.kernels import known_series
 from ...runner.boots import boot_shares
@@ -66,7 +66,7 @@ def make_run_options(args: argparse.Namespace, out: Path) -> RunOptions:
 def plan_run(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """Returns the request of the run of one kernel, and the words of its guest's runner. UsageError: the boots do not divide the suite."""
     options = make_run_options(args, out)
-    request = adapt_to_machine(runner.request_of(options), host_nodes.list_lab_nodes(args.machine))
+    request = adapt_to_machine(runner.make_request(options), host_nodes.list_lab_nodes(args.machine))
     boot_shares.divide_repeats(request.suite, request.boots)
     return request, runner.adapt_to_guest(replace(options, resume=False), request).list_words()  # told to resume when there is something
 
@@ -123,4 +123,4 @@ def carry_out(argv: list[str]) -> int:
 
 
 def main() -> int:
-    return exit_status("numaplace judge", lambda: carry_out(sys.argv[1:]), "--resume goes on from here")
+    return get_exit_status("numaplace judge", lambda: carry_out(sys.argv[1:]), "--resume goes on from here")

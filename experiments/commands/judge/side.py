@@ -44,9 +44,9 @@ class Side:
         """Writes the description into the folder of its results; with `force` these are removed. UsageError: they are there without
         `resume` or `force`, or of another kernel."""
         path = self.out / NAME
-        if resume and results.count(self.out) and path.exists() and json.loads(path.read_text()) != self.describe_side():
+        if resume and results.count_records(self.out) and path.exists() and json.loads(path.read_text()) != self.describe_side():
             raise UsageError(f"--resume: {path} is of another kernel or set-up: take another --out, or start anew with --force")
-        if results.count(self.out) and not resume and not force:
+        if results.count_records(self.out) and not resume and not force:
             raise UsageError(f"{self.out} holds results already: go on with --resume, throw them away with --force, or choose "
                              "another --out")
         try:

@@ -46,7 +46,7 @@ class Rounds:
     def make_round(self, folder: Path, levels: list[str]) -> dict[str, float]:
         """Runs what is left of a round. Returns the scores by level; an observation that failed its check is a candidate without one."""
         suite, begun = replace(self.suite, policies=tuple(levels)), (folder / results.NAME).exists()
-        if results.count(folder):
+        if results.count_records(folder):
             check_same(folder, suite)
         if has_left(folder, suite):
             try:
@@ -58,7 +58,7 @@ class Rounds:
 
 
 def has_left(folder: Path, suite: Suite) -> bool:
-    return boot_shares.divide_repeats(suite, 1)[0].has_left(results.read(folder))
+    return boot_shares.divide_repeats(suite, 1)[0].has_left(results.read_records(folder))
 
 
 def check_same(folder: Path, suite: Suite) -> None:

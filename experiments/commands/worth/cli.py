@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ...errors import CannotError, ExperimentError, NotPutBackError, UsageError, exit_status
+from ...errors import CannotError, ExperimentError, NotPutBackError, UsageError, get_exit_status
 from ...host import host_nodes
 from ...host.process import start_process
 from ...lab.command import build_words
@@ -74,14 +74,14 @@ def measure_placements(args: argparse.Namespace) -> str:
     rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
         with redirect_stdout(sys.stderr):  # the answer is all that there is on standard output
-            request = replace(runner.request_of(options), rule=rule.plan_block)
+            request = replace(runner.make_request(options), rule=rule.plan_block)
             runner.run_here(request, partial(target.check_length, levels))
     except target.TooShortError:
         (args.out / "run" / results.NAME).unlink(missing_ok=True)
         raise
     except ExperimentError as error:
         never = isinstance(error, (CannotError, UsageError)) and not isinstance(error, NotPutBackError)
-        if never or not results.count(args.out / "run"):
+        if never or not results.count_records(args.out / "run"):
             raise
         print(f"numaplace worth: {error}", file=sys.stderr)  # the verdict says which options are not known
     return "" if args.measure else rule.ended
@@ -91,9 +91,9 @@ def measure_in_lab(args: argparse.Namespace, argv: list[str]) -> str:
     """Measures in the lab, in boots of some blocks each. The budget is the host's time, and what was measured until it is over counts.
     Returns what has ended the run."""
     until, only = time.monotonic() + parse_budget(args.budget), stop.list_next_levels(args.out / "run")
-    sources = json.dumps(manifest.sources())  # of all boots, also where the tree changes meanwhile
+    sources = json.dumps(manifest.read_sources())  # of all boots, also where the tree changes meanwhile
     while only is None or only:
-        begun = bool(results.count(args.out / "run"))
+        begun = bool(results.count_records(args.out / "run"))
         more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * begun]
         given = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
         if not boot_lab(args, [*more, *given], until, sources):
@@ -112,8 +112,8 @@ def boot_lab(args: argparse.Namespace, words: list[str], until: float, sources: 
     except subprocess.TimeoutExpired:
         status = None
     finally:
-        run_in_lab.end(child)
-    if status is None and not results.count(args.out / "run"):
+        run_in_lab.end_lab(child)
+    if status is None and not results.count_records(args.out / "run"):
         raise ExperimentError(f"--budget {args.budget}: it was over before anything was measured: give more")
     if status:
         raise SystemExit(status)  # which the line above says why
@@ -123,7 +123,7 @@ def boot_lab(args: argparse.Namespace, words: list[str], until: float, sources: 
 def parse_budget(text: str) -> float:
     """Parses --budget. Returns seconds. UsageError: it is no time."""
     try:
-        return estimate.budget(text)
+        return estimate.parse_budget(text)
     except ValueError:
         raise UsageError(f"--budget {text}: is no time, as in 10min or 1h30min") from None
 
@@ -142,7 +142,7 @@ def prepare_folder(args: argparse.Namespace) -> None:
     """Prepares the folder, before anything boots or is written there."""
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
-    with results.writing(args.out / "run"):  # which makes it
+    with results.lock_folder(args.out / "run"):  # which makes it
         run.prepare_folder(run.Request(None, args.out / "run", resume=args.resume, force=args.force))
 
 
@@ -165,4 +165,4 @@ def carry_out(argv: list[str]) -> None:
 
 
 def main() -> int:
-    return exit_status("numaplace worth", lambda: carry_out(sys.argv[1:]))
+    return get_exit_status("numaplace worth", lambda: carry_out(sys.argv[1:]))

@@ -55,7 +55,7 @@ class Boot:
 
 def list_next_levels(folder: Path) -> list[str] | None:
     """Lists the placements of a further boot: None is all of them, an empty list ends the run."""
-    records = results.read(folder)
+    records = results.read_records(folder)
     if len({record["boot_id"] for record in records}) < BOOTS:
         return None
     return list_undecided(folder) if count_blocks(records) < MOST else []
@@ -63,7 +63,7 @@ def list_next_levels(folder: Path) -> list[str] | None:
 
 def describe_end(folder: Path) -> str:
     """Describes what has ended a run of several boots whose budget is not spent."""
-    records = results.read(folder)
+    records = results.read_records(folder)
     number = len({record["boot_id"] for record in records})
     made = count_blocks(records)
     return f"{made} blocks are the most" if made >= MOST else f"decided after {made} blocks in {number} boots"

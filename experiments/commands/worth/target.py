@@ -14,7 +14,7 @@ from ...host.tool import take_last_line
 from ...mechanisms import registry
 from ...paths import HERE
 from ...runner.records.record import Record
-from ...runner.suite.command import of_file
+from ...runner.suite.command import read_workload_file
 from . import trial_suite
 
 NEEDED = 0.2  # s of a program's run: of a shorter one most observations under a policy come too late
@@ -78,7 +78,7 @@ def _describe_program(args: argparse.Namespace, nodes: Sequence[Node]) -> Target
     else:
         file = args.out.resolve() / "program.toml"
         file.write_text(trial_suite.format_workload(args.words, _make_metric(args), args.after, Path.cwd()), encoding="utf-8")
-    return Target(f"file = {json.dumps(str(file))}", of_file(file).metrics[0].name, trial_suite.list_placements(nodes))
+    return Target(f"file = {json.dumps(str(file))}", read_workload_file(file).metrics[0].name, trial_suite.list_placements(nodes))
 
 
 def _describe_processes(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:

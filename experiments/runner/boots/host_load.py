@@ -18,7 +18,7 @@ KEY = "host_load"
 
 class HostLoad:
     def __init__(self, directory: Path) -> None:
-        self.directory, self.first = directory, results.count(directory)
+        self.directory, self.first = directory, results.count_records(directory)
         self.before = state.read_load()  # the lab's own machine is no part of it
         self.loads: dict[int, list[float]] = defaultdict(list)  # by the lines that there were
 
@@ -27,7 +27,7 @@ class HostLoad:
 
     def write(self) -> None:
         """Writes the host's load to each new record, and that of the beginning to the manifest."""
-        records, load = results.read(self.directory), self.before
+        records, load = results.read_records(self.directory), self.before
         if len(records) == self.first:
             return
         for line, record in enumerate(records[self.first:], self.first):

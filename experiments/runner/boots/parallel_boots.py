@@ -31,7 +31,7 @@ class Lane:
 
     def has_ended(self) -> bool:
         over = self.child.poll() is not None
-        self.host.look(results.count(self.folder))
+        self.host.look(results.count_records(self.folder))
         return over
 
 
@@ -42,7 +42,7 @@ def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Sh
     None begins after one that did not make its share, or later than is_late() says; those that run make theirs. tell: called every
     POLL seconds with the number of observations that all boots have made.
     """
-    waiting, lanes, status, boot, before = list(shares), list[Lane](), 0, shares[-1].boot, results.count(out)
+    waiting, lanes, status, boot, before = list(shares), list[Lane](), 0, shares[-1].boot, results.count_records(out)
     try:
         while lanes or waiting:
             if waiting and len(lanes) < jobs and (not lanes or find_manifest(out)):
@@ -54,9 +54,9 @@ def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Sh
                 lane.host.write()
                 if lane.child.returncode:
                     status, boot = lane.child.returncode, lane.share.boot
-                if lane.share.has_left(results.read(lane.folder)):
+                if lane.share.has_left(results.read_records(lane.folder)):
                     waiting.clear()
-            tell(max(before, sum(map(results.count, list_folders(out)))))
+            tell(max(before, sum(map(results.count_records, list_folders(out)))))
             time.sleep(POLL)
     finally:
         for lane in lanes:
@@ -72,7 +72,7 @@ def hand_out_records(out: Path, share: Share) -> Path:
     folder.mkdir()
     if manifest_path:
         shutil.copyfile(manifest_path, folder / manifest.NAME)
-    records = [record for record in results.read(out) if share.contains(record)]
+    records = [record for record in results.read_records(out) if share.contains(record)]
     if records:
         results.rewrite_records(folder, records)
     return folder
@@ -86,10 +86,10 @@ def find_manifest(out: Path) -> Path | None:
 
 def gather_records(out: Path) -> None:
     """Collects records, manifests and logs of all boots in the run's folder, also of a run that was killed, and removes their folders."""
-    records, merged = results.read(out), _read_manifest(out)
+    records, merged = results.read_records(out), _read_manifest(out)
     for folder in list_folders(out):
         known = {_identify_record(record) for record in records}
-        records += [record for record in results.read(folder) if _identify_record(record) not in known]
+        records += [record for record in results.read_records(folder) if _identify_record(record) not in known]
         merged = _merge_boots(merged, _read_manifest(folder))
     if merged:
         results.rewrite_records(out, sorted(records, key=lambda record: record["started"]))

@@ -193,7 +193,7 @@ def _read_module_version() -> dict[str, Any] | None:
         "srcversion": _read_text("/sys/module/numaplace/srcversion")}
 
 
-def sources() -> dict[str, Any]:
+def read_sources() -> dict[str, Any]:
     """Returns the tree's commit, and whether files were changed since; None for both without git, or of a tree that is no clone."""
     from_host = os.environ.get(SOURCES)
     if from_host and host_nodes.read_lab_name():  # there git takes a tenth of the time
@@ -208,7 +208,7 @@ def sources() -> dict[str, Any]:
 
 
 def describe_tool() -> dict[str, Any]:
-    return {**sources(),
+    return {**read_sources(),
             "programs": {name: _read_output(HERE.programs / name, "--version")
                          for name in ("numaplace", "np-mem", "np-hot", "np-mm", "np-redis", "np-steal")
                          if (HERE.programs / name).exists()}}

@@ -15,7 +15,7 @@ NAME = "results.jsonl"
 FORMAT = 1  # of a line and of manifest.json, which has it: Documentation/reference/schema
 
 
-def read(directory: Path) -> list[Record]:
+def read_records(directory: Path) -> list[Record]:
     """Reads a run's records; a line that a kill cut off is left out, and overwritten by the next append. ExperimentError: not JSON."""
     path = directory / NAME
     if not path.exists():
@@ -33,7 +33,7 @@ def read(directory: Path) -> list[Record]:
 
 def count_reached(directory: Path) -> int:
     """Counts the scheduled observations that are made, for a progress display."""
-    return len(set(map(make_key, read(directory))))
+    return len(set(map(make_key, read_records(directory))))
 
 
 def read_write_time(directory: Path) -> int | None:
@@ -42,12 +42,12 @@ def read_write_time(directory: Path) -> int | None:
     return path.stat().st_mtime_ns if path.exists() and path.stat().st_size else None
 
 
-def count(directory: Path) -> int:
-    return len(read(directory))
+def count_records(directory: Path) -> int:
+    return len(read_records(directory))
 
 
 def rewrite_records(directory: Path, records: list[Record]) -> None:
-    """Replaces all records, whole or not at all, within writing(). ExperimentError: they cannot be written."""
+    """Replaces all records, whole or not at all, within lock_folder(). ExperimentError: they cannot be written."""
     partial = directory / (NAME + ".partial")
     try:
         partial.write_bytes(b"".join(map(_format_record, records)))
@@ -61,7 +61,7 @@ def _format_record(record: Record) -> bytes:
 
 
 @contextmanager
-def writing(directory: Path) -> Iterator[None]:
+def lock_folder(directory: Path) -> Iterator[None]:
     """Makes the folder where it is missing, and locks it for the block: nobody else writes results there, in this process neither.
     ExperimentError: it is locked, or cannot be made."""
     # The lock is on the folder, as rewrite_records() replaces the file. Of a guest's lock the host knows nothing.
@@ -95,7 +95,7 @@ def _name_holder(fd: int) -> str:
 
 
 class Writer:
-    """Appends records to a run's results, within writing()."""
+    """Appends records to a run's results, within lock_folder()."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME

@@ -70,7 +70,7 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -
             made[cell] = max(made[cell], record["repeat"] + 1)
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
     found = collect_responses(suite.responses, records)
-    cells = [(w, p) for w, p in schedule.cells(suite) if made[w.name, p] < most and marked[w.name, p] < GIVE_UP]
+    cells = [(w, p) for w, p in schedule.list_cells(suite) if made[w.name, p] < most and marked[w.name, p] < GIVE_UP]
     asked = {w.name for w, p in cells if not _is_enough(found[w.name, p], percent)}
     behind = {w.name: min(made[v.name, p] for v, p in cells if v.name == w.name) for w, _ in cells}  # of a run that ended in a block
     cells = [(w, p) for w, p in cells if w.name in asked and made[w.name, p] == behind[w.name]]

@@ -83,7 +83,7 @@ class Command:
     table: dict[str, Any]  # as the file has it
 
 
-def of_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
+def read_workload_file(path: Path, changes: Mapping[str, Any] | None = None) -> Command:
     """Reads a workload's file; `changes`: keys that a suite gives instead of the file's. UsageError: the file is missing or wrong."""
     try:
         return read_table(tomllib.loads(path.read_text(encoding="utf-8")) | dict(changes or {}), path.resolve().parent)

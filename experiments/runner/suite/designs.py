@@ -33,13 +33,13 @@ def expand_suite(suite: Suite, nodes: list[Node]) -> Suite:
     suite = relative.resolve_suite(suite, nodes)
     if not suite.design:
         listed = [w for workload in suite.workloads for w in expand_memory_only(workload, nodes)]
-        return replace_workloads(suite, far_apart(listed, nodes) if suite.nodes == 2 else listed, nodes)
+        return replace_workloads(suite, place_far_apart(listed, nodes) if suite.nodes == 2 else listed, nodes)
     design = DESIGNS[suite.design]
     check_levels(suite, design)
     if why := explain_unplaceable(suite):
         raise UsageError(f"suite {suite.name}: has no placement: {why}: leave --placements out")
     candidates = design.make(suite.levels, nodes)
-    workloads = tuple(w for w in (candidates if design.all_nodes else far_apart(candidates, nodes)) if fits_nodes(w, nodes))
+    workloads = tuple(w for w in (candidates if design.all_nodes else place_far_apart(candidates, nodes)) if fits_nodes(w, nodes))
     if not workloads:
         raise UsageError(f"suite {suite.name}: no combination of its levels fits this machine's "
                          f"{len(nodes)} nodes of {min(len(node.cpus) for node in nodes)} CPUs and more")
@@ -92,7 +92,7 @@ def replace_workloads(suite: Suite, workloads: Iterable[Workload], nodes: list[N
     return replaced
 
 
-def far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Workload]:
+def place_far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Workload]:
     """Yields the workloads with the two nodes that are farthest apart in the place of HOME and FAR."""
     pair = find_far_pair(nodes)
     for workload in workloads:

@@ -46,7 +46,7 @@ class Estimate:
     source: str            # "as here before", "computed" or why it is not known
 
 
-def budget(text: str) -> float:
+def parse_budget(text: str) -> float:
     """Parses a time such as '8h', '90min' or '1h30min'. Returns seconds. ValueError: it is none."""
     if not re.fullmatch(r"(\d+(\.\d+)?(h|min|s))+", text):
         raise ValueError(text)
@@ -133,7 +133,7 @@ def keep_estimate(suite: Suite, lab: str | None, seconds: float, observations: i
 
 def measure_estimate(suite: Suite, lab: str | None, out: Path, work: Callable[[], Any]) -> Any:
     """Calls `work`, and keeps how long it took for the observations that it has added to the run in `out`. Returns what it returned."""
-    before, begin = results.count(out), time.monotonic()
+    before, begin = results.count_records(out), time.monotonic()
     returned = work()
-    keep_estimate(suite, lab, time.monotonic() - begin, results.count(out) - before)
+    keep_estimate(suite, lab, time.monotonic() - begin, results.count_records(out) - before)
     return returned

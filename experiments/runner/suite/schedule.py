@@ -44,14 +44,14 @@ def make_schedule(suite: Suite) -> list[Trial]:
         for workload in suite.workloads:
             add_trial(workload, suite.policies[0], repeat, warmup=True)
     for repeat in range(suite.repeats):
-        block = cells(suite)
+        block = list_cells(suite)
         random.Random(f"{suite.seed}/{repeat}").shuffle(block)
         for workload, policy in block:
             add_trial(workload, policy, repeat, warmup=False)
     return trials
 
 
-def cells(suite: Suite) -> list[tuple[Workload, str]]:
+def list_cells(suite: Suite) -> list[tuple[Workload, str]]:
     """Returns every workload under every level, but under the clairvoyant only those that know what they will access."""
     return [(w, p) for w in suite.workloads for p in suite.policies
             if p != CLAIRVOYANT or w.kind == "command" and w.options["command"].clairvoyant]

@@ -103,14 +103,14 @@ def load_suite(name: str) -> Suite:
         raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(list_names())}")
     try:
         text = path.read_text(encoding="utf-8")
-        return parse(text, path.resolve().parent)
+        return parse_suite(text, path.resolve().parent)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"suite {path}: {error}; correct the file") from None
     except UsageError as error:
         raise UsageError(f"suite {path}: {error}") from None
 
 
-def parse(text: str, folder: Path = FOLDER) -> Suite:
+def parse_suite(text: str, folder: Path = FOLDER) -> Suite:
     """Parses and checks a suite; `folder`: that of the file, which names other files from there. UsageError: it is wrong."""
     data = tomllib.loads(text)
     factors = dict(_get_value(data, "factors", dict))
@@ -185,7 +185,8 @@ def _parse_command(table: Mapping[str, Any], folder: Path) -> Workload:
     changes = {key: value for key, value in table.items() if key != "file"}
     if "file" in table and changes and "name" not in changes:
         raise UsageError(f"[[workload]] that changes '{min(changes)}' of its 'file' needs a 'name' of its own")
-    read = command.of_file(folder / _get_value(table, "file", str), changes) if "file" in table else command.read_table(table, folder)
+    read = (command.read_workload_file(folder / _get_value(table, "file", str), changes) if "file" in table
+            else command.read_table(table, folder))
     # How many processes it has is seen when it runs.
     return Workload(read.name, "command", read.about, (Task("program", 0, (0,)),), options={"command": read, "memory": read.memory})
 

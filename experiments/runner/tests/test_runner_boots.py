@@ -45,7 +45,7 @@ def test_a_run_beside_a_writer_changes_nothing(more: tuple[str, ...], small: Pat
     """No machine is booted, and --force throws nothing away."""
     monkeypatch.chdir(small.parent)
     out = small.parent / "out"
-    with results.writing(out):
+    with results.lock_folder(out):
         (out / results.NAME).write_text("{}\n")
         assert run(small, "--force", *more) == 1
     error = capsys.readouterr().err
@@ -54,7 +54,7 @@ def test_a_run_beside_a_writer_changes_nothing(more: tuple[str, ...], small: Pat
 
 
 def read_run(suite: Path) -> tuple[list[dict], dict]:
-    return results.read(suite.parent / "out"), json.loads((suite.parent / "out" / manifest.NAME).read_text())
+    return results.read_records(suite.parent / "out"), json.loads((suite.parent / "out" / manifest.NAME).read_text())
 
 
 def test_a_record_has_its_boot_and_its_load(small: Path) -> None:
@@ -119,7 +119,7 @@ def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, mon
     writer.close()
 
     def load() -> tuple[float, float, float]:
-        count = results.count(tmp_path)
+        count = results.count_records(tmp_path)
         (tmp_path / f"seen-{count}").touch()
         return float(count), 0.0, 0.0
 
@@ -131,7 +131,7 @@ def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, mon
         child.kill()
         child.wait()
     host.write()
-    assert [record.get("host_load") for record in results.read(tmp_path)] == [None, 1, 2, 3]
+    assert [record.get("host_load") for record in results.read_records(tmp_path)] == [None, 1, 2, 3]
     told = json.loads((tmp_path / manifest.NAME).read_text())
     assert told["boots"] == [{"boot_id": "a"}, {"boot_id": "b", "load": 0.1, "host_load": 1}]
 

@@ -13,7 +13,7 @@ import pytest
 
 from experiments.calibrate import in_lab
 from experiments.commands.experiment.cli import main
-from experiments.commands.run_request import read_options, request_of
+from experiments.commands.run_request import make_request, read_options
 from experiments.errors import CannotError, ExperimentError, UsageError
 from experiments.host import host_nodes
 from experiments.host.tool import DERIVED, Numaplace
@@ -156,11 +156,11 @@ def test_switched_off_the_record_says_derived(fake: Fake) -> None:
 
 def test_the_suite_and_the_command_line_switch_it_off(fake: Fake) -> None:
     text = suites.load_suite("policy-matrix").text
-    assert suites.parse(text).calibrate and not suites.parse("calibrate = false\n" + text).calibrate
+    assert suites.parse_suite(text).calibrate and not suites.parse_suite("calibrate = false\n" + text).calibrate
     with pytest.raises(UsageError, match="'calibrate' is neither true nor false"):
-        suites.parse("calibrate = 1\n" + text)
+        suites.parse_suite("calibrate = 1\n" + text)
     args = read_options(["run", "policy-matrix", "--no-calibrate"])
-    assert not request_of(args).suite.calibrate
+    assert not make_request(args).suite.calibrate
 
 
 def test_a_functional_lab_machine_is_not_calibrated(fake: Fake) -> None:

@@ -109,13 +109,13 @@ def test_what_fails_is_one_line_with_status_1(capsys, tmp_path: Path, change: tu
 def test_a_suite_changes_keys_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(SERVER)
     more = '\n[[workload]]\nfile = "own.toml"\nname = "other"\nmemory = "64M"\nfast_percent = 11\n'
-    plain, changed = suites.parse(SUITE + more, tmp_path).workloads
+    plain, changed = suites.parse_suite(SUITE + more, tmp_path).workloads
     assert (plain.options["command"].fast_percent, changed.name, changed.options["command"].fast_percent) == (None, "other", 11)
     assert changed.options["command"].command == plain.options["command"].command
     with pytest.raises(UsageError, match="changes 'fast_percent' of its 'file' needs a 'name' of its own"):
-        suites.parse(SUITE + more.replace('name = "other"\n', ""), tmp_path)
+        suites.parse_suite(SUITE + more.replace('name = "other"\n', ""), tmp_path)
     with pytest.raises(UsageError, match="'fast_percent' is not a percentage"):
-        suites.parse(SUITE + more.replace("11", "-1"), tmp_path)
+        suites.parse_suite(SUITE + more.replace("11", "-1"), tmp_path)
 
 
 def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -136,9 +136,9 @@ def test_a_program_of_the_user_s_is_in_a_suite(tmp_path: Path, monkeypatch: pyte
 
 def test_a_response_that_no_program_has_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(SERVER)
-    assert suites.parse(SUITE.replace('"rate"', '"rate", "remote_share"'), tmp_path).responses == ("rate", "remote_share")
+    assert suites.parse_suite(SUITE.replace('"rate"', '"rate", "remote_share"'), tmp_path).responses == ("rate", "remote_share")
     with pytest.raises(UsageError, match="response rat: no workload measures it; there are: rate, remote_share"):
-        suites.parse(SUITE.replace('"rate"', '"rat"'), tmp_path)
+        suites.parse_suite(SUITE.replace('"rate"', '"rat"'), tmp_path)
 
 
 def test_a_machine_of_one_node_is_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -160,7 +160,7 @@ def test_np_mem_runs_to_its_end(capsys, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(APPS.glob("*.toml")), ids=lambda path: path.stem)
 def test_the_files_of_the_tree_are_right(path: Path) -> None:
-    found = command.of_file(path)
+    found = command.read_workload_file(path)
     assert found.name == path.stem and found.check and found.needs
     assert {need.pypi for need in found.needs if need.module} <= packages.read_names(HERE.sources / packages.REQUIREMENTS)
 
@@ -182,7 +182,7 @@ class Ending:
 
 def test_of_one_that_ends_its_last_memory_is_known(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(HEAD + 'command = ["sleep", "1000"]\n')
-    suite = suites.parse(SUITE.replace("rate", "seconds"), tmp_path)
+    suite = suites.parse_suite(SUITE.replace("rate", "seconds"), tmp_path)
     running, ending = Command(schedule.Trial(suite.workloads[0], "none", 0, 0, False), suite, [HERE_NODE], tmp_path), Ending()
     try:
         running.start()
@@ -206,7 +206,7 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
 """)
     (tmp_path / "suite.toml").write_text(SUITE)
     assert main(["run", "suite.toml", "--lab", "cxl-3n", "--functional", "--out", "out"]) == 0
-    placed, = (r for r in results.read(tmp_path / "out") if r["policy"] == "maximum-local")
+    placed, = (r for r in results.read_records(tmp_path / "out") if r["policy"] == "maximum-local")
     decision, pages = placed["apply"]["decisions"][0], placed["tasks"][0]["pages_after"]
     moved = decision["result"]["migrate"]["moved"]
     assert placed["check"] == "ok" and 0 < moved <= activity.count_moved(placed["kernel"])
@@ -243,7 +243,7 @@ def test_a_fault_of_a_mechanism_marks_its_observation(method: str, why: str, tmp
     (tmp_path / "faulty.py").write_text(text + ("\n    def attach(self, scope, pids):\n        pass\n" if "tear" in method else ""))
     (tmp_path / "suite.toml").write_text(SUITE.replace("nodes = 2", "nodes = 1").replace('"none", "maximum-local"', '"./faulty.py"'))
     assert main(["run", "suite.toml", "--out", "out"]) == 1
-    marks = [record["marks"] for record in results.read(tmp_path / "out")]
+    marks = [record["marks"] for record in results.read_records(tmp_path / "out")]
     assert len(marks) == schedule.ATTEMPTS and all(re.search(why.replace("()", r"\(\)"), " ".join(found)) for found in marks), marks
 
 
@@ -257,7 +257,7 @@ def test_what_cannot_be_put_back_ends_the_run_after_its_record(tmp_path: Path, m
         'raise KeyError("a fault")', 'scope.guard.write(FILE, "2")\n        FILE.unlink()\n        FILE.mkdir()')
         + f"\n\nfrom pathlib import Path\nFILE = Path({str(tmp_path / 'gone')!r})\n")
     assert main(["run", "suite.toml", "--out", "out"]) == NotPutBackError.status
-    record, = results.read(tmp_path / "out")
+    record, = results.read_records(tmp_path / "out")
     assert record["marks"] == [f"not put back: {tmp_path}/gone: Is a directory: put it back by hand"]
 
 
@@ -266,15 +266,15 @@ def test_a_table_in_the_place_of_tables_is_one_line(tmp_path: Path) -> None:
     words = SUITE.replace("[factors]", "workload = [1]\n[factors]").partition("[[workload]]")[0]
     for wrong in (SUITE.replace("[[workload]]", "[workload]"), words):
         with pytest.raises(UsageError, match=r"'workload' is no list of tables: write \[\[workload\]\]"):
-            suites.parse(wrong, tmp_path)
+            suites.parse_suite(wrong, tmp_path)
 
 
 def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\n")
     with pytest.raises(UsageError, match=r"command.initial_node: node 2 does not exist; the suite has 2 nodes"):
-        suites.parse(SUITE + "[command]\ninitial_node = 2\n", tmp_path)
+        suites.parse_suite(SUITE + "[command]\ninitial_node = 2\n", tmp_path)
     with pytest.raises(UsageError, match="command.initial_node: node 2 does not exist"):
-        suites.change_parameters(suites.parse(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
+        suites.change_parameters(suites.parse_suite(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
 
 
 @pytest.mark.lab
@@ -291,7 +291,7 @@ metric = {{ name = "rate", unit = "1/s", direction = "higher", pattern = "^rate 
 """)
     (tmp_path / "suite.toml").write_text(SUITE.replace("repeats = 1", "repeats = 8").replace(', "maximum-local"', "") + "[command]\ninitial_node = 1\n")
     assert main(["run", "suite.toml", "--lab", "demo-2s", "--functional", "--out", "out"]) == 0
-    records = results.read(tmp_path / "out")
+    records = results.read_records(tmp_path / "out")
     assert [record["check"] for record in records] == 8 * ["ok"]
     pages = [record["tasks"][0]["pages_before"] for record in records]
     assert [on["1"] > 0.9 * sum(on.values()) for on in pages] == 8 * [True]
@@ -304,7 +304,7 @@ def test_a_suite_places_it_in_the_lab(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "own.toml").write_text(SERVER)
     (tmp_path / "suite.toml").write_text(SUITE)
     assert main(["run", "suite.toml", "--lab", "demo-2s", "--functional", "--out", "out"]) == 0
-    records = results.read(tmp_path / "out")
+    records = results.read_records(tmp_path / "out")
     assert sorted((r["policy"], r["check"]) for r in records) == [("maximum-local", "ok"), ("none", "ok")]
     for record in records:
         assert [task["comm"] for task in record["tasks"]] == ["sh", "sleep"]
@@ -316,7 +316,7 @@ def test_a_suite_places_it_in_the_lab(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("level, counts", [("none", True), ("start-bind:node=0", True), ("maximum-local", False), ("numa-balancing", False)])
 def test_a_program_that_nobody_could_look_at_counts_where_nobody_needs_to(level: str, counts: bool, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(HEAD + "command = ['true']\nwarm_up = 60\n")  # it has ended by then, on any host
-    suite = suites.parse(SUITE.replace('"rate"', '"seconds"'), folder=tmp_path)
+    suite = suites.parse_suite(SUITE.replace('"rate"', '"seconds"'), folder=tmp_path)
     with Guard() as guard:
         observer = Observer(suite, host_nodes.list_nodes(), Numaplace(), guard.scratch, "real", guard)
         record = observer.observe(schedule.Trial(suite.workloads[0], level, 0, 0, False))

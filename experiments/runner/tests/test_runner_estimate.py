@@ -35,13 +35,13 @@ def made(name: str, on: str) -> suites.Suite:
 
 @pytest.mark.parametrize("text, seconds", [("8h", 28800), ("90min", 5400), ("1h30min", 5400), ("45s", 45), ("0.5h", 1800)])
 def test_a_budget_is_a_time_with_its_unit(text: str, seconds: float) -> None:
-    assert estimate.budget(text) == seconds
+    assert estimate.parse_budget(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["8", "h", "8 h", "1d", "-1h", ""])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        estimate.budget(text)
+        estimate.parse_budget(text)
 
 
 def test_a_computed_time_is_that_of_all_observations_and_of_what_they_measure() -> None:
@@ -117,7 +117,7 @@ def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch,
     writer = results.Writer(tmp_path)
     Runner(Request(suite, tmp_path, budget=45), Observer(), writer, lambda *_: None, []).make_all()
     writer.close()
-    assert results.count(tmp_path) == 5, "the fifth begins at 40 s, no sixth at 50"
+    assert results.count_records(tmp_path) == 5, "the fifth begins at 40 s, no sixth at 50"
 
 
 def test_a_run_goes_on_with_the_repeats_that_it_began_with(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 from experiments.commands.worth import trial_suite
 table = trial_suite.format_processes([int(sys.argv[1])], 600 * (sys.argv[3] == "wait"), 0, sys.argv[2], r"([0-9]+)")
-suite = suites.parse(trial_suite.format_suite("here", ["none", "maximum-local"], 1, "rate", table))
+suite = suites.parse_suite(trial_suite.format_suite("here", ["none", "maximum-local"], 1, "rate", table))
 with Guard() as guard:
     observer = Observer(suite, host_nodes.list_nodes(), Numaplace(Path(sys.argv[4])), guard.scratch, "real", guard)
     print(observer.observe(schedule.Trial(suite.workloads[0], "maximum-local", 0, 0, False))["marks"])
@@ -160,7 +160,7 @@ from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 from experiments.commands.worth import trial_suite
-suite = suites.parse(trial_suite.format_suite("here", ["none"], 1, "seconds", f'file = "{sys.argv[1]}"'))
+suite = suites.parse_suite(trial_suite.format_suite("here", ["none"], 1, "seconds", f'file = "{sys.argv[1]}"'))
 with Guard() as guard:
     observer = Observer(suite, host_nodes.list_nodes(), Numaplace(), guard.scratch, "real", guard)
     observer.observe(schedule.Trial(suite.workloads[0], "none", 0, 0, False))

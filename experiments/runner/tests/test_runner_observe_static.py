@@ -70,7 +70,7 @@ def run(tmp_path: Path, capfd):
         path = tmp_path / "small.toml"
         path.write_text(SUITE.format(design=design, factors=factors, repeats=repeats))
         status = main(["run", str(path), "--out", str(tmp_path / "out"), *words])
-        return status, results.read(tmp_path / "out"), capfd.readouterr().err
+        return status, results.read_records(tmp_path / "out"), capfd.readouterr().err
     return go
 
 

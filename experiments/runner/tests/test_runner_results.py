@@ -28,11 +28,11 @@ def test_a_line_that_a_kill_cut_off_is_written_over(tmp_path: Path) -> None:
     writer.close()
     path = tmp_path / results.NAME
     path.write_bytes(path.read_bytes()[:-50])
-    assert results.read(tmp_path) == [record(0)]
+    assert results.read_records(tmp_path) == [record(0)]
     writer = results.Writer(tmp_path)
     writer.append(record(2))
     writer.close()
-    assert results.read(tmp_path) == [record(0), record(2)]
+    assert results.read_records(tmp_path) == [record(0), record(2)]
 
 
 WRITING = """
@@ -41,7 +41,7 @@ from pathlib import Path
 from experiments.errors import ExperimentError
 from experiments.runner.records import results
 try:
-    with results.writing(Path(sys.argv[1])):
+    with results.lock_folder(Path(sys.argv[1])):
         print("writes", flush=True)
         sys.stdin.read()
 except ExperimentError as error:
@@ -59,7 +59,7 @@ def test_a_second_writer_is_refused_until_the_first_has_ended(tmp_path: Path) ->
         comm = Path(f"/proc/{first.pid}/comm").read_text().strip()
         assert second.stderr == f"{tmp_path / 'new' / results.NAME}: is being written by pid {first.pid} ({comm}): wait for it or end it\n"
         first.kill()
-    with results.writing(tmp_path / "new"):
+    with results.lock_folder(tmp_path / "new"):
         pass
 
 
@@ -75,7 +75,7 @@ def test_how_far_a_run_is(tmp_path: Path) -> None:
 def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
     (tmp_path / results.NAME).write_text('{"a": 1}\nnot json\n')
     with pytest.raises(ExperimentError, match=r"line 2: not JSON"):
-        results.read(tmp_path)
+        results.read_records(tmp_path)
 
 
 FULL = """
@@ -99,7 +99,7 @@ def test_no_room_leaves_whole_lines_and_says_how_to_go_on(tmp_path: Path) -> Non
     done = subprocess.run([sys.executable, "-c", FULL, tmp_path], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and "--resume" in done.stderr
-    assert [r["number"] for r in results.read(tmp_path)] == [0, 1, 2]
+    assert [r["number"] for r in results.read_records(tmp_path)] == [0, 1, 2]
     assert (tmp_path / results.NAME).read_bytes().endswith(b"\n")
 
 
@@ -117,7 +117,7 @@ def test_results_are_neither_mixed_nor_thrown_away_unasked(tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ExperimentError, match="choose another folder"):
-        with results.writing(tmp_path / "file" / "out"):
+        with results.lock_folder(tmp_path / "file" / "out"):
             pass
 
 
@@ -165,6 +165,6 @@ def test_without_git_the_commit_is_not_known(monkeypatch: pytest.MonkeyPatch) ->
 def test_in_the_lab_the_commit_is_what_the_host_says(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"commit": "0123abcd", "changed_since": True}
     monkeypatch.setenv(manifest.SOURCES, json.dumps(said))
-    assert manifest.sources() != said
+    assert manifest.read_sources() != said
     monkeypatch.setattr(manifest.host_nodes, "read_lab_name", lambda: "2x2")
-    assert manifest.sources() == said
+    assert manifest.read_sources() == said

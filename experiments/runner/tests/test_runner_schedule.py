@@ -96,16 +96,16 @@ def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
 def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, said: str) -> None:
     assert before in suite.text
     with pytest.raises(UsageError) as refused:
-        suites.parse(suite.text.replace(before, after, 1))
+        suites.parse_suite(suite.text.replace(before, after, 1))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_a_machine_of_the_lab_may_have_levels_of_its_own() -> None:
     asked = ["run", "contention", "--quick", "--lab"]
-    paper, same, slower, scaled = (cli.request_of(read_options([*asked, *machine])).suite.parameters["memory"]["seconds"]
+    paper, same, slower, scaled = (cli.make_request(read_options([*asked, *machine])).suite.parameters["memory"]["seconds"]
                                    for machine in ([], ["xeon-e5620-2s"], ["ls3a-2s"], ["ls3a-2s/16"]))
     assert paper == same < slower
     assert scaled == slower  # of the machine at full speed; the run itself has S times as long
-    given = cli.request_of(read_options([*asked, "ls3a-2s", "--set", "memory.seconds=0.5"]))
+    given = cli.make_request(read_options([*asked, "ls3a-2s", "--set", "memory.seconds=0.5"]))
     assert given.suite.parameters["memory"]["seconds"] == 0.5

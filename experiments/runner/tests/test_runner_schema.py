@@ -40,7 +40,7 @@ def test_a_schema_is_one_of_its_draft(name: str) -> None:
 
 
 def test_a_run_is_as_the_schemas_say(run: Path) -> None:
-    found = results.read(run)
+    found = results.read_records(run)
     assert len(found) == 4 and [fault for record in found for fault in schemas.list_faults("results", record)] == []
     written = json.loads((run / "manifest.json").read_text())
     assert schemas.list_faults("manifest", written) == []
@@ -63,17 +63,17 @@ def test_the_records_of_other_tests_are_as_the_schema_says(records: list[dict[st
 
 
 def test_a_key_with_another_name_is_a_fault(run: Path) -> None:
-    for name, value in (("results", results.read(run)[0]), ("manifest", json.loads((run / "manifest.json").read_text()))):
+    for name, value in (("results", results.read_records(run)[0]), ("manifest", json.loads((run / "manifest.json").read_text()))):
         for key in value:
             assert schemas.list_faults(name, renamed(value, key)), key
-    record = results.read(run)[0]
+    record = results.read_records(run)[0]
     for part in ("tasks", "metrics"):
         for key in record[part][0]:
             assert schemas.list_faults("results", record | {part: [renamed(record[part][0], key)]}), key
 
 
 def test_a_value_of_another_kind_is_a_fault(run: Path) -> None:
-    record = results.read(run)[0]
+    record = results.read_records(run)[0]
     for key, value in (("repeat", "1"), ("platform", "lab"), ("metrics", {}), ("marks", [1]), ("seconds", -1), ("apply", [])):
         fault, = schemas.list_faults("results", record | {key: value})
         assert fault.startswith(f"$.{key}"), fault

@@ -58,7 +58,7 @@ def test_what_was_cut_goes_on_and_what_failed_or_is_older_is_made_anew(piece: Ev
     def kept_by_another_call() -> bool:
         observed(piece, 1)
         piece.prepare()
-        return results.count(piece.out) > 0
+        return results.count_records(piece.out) > 0
 
     piece.prepare()
     assert kept_by_another_call()
@@ -68,7 +68,7 @@ def test_what_was_cut_goes_on_and_what_failed_or_is_older_is_made_anew(piece: Ev
     monkeypatch.setattr(EvidencePiece, "digest", "later")
     assert piece.read_state().word == OLD
     assert not kept_by_another_call()
-    monkeypatch.setattr(manifest, "sources", lambda: {"commit": "other"})
+    monkeypatch.setattr(manifest, "read_sources", lambda: {"commit": "other"})
     assert not kept_by_another_call(), "a run goes on by the commit that began it"
 
 

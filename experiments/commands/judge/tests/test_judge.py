@@ -140,9 +140,9 @@ def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
                                for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
     one = side.Side("a", "6.12", "", tmp_path, None)
     blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
-    assert [(r["repeat"], r["workload"]) for r in results.read(tmp_path)] == [(0, "fault"), (0, "fork")]
+    assert [(r["repeat"], r["workload"]) for r in results.read_records(tmp_path)] == [(0, "fault"), (0, "fork")]
     blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
-    assert results.count(tmp_path) == 2
+    assert results.count_records(tmp_path) == 2
 
 
 def test_both_guests_are_told_the_same_run(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_results_of_another_kernel_or_set_up_are_not_gone_on_with(tmp_path: Path
     with pytest.raises(UsageError, match="another kernel or set-up"):
         second.keep_description(resume=True, force=False)
     first.keep_description(resume=True, force=False)
-    assert results.count(tmp_path)
+    assert results.count_records(tmp_path)
     second.keep_description(resume=False, force=True)
-    assert not results.count(tmp_path) and json.loads((tmp_path / side.NAME).read_text())["setup"] == "true"
+    assert not results.count_records(tmp_path) and json.loads((tmp_path / side.NAME).read_text())["setup"] == "true"
 
 
 @pytest.mark.parametrize("factors, more, status", [

@@ -37,7 +37,7 @@ def test_a_planted_regression_is_named() -> None:
     assert row["verdict"] == "slower" and 1.15 < row["ratio"] < 1.45 and row["blocks"] == 3, row
     assert other["workload"] == "fork" and other["verdict"] != "slower" and 0.93 < other["ratio"] < 1.07, other
     assert found["sentence"].startswith("fault +") and found["a"]["release"] == found["b"]["release"]
-    boots = [record["boot_id"] for letter in "ab" for record in results.read(ROOT / OUT / letter)]
+    boots = [record["boot_id"] for letter in "ab" for record in results.read_records(ROOT / OUT / letter)]
     assert len(set(boots)) == len(boots) == 6
     again = judge("--resume", setup=f"insmod {SLOW} percent=30 only=mm-fault")
     assert (again.returncode, again.stdout) == (4, done.stdout) and "block" not in again.stderr

@@ -129,7 +129,7 @@ def test_the_levels_of_the_file_stand_beside_the_defaults(file: Path) -> None:
     assert all(level.startswith(f"{name}:") and "," in level for name, level in zip(NAMES, levels)), levels
     assert all(one["best"] >= one["default"] == 1 for one in said["mechanism"])
     args = read_options(["run", "policy-matrix", "--lab", "demo-2s", "--placements", "none,tiering", "--tuned", str(file)])
-    request = cli.request_of(args)
+    request = cli.make_request(args)
     assert list(request.suite.policies) == ["none", "tiering", levels[0], "numa-balancing", levels[1]]
     words = cli.adapt_to_guest(args, request).list_words()  # commas stand in levels and between them
     assert cli.split_policies(words[words.index("--placements") + 1]) == list(request.suite.policies)
@@ -143,7 +143,7 @@ def test_the_levels_of_the_file_stand_beside_the_defaults(file: Path) -> None:
 ])
 def test_a_run_on_the_training_input_or_elsewhere_is_refused(file: Path, words: list[str], why: str) -> None:
     with pytest.raises(UsageError, match=why) as caught:
-        cli.request_of(read_options(["run", "policy-matrix", "--tuned", str(file), *words]))
+        cli.make_request(read_options(["run", "policy-matrix", "--tuned", str(file), *words]))
     assert "\n" not in str(caught.value)
 
 
@@ -208,7 +208,7 @@ def test_a_search_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "tiny.toml").write_text(TINY, encoding="utf-8")
     words = ["tune", "tiny.toml", "--lab", "--placements", "numa-balancing", "--trials", "2", "--out", "out"]
     assert cli.main(words) == 0
-    records = results.read(tmp_path / "out/round-0")
+    records = results.read_records(tmp_path / "out/round-0")
     said = (tmp_path / "out" / tuned.NAME).read_text(encoding="utf-8")
     assert {record["seed"] for record in records} == {1001} and {record["platform"] for record in records} == {"lab-timed"}
     levels = {record["policy"] for record in records if record["check"] == "ok"}
@@ -218,4 +218,4 @@ def test_a_search_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     found, = tomllib.loads(said)["mechanism"]
     assert found["level"] in levels and found["best"] >= found["default"] > 0
     assert cli.main(words) == 0  # from what is there
-    assert results.read(tmp_path / "out/round-0") == records and (tmp_path / "out" / tuned.NAME).read_text(encoding="utf-8") == said
+    assert results.read_records(tmp_path / "out/round-0") == records and (tmp_path / "out" / tuned.NAME).read_text(encoding="utf-8") == said

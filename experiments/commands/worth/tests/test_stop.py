@@ -16,7 +16,7 @@ WORKLOAD = trial_suite.format_processes([1], 1.0, 0.0, '', '')
 def draw_run(draw: random.Random, folder: Path, gains: dict[str, float], noise: float,
              budget: int = 10 ** 6) -> tuple[stop.Stop, list[dict], verdict.Verdict]:
     """Draws a run of at most `budget` blocks, as the rule asks for them. gains: by option; noise: of a repeat, as a share."""
-    suite = suites.parse(trial_suite.format_suite("2x2", ["none", *gains], 1, "rate", WORKLOAD))
+    suite = suites.parse_suite(trial_suite.format_suite("2x2", ["none", *gains], 1, "rate", WORKLOAD))
     rule, records = stop.Stop(folder), []
     while stop.count_blocks(records) < budget and (trials := rule.plan_block(suite, records)):
         records += [synthetic.observation("cross", t.policy, t.repeat, value=500 * draw.gauss(1, noise) * (1 + gains.get(t.policy, 0)), platform="real")
@@ -53,7 +53,7 @@ def test_it_ends_at_the_most_blocks_and_with_the_budget(tmp_path: Path) -> None:
 
 
 def test_an_option_that_is_always_marked_is_given_up() -> None:
-    suite = suites.parse(trial_suite.format_suite("2x2", ["none", "daemon"], 1, "rate", WORKLOAD))
+    suite = suites.parse_suite(trial_suite.format_suite("2x2", ["none", "daemon"], 1, "rate", WORKLOAD))
     records = [synthetic.observation("cross", policy, k, marks=["late"] if policy == "daemon" else []) for k in range(6) for policy in suite.policies]
     assert {t.policy for t in stop.plan_levels(suite, records[:-2], suite.policies)} == {"none", "daemon"}
     assert {t.policy for t in stop.plan_levels(suite, records, suite.policies)} == {"none"}

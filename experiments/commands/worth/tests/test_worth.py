@@ -197,7 +197,7 @@ def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
     words = ["./solve", "{x}", 'a "b"']
     metric = {"name": "metric", "unit": "1/s", "direction": "higher", "pattern": r"rate: (\d+)"}
     file.write_text(trial_suite.format_workload(words, metric, 0.5, tmp_path), encoding="utf-8")
-    suite = suites.parse(trial_suite.format_suite("2x2", ["none", "numa-balancing"], 3, "metric", f"file = {json.dumps(str(file))}"))
+    suite = suites.parse_suite(trial_suite.format_suite("2x2", ["none", "numa-balancing"], 3, "metric", f"file = {json.dumps(str(file))}"))
     found = suite.workloads[0].options["command"]
     assert [word.replace("{{", "{").replace("}}", "}") for word in found.command] == words
     assert (found.metrics[0].pattern, found.metrics[0].higher, found.warm_up) == (r"rate: (\d+)", True, 0.5)
