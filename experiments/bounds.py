@@ -45,7 +45,7 @@ class Outcome:
         asked = f"{unit.format(low)} to {unit.format(high)}"
         self.check(what, value, unit, asked, bool(low <= value <= high))
 
-    def as_dict(self) -> dict:
+    def make_dict(self) -> dict:
         return asdict(self)
 
 

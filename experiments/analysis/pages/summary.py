@@ -120,7 +120,7 @@ def build_summary(results: Results, chapters: Iterable[Chapter] = ()) -> dict[st
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "notes": list_notes(results),
         "rows": make_rows(results),
-        "papers": [{"presentation": c.name, "policy": c.policy} | one.as_dict() for c in chapters for one in c.compared],
+        "papers": [{"presentation": c.name, "policy": c.policy} | one.make_dict() for c in chapters for one in c.compared],
     }
 
 

@@ -65,7 +65,7 @@ class Compared:
         return (name, text_format.format_number(self.ours.value), limits, self.printed.text, text_format.format_number(self.difference),
                 text_format.format_number(self.uniform))
 
-    def as_dict(self) -> dict[str, Any]:
+    def make_dict(self) -> dict[str, Any]:
         """Returns the row for summary.json; an end that a text leaves open is null."""
         low, high = (None if abs(end) == INFINITE else end for end in (self.printed.low, self.printed.high))
         return {"cell": self.printed.cell, "unit": self.printed.unit, "ours": self.ours.value, "ci95_low": self.ours.low,

@@ -72,7 +72,7 @@ def measure_claim(claim: Claim) -> Outcome:
     print("\n".join(outcome.lines))
     print(f"({time.monotonic() - start:.0f} s)", flush=True)
     KEPT.mkdir(parents=True, exist_ok=True)
-    (KEPT / f"{claim.name}.json").write_text(json.dumps(outcome.as_dict(), indent=1), encoding="utf-8")
+    (KEPT / f"{claim.name}.json").write_text(json.dumps(outcome.make_dict(), indent=1), encoding="utf-8")
     return outcome
 
 

@@ -118,7 +118,7 @@ def carry_out(argv: list[str]) -> int:
     except ResultsError as error:
         raise ExperimentError(str(error)) from None
     facts = list_facts(request, args.machine, sides)
-    print(json.dumps(facts | judgement.as_dict(), indent=1) if args.json else verdict.format_mail(format_facts(facts), judgement))
+    print(json.dumps(facts | judgement.make_dict(), indent=1) if args.json else verdict.format_mail(format_facts(facts), judgement))
     return REGRESSED if judgement.regressed else os.EX_OK if judgement.excluded else NOT_EXCLUDED
 
 

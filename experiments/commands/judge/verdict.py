@@ -50,7 +50,7 @@ class Verdict:
             parts.append(f"not excluded: {', '.join(f'{_name_row(row)} {format_slow_down(row)}' for row in not_excluded)}")
         return "; ".join(parts)
 
-    def as_dict(self) -> dict[str, Any]:
+    def make_dict(self) -> dict[str, Any]:
         return {"sentence": self.make_sentence(), "regressed": self.regressed, "excluded": self.excluded, "missing": self.missing,
                 "notes": self.notes, "rows": self.rows}
 

@@ -135,7 +135,7 @@ def print_verdict(args: argparse.Namespace, ended: str) -> None:
     except ImportError as error:
         raise CannotError(f"{error.name} is not installed: run 'make setup'") from None
     found = replace(verdict.read_verdict(args.out / "run"), ended=ended)
-    print(json.dumps(found.as_dict(), indent=1) if args.json else f"{verdict.format_table(found)}\n{found.format_sentence()}")
+    print(json.dumps(found.make_dict(), indent=1) if args.json else f"{verdict.format_table(found)}\n{found.format_sentence()}")
 
 
 def prepare_folder(args: argparse.Namespace) -> None:

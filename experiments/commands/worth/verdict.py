@@ -81,7 +81,7 @@ class Verdict:
         """Returns ELSEWHERE of an option that is worth it by the runs but not on every machine of the model, else ""."""
         return ELSEWHERE if is_worth_it(found) and not found.significant else ""
 
-    def as_dict(self) -> dict[str, object]:
+    def make_dict(self) -> dict[str, object]:
         """Returns the verdict as `numaplace worth --json` prints it."""
         return {"sentence": self.format_sentence(), "best": self.best.policy if self.best else None,
                 "decided": self.decided, "runs": self.runs, "ended": self.ended, "platform": self.platform,

@@ -91,7 +91,7 @@ def test_mappings_are_read_by_node(tmp_path: Path) -> None:
 def test_a_gain_that_is_small_is_none_and_one_that_is_uncertain_is_not_decided(weak: Decision, sentence: str) -> None:
     found = verdict.judge_options([weak, make_option("start-interleave", 0.7, 0.01)], 10, None)
     assert found.format_sentence() == f"{sentence}{' within this boot' * (weak.boots == 0)}; interleave loses 30 %" and found.best is None
-    assert found.as_dict()["decided"] == sentence.startswith("nothing")
+    assert found.make_dict()["decided"] == sentence.startswith("nothing")
 
 
 def test_an_option_is_named_from_one_percent_on_that_holds_for_certain() -> None:
@@ -170,11 +170,11 @@ def write_lab_run(folder: Path, gain: float) -> Path:
 
 def test_the_runs_decide_that_nothing_is_worth_it_and_every_machine_that_something_is(tmp_path: Path) -> None:
     still, small, large = (verdict.read_verdict(write_lab_run(tmp_path / str(gain), gain)) for gain in (1.0, 1.05, 1.5))
-    assert still.format_sentence().startswith("nothing is worth it") and still.as_dict()["decided"]
+    assert still.format_sentence().startswith("nothing is worth it") and still.make_dict()["decided"]
     assert small.format_sentence().startswith("not decided: n-mass +5 % [-11, 30], but not on every machine that the model may stand for "
                                               "within this boot;")
-    assert "n-mass  +5 % [-11, 30], but not on every machine" in verdict.format_table(small) and not small.as_dict()["decided"]
-    assert [found.as_dict()["options"][0]["on_every_machine"] for found in (still, small, large)] == [True, False, True]
+    assert "n-mass  +5 % [-11, 30], but not on every machine" in verdict.format_table(small) and not small.make_dict()["decided"]
+    assert [found.make_dict()["options"][0]["on_every_machine"] for found in (still, small, large)] == [True, False, True]
     assert large.format_sentence().startswith("n-mass +50 % [") and " within this boot;" in large.format_sentence()
 
 
@@ -186,9 +186,9 @@ def test_an_option_that_often_came_too_late_is_not_known(tmp_path: Path) -> None
     late, again = (synthetic.observation("cross", "maximum-local", 10, value=500, marks=["pid 5: to run on node 0, runs on CPUs 0-3"]) for _ in "12")
     folder = synthetic.write(tmp_path, [*lines, late, again])
     found = verdict.read_verdict(folder)
-    assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"] and found.as_dict()["decided"]
+    assert found.best and found.best.policy == "n-mass" and list(found.unknown) == ["maximum-local"] and found.make_dict()["decided"]
     no_gain = verdict.judge_options([make_option("daemon", 1.0, 0.002)], 5, None, found.unknown)
-    assert no_gain.format_sentence() == "not decided: maximum-local not known within this boot" and not no_gain.as_dict()["decided"]
+    assert no_gain.format_sentence() == "not decided: maximum-local not known within this boot" and not no_gain.make_dict()["decided"]
     assert "maximum-local  not known: 2 of 12 runs do not count (pid 5: to run on node 0" in verdict.format_table(found)
 
 
@@ -242,6 +242,7 @@ class Lab:
         self.budget, self.asked = budget, []
 
     def boot(self, args: Any, words: list[str], until: float, sources: str) -> bool:
+        """Writes the observations of one more boot in the place of cli.boot_lab(); returns False where the budget is spent."""
         number = len(self.asked)
         if number == self.budget:
             return False
@@ -306,6 +307,7 @@ def test_a_machine_of_one_node_is_offered_the_lab(words: list[str], offer: str, 
 
 
 def run_worth(*words: str | Path, placements: str = "start-interleave,start-bind:node=1") -> dict[str, Any]:
+    """Runs numaplace worth in the lab and returns its JSON."""
     done = subprocess.run([HERE.programs / "numaplace", "worth", "--lab", "2x2", "--json", "--out", "results/test-worth", "--force",
                            "--placements", placements, *words],
                           cwd=ROOT, capture_output=True, text=True, check=False)
