@@ -36,78 +36,87 @@ CHASE_AIM, OVERHEAD_AIM = 0.02, 0.01
 Contender = Callable[[], float]
 
 
-def run(*words: str | Path) -> str:
+def run_program(*words: str | Path) -> str:
+    """Runs a program and returns its output. SystemExit: it has failed, with its message."""
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         sys.exit(f"bench-kernels: {Path(words[0]).name}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
 
 
-def result(*words: str) -> dict:
-    return json.loads(run(BUILD / "np-mem", *words).splitlines()[-1])
+def run_np_mem(*words: str) -> dict:
+    """Runs np-mem and returns its last result."""
+    return json.loads(run_program(BUILD / "np-mem", *words).splitlines()[-1])
 
 
-def ours(operation: str, cpus: list[int], kernel: str = "auto") -> float:
-    return result(operation, "--kernel", kernel, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin",
+def measure_np_mem(operation: str, cpus: list[int], kernel: str = "auto") -> float:
+    """Measures the MB/s of np-mem's operation, a pinned thread on each of the CPUs."""
+    return run_np_mem(operation, "--kernel", kernel, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin",
                   "--threads", str(len(cpus)), "--cpus", ",".join(map(str, cpus)))["mb_per_s"]
 
 
-def likwid(kernel: str, arrays: int, cpus: list[int]) -> float:
-    """MB/s by likwid-bench's own count, which is STREAM's for these kernels."""
-    return likwid_says(run("likwid-bench", *likwid_words(kernel, arrays, ITERATIONS, len(cpus))))
+def measure_likwid(kernel: str, arrays: int, cpus: list[int]) -> float:
+    """Measures MB/s by likwid-bench's own count, which is STREAM's for these kernels."""
+    return parse_likwid(run_program("likwid-bench", *make_likwid_words(kernel, arrays, ITERATIONS, len(cpus))))
 
 
-def likwid_words(kernel: str, arrays: int, iterations: int, threads: int) -> list[str]:
+def make_likwid_words(kernel: str, arrays: int, iterations: int, threads: int) -> list[str]:
+    """Makes likwid-bench's options; `arrays` of MIB MiB each are its working set."""
     return ["-t", kernel, "-i", str(iterations), "-w", f"N:{arrays * MIB}MB:{threads}"]
 
 
-def likwid_says(text: str) -> float:
+def parse_likwid(text: str) -> float:
+    """Parses likwid-bench's output. Returns MB/s."""
     return float(re.search(r"MByte/s:\s+([\d.]+)", text)[1])
 
 
-def plain(cpus: list[int]) -> float:
-    return float(run("taskset", "-c", ",".join(map(str, cpus)), BUILD / "bench" / "plain-triad",
+def measure_plain(cpus: list[int]) -> float:
+    """Measures the MB/s of the plain triad, a thread for each of the CPUs."""
+    return float(run_program("taskset", "-c", ",".join(map(str, cpus)), BUILD / "bench" / "plain-triad",
                      str(MIB // len(cpus)), str(len(cpus)), str(SECONDS)))
 
 
-def likwid_kernels(operation: str) -> list[str]:
-    """Those that this CPU has: the plain-stores and single-precision ones compare with nothing here."""
-    flags = cpu_flags()
-    names = re.findall(rf"^({LIKWID[operation]}(?:_\w+)?) - ", run("likwid-bench", "-a"), re.MULTILINE)
+def list_likwid_kernels(operation: str) -> list[str]:
+    """Lists the kernels of likwid-bench that this CPU has: those with plain stores or of single precision compare with nothing here."""
+    flags = read_cpu_flags()
+    names = re.findall(rf"^({LIKWID[operation]}(?:_\w+)?) - ", run_program("likwid-bench", "-a"), re.MULTILINE)
     needs = {"avx512": "avx512f", "avx": "avx", "fma": "fma"}
     return [n for n in names if all(flag in flags for part, flag in needs.items() if part in n)
-            and runs(n, {"triad": 3, "copy": 2}[operation])]
+            and can_run(n, {"triad": 3, "copy": 2}[operation])]
 
 
-def cpu_flags() -> list[str]:
+def read_cpu_flags() -> list[str]:
+    """Reads all words of /proc/cpuinfo, the flags among them."""
     return Path("/proc/cpuinfo").read_text().split()
 
 
-def runs(kernel: str, arrays: int) -> bool:
-    """Some of Debian's likwid-bench kernels crash on some processors."""
-    status = subprocess.run(["likwid-bench", *likwid_words(kernel, arrays, 1, 1)],
+def can_run(kernel: str, arrays: int) -> bool:
+    """Checks whether a kernel of likwid-bench ends with status 0: some of Debian's crash on some processors."""
+    status = subprocess.run(["likwid-bench", *make_likwid_words(kernel, arrays, 1, 1)],
                             capture_output=True, stdin=subprocess.DEVNULL).returncode
     if status:
         print(f"  {kernel}: likwid-bench ends with status {status}, left out", flush=True)
     return not status
 
 
-def contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
-    """One of np-mem's widths is what auto takes: its ratio to that says how much the host adds."""
-    arrays, flags = {"triad": 3, "copy": 2}[operation], cpu_flags()
-    found: dict[str, Contender] = {"np-mem": lambda: ours(operation, cpus)}
+def make_contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
+    """Makes the functions that measure MB/s once, by their names. One of np-mem's widths is what auto takes: its ratio to that says how
+    much the host adds."""
+    arrays, flags = {"triad": 3, "copy": 2}[operation], read_cpu_flags()
+    found: dict[str, Contender] = {"np-mem": lambda: measure_np_mem(operation, cpus)}
     for width, flag in NON_TEMPORAL.items():
         if flag in flags:
-            found[f"np-mem {width}"] = lambda width=width: ours(operation, cpus, width)
-    for kernel in likwid_kernels(operation):
-        found[kernel] = lambda kernel=kernel: likwid(kernel, arrays, cpus)
+            found[f"np-mem {width}"] = lambda width=width: measure_np_mem(operation, cpus, width)
+    for kernel in list_likwid_kernels(operation):
+        found[kernel] = lambda kernel=kernel: measure_likwid(kernel, arrays, cpus)
     if operation == "triad":
-        found["plain -O3"] = lambda: plain(cpus)
+        found["plain -O3"] = lambda: measure_plain(cpus)
     return found
 
 
-def compare(operation: str, cpus: list[int], rounds: int, order: random.Random) -> bool:
-    each = contenders(operation, cpus)
+def compare_contenders(operation: str, cpus: list[int], rounds: int, order: random.Random) -> bool:
+    """Measures all contenders and prints their medians and ratios. Returns whether all bounds hold."""
+    each = make_contenders(operation, cpus)
     values: dict[str, list[float]] = {name: [] for name in each}
     for _ in range(rounds):
         names = list(each)
@@ -121,7 +130,7 @@ def compare(operation: str, cpus: list[int], rounds: int, order: random.Random) 
     ratios = {name: Ratio.divide(values["np-mem"], values[name]) for name in others}
     for name in others:
         print(f"  {name:22} {median(values[name]):8.0f}   {ratios[name]}")
-    return judged(asked(ratios))
+    return print_verdicts(check_bounds(ratios))
 
 
 @dataclass
@@ -132,7 +141,7 @@ class Ratio:
 
     @classmethod
     def divide(cls, ours: list[float], theirs: list[float]) -> Self:
-        """Median of the pairs' ratios; its 95 % interval by order statistics, which asks for no distribution."""
+        """Computes the median of the pairs' ratios, with its 95 % interval by order statistics, which asks for no distribution."""
         pairs = sorted(a / b for a, b in zip(ours, theirs))
         n, below, cut = len(pairs), 0.0, 0
         while (below := below + comb(n, cut) / 2 ** n) <= 0.025:
@@ -143,8 +152,8 @@ class Ratio:
         return f"{self.middle:.3f}  ({self.low:.3f} to {self.high:.3f})"
 
 
-def asked(ratios: dict[str, Ratio]) -> Outcome:
-    """`ratios` has the fastest first."""
+def check_bounds(ratios: dict[str, Ratio]) -> Outcome:
+    """Checks the ratios of np-mem to others against their bounds. ratios: by the other's name, the fastest first."""
     fastest, outcome = next(name for name in ratios if name.startswith(tuple(LIKWID.values()))), Outcome()
     bounds = {f"beside the fastest of likwid-bench ({fastest})": (ratios[fastest], LIKWID_AIM)}
     if "plain -O3" in ratios:
@@ -154,45 +163,47 @@ def asked(ratios: dict[str, Ratio]) -> Outcome:
     return outcome
 
 
-def judged(outcome: Outcome) -> bool:
+def print_verdicts(outcome: Outcome) -> bool:
+    """Prints the verdicts of an outcome. Returns whether all bounds hold."""
     print("\n".join(f"  {line}" for line in verdicts(outcome.checks)))
     return all_hold(outcome.checks)
 
 
-def chase(rounds: int, cpu: int, order: random.Random) -> bool:
-    """The same chase first, second or last among triad and copy: its place must not matter."""
+def measure_chase(rounds: int, cpu: int, order: random.Random) -> bool:
+    """Measures the same chase first, second or last among triad and copy: its place must not matter. Returns whether that holds."""
     by_place: dict[int, list[float]] = {0: [], 1: [], 2: []}
     for number in range(3 * rounds):
         others = ["triad", "copy"]
         order.shuffle(others)
         place = number % 3
         for name in others[:place]:
-            ours(name, [cpu])
-        by_place[place].append(result("chase", "--size", "64M", "--pages", "thp", "--seconds", str(SECONDS),
+            measure_np_mem(name, [cpu])
+        by_place[place].append(run_np_mem("chase", "--size", "64M", "--pages", "thp", "--seconds", str(SECONDS),
                                       "--pin", "--cpus", str(cpu))["ns_per_operation"])
         for name in others[place:]:
-            ours(name, [cpu])
+            measure_np_mem(name, [cpu])
     middles = [median(values) for values in by_place.values()]
     print(f"\nchase over 64 MiB in huge pages, ns a hop, by its place among triad and copy, medians of {rounds}\n  "
           + "  ".join(f"{where} {value:.2f}" for where, value in zip(("first", "second", "last"), middles)))
     outcome = Outcome()
     outcome.at_most("spread of the three", max(middles) / min(middles) - 1, CHASE_AIM, "{:.2%}")
-    return judged(outcome)
+    return print_verdicts(outcome)
 
 
-def overhead(cpu: int) -> bool:
-    """Looks at the clock while a second is measured, of which all else is work."""
-    look = float(run("taskset", "-c", str(cpu), BUILD / "bench" / "clock"))
+def measure_overhead(cpu: int) -> bool:
+    """Measures what part of a second of each kernel is spent on looks at the clock. Returns whether it is within its bound."""
+    look = float(run_program("taskset", "-c", str(cpu), BUILD / "bench" / "clock"))
     print(f"\na look at the clock takes {look:.1f} ns")
     outcome = Outcome()
     for kernel in ("triad", "copy", "chase"):
-        r = result(kernel, "--size", "64M", "--seconds", "1", "--pin", "--cpus", str(cpu))
+        r = run_np_mem(kernel, "--size", "64M", "--seconds", "1", "--pin", "--cpus", str(cpu))
         outcome.at_most(f"{kernel}: part of a second spent on {r['passes']} looks",
                         r["passes"] * look / 1e9 / r["seconds"], OVERHEAD_AIM, "{:.3%}")
-    return judged(outcome)
+    return print_verdicts(outcome)
 
 
 def main() -> int:
+    """Runs all comparisons. Returns 0, 1 where a bound does not hold, 3 without likwid-bench."""
     parser = argparse.ArgumentParser(prog="make bench-kernels", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--one-thread", action="store_true", help="leave out the runs on all CPUs")
@@ -202,9 +213,9 @@ def main() -> int:
         return 3
     cpus, order = sorted(os.sched_getaffinity(0)), random.Random(1)
     print(f"platform: real, {len(cpus)} CPUs, load {os.getloadavg()[0]:.1f}")
-    good = [compare(operation, used, args.rounds, order)
+    good = [compare_contenders(operation, used, args.rounds, order)
             for operation in LIKWID for used in ([cpus[0]], cpus)[:1 if args.one_thread else 2]]
-    good += [chase(args.rounds, cpus[0], order), overhead(cpus[0])]
+    good += [measure_chase(args.rounds, cpus[0], order), measure_overhead(cpus[0])]
     return 0 if all(good) else 1
 
 
