@@ -79,7 +79,7 @@ class Background:
             self.started = time.monotonic()
             try:
                 self.process = start_process(list(words), signal.SIGKILL, before_exec, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                     env=os.environ | environment, cwd=folder, start_new_session=True, **identity)
+                                             env=os.environ | environment, cwd=folder, start_new_session=True, **identity)
             except OSError as error:
                 relative = "/" in words[0] and not words[0].startswith("/")
                 hint = f"it starts in {folder}: {{folder}} in it is its file's folder" if relative else "correct the command or install it"

@@ -30,7 +30,7 @@ def die_with(parent: int, number: signal.Signals) -> None:
 
 
 def start_process(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
-          **options: Any) -> subprocess.Popen[bytes]:
+                  **options: Any) -> subprocess.Popen[bytes]:
     """Starts a child that gets the signal when the runner ends, or is interrupted while it starts the child. Interrupted: it was."""
     runner, child = os.getpid(), None
 

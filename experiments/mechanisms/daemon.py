@@ -24,10 +24,10 @@ class Daemon(Mechanism):
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         """Starts the daemon for these programs; its output goes to the scratch folder."""
         self.process = start_process([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
-                              "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
-                              *self._list_trial_words(), *map(str, pids)], signal.SIGTERM,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=open(scope.guard.scratch / "daemon.log", "wb"))
+                                      "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
+                                      *self._list_trial_words(), *map(str, pids)], signal.SIGTERM,
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                     stderr=open(scope.guard.scratch / "daemon.log", "wb"))
         self.log = scope.guard.scratch / "daemon.log"
 
     def _list_trial_words(self) -> list[str]:

@@ -142,7 +142,7 @@ def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Reques
 
 def _start_boot(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
     return start_process(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                 env=os.environ | {manifest.SOURCES: json.dumps(manifest.read_sources())})
+                         env=os.environ | {manifest.SOURCES: json.dumps(manifest.read_sources())})
 
 
 def _run_boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:

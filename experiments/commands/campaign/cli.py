@@ -121,4 +121,4 @@ def carry_out(argv: list[str]) -> int:
 
 def main() -> int:
     return get_exit_status("numaplace campaign", lambda: carry_out(sys.argv[1:]),
-                       "a suite on a host by ssh goes on there, and numaplace campaign resume takes what it measures")
+                           "a suite on a host by ssh goes on there, and numaplace campaign resume takes what it measures")

@@ -79,7 +79,7 @@ class Piece:
             words = replace(options, out=self.out, resume=resume).list_words()
             return start_process([sys.executable, "-m", "experiments.commands.experiment", *words], signal.SIGTERM,
                                  stdin=subprocess.DEVNULL,
-                         stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
+                                 stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
     def _start_remote(self, options: RunOptions, log: object) -> subprocess.Popen[bytes]:
         """Starts the suite on another host. A suite of the user's goes there by standard input; the results come as an archive by
@@ -90,7 +90,7 @@ class Piece:
                 f"{self.suite}.toml" if of_user else self.suite, *words]
         with open(options.suite if of_user else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
             return start_process(self.machine.list_command(step, self.kept_as), signal.SIGTERM, stdin=suite, stdout=arrived, stderr=log,
-                         start_new_session=True)
+                                 start_new_session=True)
 
     def stop(self, process: subprocess.Popen[bytes]) -> None:
         """Asks a run to end; a job of Slurm's has some seconds to undo what it did. A run by ssh goes on there."""

@@ -63,7 +63,7 @@ class Row:
 def compute_digest(program: Program) -> str:
     """Computes the digest of what a program's runs depend on, of pieces.DIGITS digits."""
     return digest_values((program, PLACEMENTS, BUDGET, REPEATS, TRUTH_SEED, trial_suite.TEXT), *INPUTS,
-                     f"experiments/lab/machines/{program.machine}.toml")
+                         f"experiments/lab/machines/{program.machine}.toml")
 
 
 def digest_values(values: object, *paths: str) -> str:

@@ -108,7 +108,7 @@ def read_verdict(folder: Path) -> Verdict:
 
 
 def judge_options(found: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
-           accesses: float | None = None) -> Verdict:
+                  accesses: float | None = None) -> Verdict:
     """Judges the options: the best is the one with the largest gain that is worth it on all machines that the lab's may be.
 
     runs: of the program as it is; remote, accesses: shares, None where they are not known."""

@@ -52,7 +52,7 @@ def run_np_mem(*words: str) -> dict:
 def measure_np_mem(operation: str, cpus: list[int], kernel: str = "auto") -> float:
     """Measures the MB/s of np-mem's operation, a pinned thread on each of the CPUs."""
     return run_np_mem(operation, "--kernel", kernel, "--size", f"{MIB}M", "--seconds", str(SECONDS), "--pin",
-                  "--threads", str(len(cpus)), "--cpus", ",".join(map(str, cpus)))["mb_per_s"]
+                      "--threads", str(len(cpus)), "--cpus", ",".join(map(str, cpus)))["mb_per_s"]
 
 
 def measure_likwid(kernel: str, arrays: int, cpus: list[int]) -> float:
@@ -73,7 +73,7 @@ def parse_likwid(text: str) -> float:
 def measure_plain(cpus: list[int]) -> float:
     """Measures the MB/s of the plain triad, a thread for each of the CPUs."""
     return float(run_program("taskset", "-c", ",".join(map(str, cpus)), BUILD / "bench" / "plain-triad",
-                     str(MIB // len(cpus)), str(len(cpus)), str(SECONDS)))
+                             str(MIB // len(cpus)), str(len(cpus)), str(SECONDS)))
 
 
 def list_likwid_kernels(operation: str) -> list[str]:
@@ -179,7 +179,7 @@ def measure_chase(rounds: int, cpu: int, order: random.Random) -> bool:
         for name in others[:place]:
             measure_np_mem(name, [cpu])
         by_place[place].append(run_np_mem("chase", "--size", "64M", "--pages", "thp", "--seconds", str(SECONDS),
-                                      "--pin", "--cpus", str(cpu))["ns_per_operation"])
+                                          "--pin", "--cpus", str(cpu))["ns_per_operation"])
         for name in others[place:]:
             measure_np_mem(name, [cpu])
     middles = [median(values) for values in by_place.values()]

@@ -35,9 +35,9 @@ def write_run(folder: Path, lines: list[dict], manifest: dict | None = None) -> 
 
 def test_best_and_worst_are_named() -> None:
     found = verdict.judge_options([make_option("start-interleave", 1.11, 0.03), make_option("start-bind:node=1", 0.94, 0.02),
-                            make_option("daemon", 1.05, 0.01)], 5, 0.41)
+                                   make_option("daemon", 1.05, 0.01)], 5, 0.41)
     assert found.format_sentence() == ("interleave +11 % [8, 14] within this boot; bind:node=1 loses 6 %; "
-                                "41 % of its memory is on other nodes than its own")
+                                       "41 % of its memory is on other nodes than its own")
 
 
 def test_the_mapping_with_most_of_the_remote_memory_is_named(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_answers_of_the_lab() -> None:
 def test_a_program_that_is_too_short_for_a_policy_has_a_verdict() -> None:
     """The placement of memory on the other node than the threads that are bound comes too late in 50 ms."""
     found = run_worth("--metric", r'"per_second":([0-9.e+]+)', "--", HERE.programs / "np-mem", "mix", "--size", "8M", "--seconds", "0.05",
-                   "--threads", "2", "--mem", "1", "--cpus", "0-1", placements="start-bind:node=0,maximum-local:pages=follow")
+                      "--threads", "2", "--mem", "1", "--cpus", "0-1", placements="start-bind:node=0,maximum-local:pages=follow")
     assert found["best"] is None and list(found["not_known"]) == ["maximum-local:pages=follow"], found
 
 
