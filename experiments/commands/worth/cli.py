@@ -124,8 +124,8 @@ def parse_budget(text: str) -> float:
     """Parses --budget. Returns seconds. UsageError: it is no time."""
     try:
         return estimate.parse_budget(text)
-    except ValueError:
-        raise UsageError(f"--budget {text}: is no time, as in 10min or 1h30min") from None
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--budget {error}") from None
 
 
 def print_verdict(args: argparse.Namespace, ended: str) -> None:

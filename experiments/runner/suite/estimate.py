@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,9 +48,9 @@ class Estimate:
 
 
 def parse_budget(text: str) -> float:
-    """Parses a time such as '8h', '90min' or '1h30min'. Returns seconds. ValueError: it is none."""
+    """Parses a time such as '8h', '90min' or '1h30min'. Returns seconds. ArgumentTypeError: it is none."""
     if not re.fullmatch(r"(\d+(\.\d+)?(h|min|s))+", text):
-        raise ValueError(text)
+        raise ArgumentTypeError(f"{text}: is no time, as in 10min or 1h30min")
     return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+)(h|min|s)", text))
 
 

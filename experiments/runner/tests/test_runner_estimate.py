@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def test_a_budget_is_a_time_with_its_unit(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["8", "h", "8 h", "1d", "-1h", ""])
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ArgumentTypeError, match="is no time, as in 10min"):
         estimate.parse_budget(text)
 
 
