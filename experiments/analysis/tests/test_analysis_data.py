@@ -103,7 +103,7 @@ def test_platforms_are_never_mixed(tmp_path: Path) -> None:
 ])
 def test_a_scaled_machine_s_platform_has_its_speed(tmp_path: Path, machine: str, platform: str, named: str) -> None:
     records = [record | {"platform": platform} for record in synthetic.make_full(2)]
-    found = read(synthetic.write(tmp_path, records, synthetic.MANIFEST | {"machine": machine, "platform": platform}))
+    found = read_results(synthetic.write(tmp_path, records, synthetic.MANIFEST | {"machine": machine, "platform": platform}))
     assert found.platform_line.startswith(f"{named}: ")
 
 

@@ -81,7 +81,7 @@ def test_each_boot_of_a_scaled_machine_has_its_share_of_ticks(small: Path, tmp_p
     assert schemas.list_faults("manifest", told) == [] and not any("ticks" in doubt for doubt in told["doubts"])
     assert [line for line in capsys.readouterr().out.splitlines() if "ticks take" in line] == [
         f"small: the kernel's ticks take {share} of a CPU at 1/16 of the machine's speed" for share in ("3.1 %", "2.9 %")]
-    assert "the kernel's ticks took 2.9 % to 3.1 % of a CPU, by boot" in summary.list_notes(analysis.read(tmp_path / "out"))
+    assert "the kernel's ticks took 2.9 % to 3.1 % of a CPU, by boot" in summary.list_notes(analysis.read_results(tmp_path / "out"))
 
 
 def test_a_run_that_goes_on_in_another_boot_says_so(small: Path, tmp_path: Path, monkeypatch) -> None:

@@ -344,7 +344,7 @@ def find_unscaled(one: command.Command) -> list[str]:
 
 
 def test_times_and_rates_of_the_workloads_follow_the_machine_s_speed() -> None:
-    of_files = [command.of_file(path) for path in sorted(APPS.glob("*.toml"))]
+    of_files = [command.read_workload_file(path) for path in sorted(APPS.glob("*.toml"))]
     of_suites = [w.options["command"] for name in suites.list_names() for w in suites.load_suite(name).workloads if w.kind == "command"]
     assert {one.name: found for one in (*of_files, *of_suites) if (found := find_unscaled(one))} == {}
 
@@ -354,9 +354,9 @@ def test_a_program_is_placed_later_at_a_part_of_a_machine_s_speed(scale: int, la
     """At 1/10 of its speed it is looked at after 3 s in the place of 0.3 s, when a program of 2 s has ended."""
     monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: scale)
     (tmp_path / "own.toml").write_text(HEAD + "command = ['sleep', '2']\nwarm_up = 0.3\n")
-    suite = suites.parse(SUITE.replace('"rate"', '"seconds"'), folder=tmp_path)
+    suite = suites.parse_suite(SUITE.replace('"rate"', '"seconds"'), folder=tmp_path)
     with Guard() as guard:
-        observer = Observer(suite, host_nodes.nodes(), Numaplace(), guard.scratch, "real", guard)
+        observer = Observer(suite, host_nodes.list_nodes(), Numaplace(), guard.scratch, "real", guard)
         record = observer.observe(schedule.Trial(suite.workloads[0], "start-bind:node=0", 0, 0, False))
     assert (record["tasks"] == []) == late, record
 
@@ -366,9 +366,9 @@ def test_running_processes_are_watched_for_longer_at_a_part_of_a_machine_s_speed
     slept: list[float] = []
     monkeypatch.setattr(attached.time, "sleep", slept.append)
     (tmp_path / "rate").write_text("1")
-    table = trial_suite.running([os.getpid()], 5, 1, f"file://{tmp_path}/rate", "([0-9]+)")
-    suite = suites.parse(trial_suite.text("demo-2s/16", ["none"], 1, "rate", table))
-    attached.Attached(schedule.Trial(suite.workloads[0], "none", 0, 0, False), suite, host_nodes.nodes(), tmp_path).measure()
+    table = trial_suite.format_processes([os.getpid()], 5, 1, f"file://{tmp_path}/rate", "([0-9]+)")
+    suite = suites.parse_suite(trial_suite.format_suite("demo-2s/16", ["none"], 1, "rate", table))
+    attached.Attached(schedule.Trial(suite.workloads[0], "none", 0, 0, False), suite, host_nodes.list_nodes(), tmp_path).measure()
     assert slept == [16, 80]
 
 
