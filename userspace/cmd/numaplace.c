@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "cmd.h"
 
 static const struct np_cmd commands[] = {
@@ -54,24 +55,6 @@ static const struct np_cmd programs[] = {
 
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
-/* Path of the program numaplace-NAME beside this one; false if there is none. */
-static bool find_program(const char *name, char *path, size_t len)
-{
-	char self[PATH_MAX], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n < 0 || strchr(name, '/'))
-		return false;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return false;
-	*slash = '\0';
-	if ((size_t)snprintf(path, len, "%s/numaplace-%s", self, name) >= len)
-		return false;
-	return access(path, X_OK) == 0;
-}
-
 static void print_command(const struct np_cmd *c)
 {
 	char synopsis[128];
@@ -89,7 +72,7 @@ static int print_help(void)
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		print_command(&commands[i]);
 	for (size_t i = 0; i < N_PROGRAMS; i++)
-		if (find_program(programs[i].name, path, sizeof(path)))
+		if (np_beside_find(programs[i].name, path, sizeof(path)))
 			print_command(&programs[i]);
 	printf("\n`numaplace COMMAND --help` explains one; --json prints records for programs;\n"
 	       "`numaplace --version` prints the version and the module's ABI.\n");
@@ -151,18 +134,15 @@ static int unknown_command(const char *name)
 
 static int dispatch(int argc, char **argv)
 {
-	char path[PATH_MAX], name[64];
+	char path[PATH_MAX];
 
 	for (size_t i = 0; i < N_COMMANDS; i++) {
 		if (!strcmp(argv[0], commands[i].name))
 			return commands[i].run(argc, argv);
 	}
-	if (!find_program(argv[0], path, sizeof(path)))
+	if (!np_beside_find(argv[0], path, sizeof(path)))
 		return unknown_command(argv[0]);
-	snprintf(name, sizeof(name), "numaplace-%s", argv[0]);
-	argv[0] = name;
-	execv(path, argv);
-	return np_failed(NP_EXIT_FAIL, "%s cannot be run: %s", path, strerror(errno));
+	return np_beside_run(argv[0], path, argv);
 }
 
 /* At every exit: output that could not be written is an error. */
