@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* numaplace machine */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "../lib/base/cpulist.h"
 #include "../lib/files/machine_file.h"
 #include "../lib/files/sourced.h"
+#include "beside.h"
 #include "cmd.h"
 #include "cmd_args.h"
 
@@ -176,12 +178,21 @@ static void print_fields(void)
 	}
 }
 
-enum { KEY_FIELDS = NP_KEY_OWN, KEY_PLUGIN, KEY_SET };
+#define FROM_PROGRAM "machine-from"
+
+enum {
+	/* clang-format off */
+	KEY_FIELDS = NP_KEY_OWN, KEY_PLUGIN, KEY_SET,
+	/* Of FROM_PROGRAM, which reads them. */
+	KEY_FROM, KEY_MEMORY, KEY_CPUS_PER_NODE, KEY_NODES, KEY_SMT, KEY_NAME,
+	/* clang-format on */
+};
 
 struct args {
 	const char *name;
 	struct np_words set;
 	bool fields, plugin;
+	bool from, of_from; /* --from; an option that it alone has */
 };
 
 static const struct argp_option options[] = {
@@ -195,6 +206,18 @@ static const struct argp_option options[] = {
 	  "Another value for a number of [model], by the name that is printed for it, such as "
 	  "dram.latency_ns or link[0].latency_ns; may be repeated",
 	  0 },
+	{ "from", KEY_FROM, "FILE", 0,
+	  "Print a machine file of the machine that FILE describes: lstopo's XML, a copy of /sys or "
+	  "/sys itself, what numactl -H or Intel's mlc prints, a CSV of latencies between CPUs; - is "
+	  "standard input. May be repeated: files of one machine complete each other",
+	  1 },
+	{ "memory", KEY_MEMORY, "SIZE", 0,
+	  "Of all nodes together, in proportion, 256 MiB of each at least (2GiB)", 1 },
+	{ "cpus-per-node", KEY_CPUS_PER_NODE, "N", 0, "Keep only the first N CPUs of each node",
+	  1 },
+	{ "nodes", KEY_NODES, "LIST", 0, "Keep only these nodes, such as 0-3", 1 },
+	{ "smt", KEY_SMT, NULL, 0, "Keep all CPUs of a core (the first of each)", 1 },
+	{ "name", KEY_NAME, "NAME", 0, "Of the machine (the first FILE's)", 1 },
 	{ 0 },
 };
 
@@ -210,6 +233,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->plugin = true;
 	else if (key == KEY_SET)
 		return np_words_add(&a->set, arg);
+	else if (key == KEY_FROM)
+		a->from = true;
+	else if (key > KEY_FROM && key <= KEY_NAME)
+		a->of_from = true;
 	else if (key != ARGP_KEY_ARG || a->name)
 		return ARGP_ERR_UNKNOWN;
 	else
@@ -220,11 +247,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "NAME|SHAPE|FILE.toml",
+	.args_doc = "NAME|SHAPE|FILE.toml\n--from FILE [--from FILE]..",
 	.doc = "Checks a machine file and shows what it describes: nodes, CPUs, memory, distances, caches, the "
 	       "numbers of the contention model and the origin of each. NAME is one of the machines that come "
 	       "with numaplace. SHAPE is one without a file, such as 2x2, 4x2:512M or 2x2+1:1G: nodes, CPUs and "
-	       "memory of each, and nodes without CPUs.",
+	       "memory of each, and nodes without CPUs.\v"
+	       "--memory, --cpus-per-node, --nodes, --smt and --name are of --from.",
 };
 
 static int print_plugin(const json_t *file)
@@ -262,12 +290,33 @@ static int print_file(const struct args *a)
 	return status;
 }
 
+/* The program reads the same words. */
+static int run_from(const struct args *a, char **argv)
+{
+	char path[PATH_MAX];
+
+	if (a->name || a->fields || a->plugin || a->set.n || np_json)
+		return np_usage("machine: --from prints a machine file, which numaplace machine FILE.toml then shows: give --from "
+				"without %s",
+				a->name ? a->name : "--fields, --json, --plugin and --set");
+	if (!np_beside_find(FROM_PROGRAM, path, sizeof(path)))
+		return np_usage("the program numaplace-" FROM_PROGRAM
+				" is not beside this one; `make` builds it");
+	return np_beside_run(FROM_PROGRAM, path, argv);
+}
+
 int cmd_machine(int argc, char **argv)
 {
 	struct args a = { 0 };
 	int status = np_args(&argp, argc, argv, 0, &a);
 
-	if (!status && a.fields)
+	if (!status && a.from)
+		status = run_from(&a, argv);
+	else if (!status && a.of_from)
+		status = np_usage(
+			"machine: --memory, --cpus-per-node, --nodes, --smt and --name are of --from: give --from FILE, "
+			"too");
+	else if (!status && a.fields)
 		print_fields();
 	else if (!status && !a.name)
 		status = np_usage(

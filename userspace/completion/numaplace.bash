@@ -20,6 +20,10 @@ _numaplace()
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
+	*:--from:*)	# of migrate it is a node
+		[[ $command == machine ]] && mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
 	2:machine:[^-]* | 2:machine: | 3:try:[^-]* | 3:try: | 2:campaign:[^-]* | 2:campaign: | 3:resume:* | 3:status:* | 3:pack:[^-]* | 3:pack: | 3:unpack:[^-]* | 3:unpack: | *:--allowed:* | *:--sign:* | *:--plan:* | *:--save:* | *:--show:* | *:--snapshot:* | *:--options:* | *:--metrics:* | *:--events:* | *:--model:*)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return

@@ -23,6 +23,7 @@ ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace campaign resume user": ({"userspace"}, "1"),
     "numaplace plan --snapshot user": ({"userspace"}, "1"),
     "numaplace machine user": ({"userspace"}, "1"),
+    "numaplace machine --from user": ({"userspace"}, "1"),
     "numaplace experiment unpack user": ({"userspace"}, "1"),
     "numaplace experiment unpack x.tar.gz --allowed user": ({"userspace"}, "1"),
     "numaplace experiment pack results x.tar.gz --sign user": ({"userspace"}, "1"),

@@ -56,7 +56,7 @@ def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder.mkdir()
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     shutil.copy(build(request.param), folder / "numaplace")
-    for name in ("trace", "lab", "calibrate-machine", "experiment", "campaign", "worth", "judge", "echo"):
+    for name in ("trace", "lab", "calibrate-machine", "experiment", "campaign", "worth", "judge", "machine-from", "echo"):
         beside = folder / f"numaplace-{name}"
         beside.write_text('#!/bin/sh\necho "$(basename "$0") got $*"\nexit 7\n')
         beside.chmod(0o755)
@@ -133,6 +133,9 @@ WRONG = [
     ["machine"],
     ["machine", "a", "b"],
     ["machine", "nope.toml"],
+    ["machine", "2x2", "--memory", "4G"],
+    ["machine", "2x2", "--from", "box.xml"],
+    ["machine", "--json", "--from", "box.xml"],
     ["ps", "x"],
     ["ps", "-1"],
     ["ps", "0"],
@@ -219,6 +222,11 @@ def test_errors_with_json_are_lines(tool: Path) -> None:
 def test_programs_beside_it_are_commands(tool: Path) -> None:
     done = run(tool, "echo", "a", "--json", "--", "b")
     assert (done.returncode, done.stdout) == (7, "numaplace-echo got a --json -- b\n")
+
+
+def test_machine_from_is_a_program_beside_it(tool: Path) -> None:
+    done = run(tool, "machine", "--from", "box.xml", "--from=mlc.log", "--cpus-per-node", "4")
+    assert (done.returncode, done.stdout) == (7, "numaplace-machine-from got --from box.xml --from=mlc.log --cpus-per-node 4\n")
     (tool.parent / "numaplace-lab").unlink()
     done = run(tool, "lab", "list")
     assert done.returncode == 2 and "numaplace-lab is not beside this one" in done.stderr

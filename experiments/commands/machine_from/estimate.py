@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The numbers of the contention model: what files say of latencies and bandwidths, and what is assumed where they say nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .describe import Description, Pair, Sourced
+from .read_matrix import compute_mean, fold_cores
+from .reduce import Kept, Reduced
+
+LOCAL, LEAST_REMOTE, MOST_REMOTE = 10, 11, 254  # distances
+ASSUMED_REMOTE = 21
+ASSUMED_LATENCY_NS, ASSUMED_BANDWIDTH_MB_S, LINK_SHARE = 90, 12800, 0.5
+HEADER_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Holds a number of a machine file with the source that it is written with."""
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Dram:
+    latency_ns: Entry
+    bandwidth_mb_s: Entry
+
+
+@dataclass(frozen=True)
+class Link:
+    latency_ns: Entry
+    bandwidth_mb_s: Entry
+
+
+def calibrate(found: Sourced) -> Entry:
+    return Entry(found.value, f"calibrated: {found.source}")
+
+
+def find_ways(numbers: dict[Pair, Sourced], a: int, b: int) -> list[Sourced]:
+    """Returns the numbers of both ways between two nodes."""
+    return [numbers[pair] for pair in ((a, b), (b, a)) if pair in numbers]
+
+
+def compute_ratio(described: Description, near: int, far: int) -> float | None:
+    """Computes the distance of two nodes from the SLIT, or from latencies; None where neither has them."""
+    if (near, far) in described.distances:
+        own = described.distances.get((near, near), LOCAL) or LOCAL
+        return LOCAL * described.distances[near, far] / own
+    local = described.latencies.get((near, near))
+    latency = described.latencies.get((near, far))
+    return LOCAL * latency.value / local.value if local and latency else None
+
+
+def measure_distance(described: Description, near: int, far: int) -> float | None:
+    """Returns the distance of two nodes, or that of the other way."""
+    ratio = compute_ratio(described, near, far)
+    return compute_ratio(described, far, near) if ratio is None else ratio
+
+
+def fill_distance(described: Description, near: int, far: int) -> tuple[int, bool]:
+    """Returns a distance that a machine file may have, and whether a file says it."""
+    if near == far:
+        return LOCAL, True
+    ratio = measure_distance(described, near, far)
+    known = ratio is not None
+    return min(MOST_REMOTE, max(LEAST_REMOTE, round(ratio))) if known else ASSUMED_REMOTE, known
+
+
+def build_distances(described: Description, nodes: list[Kept]) -> tuple[list[list[int]], str]:
+    """Builds the matrix of distances, and says where it is from."""
+    cells = [[fill_distance(described, near.id, far.id) for far in nodes] for near in nodes]
+    if described.distances:
+        source = described.distances_source
+    else:
+        files = sorted({found.source.split(",")[0] for found in described.latencies.values()})
+        source = f"10 * latency / local latency, {', '.join(files)}" if files else ""
+    if not all(known for row in cells for _, known in row):
+        source = f"{source}; " * bool(source) + f"assumed: {ASSUMED_REMOTE} where it is not known"
+    return [[value for value, _ in row] for row in cells], source
+
+
+def estimate_base(described: Description, reduced: Reduced) -> Dram:
+    """Estimates the controller of a node of which nothing of its own is known: as the nodes' mean."""
+    ids = [node.id for node in reduced.nodes]
+    return Dram(average_locals(described.latencies, ids, Entry(ASSUMED_LATENCY_NS, "assumed: a server")),
+                average_locals(described.bandwidths, ids, Entry(ASSUMED_BANDWIDTH_MB_S, "assumed: two channels of DDR3-800, as demo-2s")))
+
+
+def average_locals(numbers: dict[Pair, Sourced], ids: list[int], otherwise: Entry) -> Entry:
+    """Returns the mean of what nodes have with their own memory."""
+    found = [numbers[number, number] for number in ids if (number, number) in numbers]
+    if not found:
+        return otherwise
+    source = found[0].source if len(found) == 1 else f"{found[0].source}, mean of {len(found)} nodes"
+    return Entry(compute_mean([one.value for one in found]), f"calibrated: {source}")
+
+
+def estimate_dram(described: Description, node: Kept, base: Dram) -> Dram:
+    """Estimates the controller of a node. Of a node without CPUs it has no more than the nearest node sees; the rest is the link's."""
+    own = described.latencies.get((node.id, node.id))
+    latency = calibrate(own) if own else base.latency_ns
+    seen = [found for (_, far), found in described.latencies.items() if far == node.id]
+    nearest = min(seen, key=lambda found: found.value, default=None)
+    if not node.cpus and nearest and nearest.value < latency.value:
+        latency = calibrate(nearest)
+    local = described.bandwidths.get((node.id, node.id))
+    rates = [found for (_, far), found in described.bandwidths.items() if far == node.id]
+    most = local or (max(rates, key=lambda found: found.value) if rates and not node.cpus else None)
+    return Dram(latency, calibrate(most) if most else base.bandwidth_mb_s)
+
+
+def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[int, Dram]) -> Entry:
+    """Estimates what the way between two nodes adds to a read: what was measured, or what their distance says."""
+    ways = [(found, far) for near, far in ((a.id, b.id), (b.id, a.id)) if (found := described.latencies.get((near, far)))]
+    if ways:
+        added = compute_mean([max(0.0, found.value - drams[far].latency_ns.value) for found, far in ways])
+        return Entry(round(max(1.0, added), 1), f"calibrated: {ways[0][0].source}, less the memory's own")
+    target = b if b.mib else a
+    own = drams[target.id].latency_ns.value
+    distance, known = fill_distance(described, a.id, b.id)
+    why = f"distance {distance}" if known else f"no distance is known, {distance} is taken"
+    return Entry(round(own * (distance - LOCAL) / LOCAL, 1), f"assumed: {own:.6g} ns * {distance} / 10, less the memory's own; {why}")
+
+
+def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dict[int, Dram], line: int) -> Entry:
+    """Estimates the bandwidth of each way between two nodes, the packets' heads in it."""
+    ways = find_ways(described.bandwidths, a.id, b.id)
+    if ways:
+        mean = compute_mean([found.value for found in ways])
+        return Entry(round(mean * (line + HEADER_BYTES) / line), f"calibrated: {ways[0].source}, with heads of {HEADER_BYTES} bytes")
+    target = b if b.mib else a
+    return Entry(round(drams[target.id].bandwidth_mb_s.value * LINK_SHARE), "assumed: half of a controller each way")
+
+
+def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, Dram], line: int) -> dict[Link, list[Pair]]:
+    """Estimates a link for each pair of nodes of which one has CPUs. Pairs, by position in the file, with the same numbers are together."""
+    found: dict[Link, list[Pair]] = {}
+    for j, b in enumerate(nodes):
+        for i, a in enumerate(nodes[:j]):
+            if a.cpus or b.cpus:
+                link = Link(estimate_link_latency(described, a, b, drams), estimate_link_bandwidth(described, a, b, drams, line))
+                found.setdefault(link, []).append((i, j))
+    return found
+
+
+def estimate_c2c(described: Description, reduced: Reduced) -> dict[str, Sourced]:
+    """Returns the costs of a line that another core has modified: of a matrix between CPUs, and what mlc says beside it."""
+    folded = fold_cores(described, described.cpus, reduced.node_of) if described.core_matrix else {}
+    found = described.c2c | folded
+    home, remote = found.get("remote_home_ns"), found.get("remote_ns")
+    if home and (not remote or home.value < remote.value):
+        del found["remote_home_ns"]  # the lab takes none below remote_ns
+    return found

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""lstopo's XML, of hwloc 1 and 2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from ...errors import UsageError
+from .describe import Cache, Description, Node, Sourced, parse_cpu_mask, parse_number, parse_whole
+
+# Objects that stand beside CPUs, not above them.
+ASIDE = {"Bridge", "PCIDev", "OSDev", "Misc", "NUMANode", "MemCache"}
+# Memory of these kinds is beside that of the CPUs' own node, which Linux counts the CPUs to.
+WITHOUT_CPUS = re.compile(r"MCDRAM|HBM|NVM|SPM|GPU|CXL", re.IGNORECASE)
+INSTRUCTIONS = "2"  # cache_type
+LATENCIES, BANDWIDTHS = {"Latency", "ReadLatency"}, {"Bandwidth", "ReadBandwidth"}
+MIB_IN_MB = 1.048576
+
+
+@dataclass(frozen=True)
+class Found:
+    """Holds an object with those above it, the nearest last."""
+    element: Element
+    above: tuple[Element, ...]
+
+    @property
+    def type(self) -> str:
+        return self.element.get("type", "")
+
+
+def list_objects(top: Element) -> list[Found]:
+    """Lists all objects, each after the one that it is in."""
+    found, left = [], [Found(one, ()) for one in reversed(top.findall("object"))]
+    while left:
+        one = left.pop()
+        found.append(one)
+        left += [Found(child, (*one.above, one.element)) for child in reversed(one.element.findall("object"))]
+    return found
+
+
+def get_number(element: Element, key: str, what: str, default: int = 0) -> int:
+    """Returns a whole number of an object, with the default where it is missing or below 0."""
+    text = element.get(key, "")
+    return default if not text or text.startswith("-") else parse_whole(text, f"{what}, {element.get('type')} {key}")
+
+
+def list_units(objects: list[Found], name: str) -> dict[int, Found]:
+    """Returns the PUs by their CPU numbers."""
+    return {get_number(one.element, "os_index", name): one for one in objects if one.type == "PU"}
+
+
+def list_cpus_of(one: Found, units: dict[int, Found], name: str) -> list[int]:
+    """Lists the CPUs of an object: those of its cpuset, or those below it."""
+    text = one.element.get("cpuset")
+    if text is None:
+        return sorted(cpu for cpu, unit in units.items() if one.element in unit.above)
+    return [cpu for cpu in parse_cpu_mask(text, f"{name}, {one.type} cpuset") if cpu in units]
+
+
+def is_without_cpus(element: Element) -> bool:
+    """Checks whether a node is memory of a kind of its own."""
+    words = [element.get("subtype", ""), element.get("name", "")]
+    words += [info.get("value", "") for info in element.findall("info") if info.get("name") == "Type"]
+    return any(WITHOUT_CPUS.search(word) for word in words)
+
+
+def read_nodes(objects: list[Found], units: dict[int, Found], name: str) -> tuple[dict[int, Node], list[str]]:
+    """Reads the nodes, and remarks about them. hwloc gives several nodes the same CPUs: they are the first one's, which is never a
+    memory of a kind of its own."""
+    found = []
+    for one in objects:
+        if one.type == "NUMANode":
+            cpus = list_cpus_of(one, units, name)
+            found.append((is_without_cpus(one.element), len(cpus), get_number(one.element, "os_index", name), cpus,
+                          get_number(one.element, "local_memory", name)))
+    nodes, taken, remarks = {}, set(), []
+    for _, _, number, cpus, memory in sorted(found):
+        if number in nodes:
+            raise UsageError(f"{name} has node {number} twice: correct it, or leave it out")
+        nodes[number] = Node(number, [cpu for cpu in cpus if cpu not in taken], memory)
+        if cpus and not nodes[number].cpus:
+            remarks.append(f"Node {number} has no CPUs of its own in {name}, but those of another node.")
+        taken |= set(cpus)
+    return dict(sorted(nodes.items())), remarks
+
+
+def make_only_node(objects: list[Found], units: dict[int, Found], name: str) -> dict[int, Node]:
+    """Makes the one node of a machine whose file has none."""
+    machine = next((one.element for one in objects if one.type == "Machine"), None)
+    memory = get_number(machine, "local_memory", name) if machine is not None else 0
+    return {0: Node(0, sorted(units), memory or None)}
+
+
+def read_cache(element: Element, units: dict[int, Found], name: str) -> Cache | None:
+    """Reads a cache of data; None for another object, and for memory that caches other memory."""
+    kind = element.get("type", "")
+    if (not re.fullmatch(r"L[1-9]Cache|Cache", kind) or element.get("cache_type") == INSTRUCTIONS
+            or element.get("subtype") == "MemorySideCache"):
+        return None
+    level = get_number(element, "depth", name) or int(re.sub(r"\D", "", kind) or 0)
+    shared = tuple(sorted(cpu for cpu, unit in units.items() if any(above is element for above in unit.above)))
+    return Cache(level, get_number(element, "cache_size", name), get_number(element, "cache_associativity", name),
+                 get_number(element, "cache_linesize", name), shared)
+
+
+def read_caches(units: dict[int, Found], cpus: list[int], name: str) -> tuple[list[Cache], int]:
+    """Reads the caches of the first CPU that has any, and returns that CPU, too."""
+    for cpu in cpus:
+        caches = [read_cache(element, units, name) for element in units[cpu].above]
+        known = sorted((cache for cache in caches if cache and cache.level and cache.bytes), key=lambda cache: cache.level)
+        if known:
+            return known, cpu
+    return [], 0
+
+
+def read_cores(units: dict[int, Found]) -> dict[int, int]:
+    """Returns a number of the core that each CPU is on; empty where the file has no cores."""
+    cores = {}
+    for cpu, unit in units.items():
+        above = [element for element in unit.above if element.get("type") == "Core"]
+        if above:
+            cores[cpu] = id(above[-1])
+    return cores
+
+
+def list_below(element: Element, levels: int) -> Iterator[Element]:
+    """Lists the objects that are so many levels of normal objects deeper, as hwloc 1 counts them."""
+    if not levels:
+        yield element
+        return
+    for child in element.findall("object"):
+        if child.get("type") not in ASIDE - {"NUMANode"}:
+            yield from list_below(child, levels - 1)
+
+
+def make_pairs(numbers: list[int], values: list[float]) -> dict[tuple[int, int], float]:
+    """Makes a matrix of a list of its values, row by row."""
+    pairs = [(near, far) for near in numbers for far in numbers]
+    return dict(zip(pairs, values)) if len(pairs) == len(values) else {}
+
+
+def read_old_distances(objects: list[Found], name: str) -> dict[tuple[int, int], float]:
+    """Reads hwloc 1's matrix between nodes."""
+    for one in objects:
+        for matrix in one.element.findall("distances"):
+            depth = min(get_number(matrix, "relative_depth", name), 64)
+            below = list(list_below(one.element, depth))
+            if not below or {element.get("type") for element in below} != {"NUMANode"}:
+                continue
+            numbers = [get_number(element, "os_index", name) for element in below]
+            values = [parse_number(value.get("value", ""), f"{name}, distances") for value in matrix.findall("latency")]
+            pairs = make_pairs(numbers, values)
+            if pairs:
+                return pairs
+    return {}
+
+
+def read_distances(top: Element, name: str) -> dict[tuple[int, int], float]:
+    """Reads hwloc 2's first matrix of latencies between nodes; the one that is named after the firmware's before others."""
+    found = {}
+    for matrix in top.findall("distances2"):
+        means_latency = get_number(matrix, "kind", name) & 4
+        if matrix.get("type") != "NUMANode" or not means_latency or matrix.get("indexing", "os") != "os":
+            continue
+        words = " ".join(part.text or "" for part in matrix.findall("indexes")).split()
+        values = " ".join(part.text or "" for part in matrix.findall("u64values")).split()
+        pairs = make_pairs([parse_whole(word, f"{name}, indexes of distances2") for word in words],
+                           [parse_number(word, f"{name}, u64values of distances2") for word in values])
+        if pairs and (not found or matrix.get("name") == "NUMALatency"):
+            found = pairs
+    return found
+
+
+def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], names: set[str], scale: float,
+                    name: str) -> dict[tuple[int, int], Sourced]:
+    """Reads a memory attribute, of the nodes whose CPUs are all in the initiator that it names."""
+    numbers = {one.element.get("gp_index"): get_number(one.element, "os_index", name) for one in objects if one.type == "NUMANode"}
+    found = {}
+    for attribute in top.findall("memattr"):
+        for entry in attribute.findall("memattr_value") if attribute.get("name") in names else []:
+            far, text = numbers.get(entry.get("target_obj_gp_index")), entry.get("initiator_cpuset")
+            if far is None or text is None or entry.get("target_obj_type") != "NUMANode":
+                continue
+            cpus = set(parse_cpu_mask(text, f"{name}, initiator_cpuset"))
+            value = parse_number(entry.get("value", ""), f"{name}, memattr_value") * scale
+            for near in nodes.values():
+                if near.cpus and set(near.cpus) <= cpus and value:
+                    found[near.id, far] = Sourced(value, f"{name}, memory attribute {attribute.get('name')} of node {far}")
+    return found
+
+
+def read_megahertz(objects: list[Found], top: Element, name: str) -> Sourced | None:
+    """Reads the clock that hwloc gives for a kind of CPUs, or that the name of the processor has."""
+    infos = [info for kind in top.findall("cpukind") for info in kind.findall("info")]
+    infos += [info for one in objects for info in one.element.findall("info")]
+    for key in ("FrequencyBaseMHz", "FrequencyMaxMHz", "CPUModel"):
+        for info in infos:
+            text = info.get("value", "") if info.get("name") == key else ""
+            clock = re.search(r"@ *([0-9.]+) *GHz", text) if key == "CPUModel" else re.fullmatch(r"([0-9]+)", text)
+            if clock:
+                value = parse_number(clock[1], f"{name}, {key}")
+                return Sourced(value * 1000 if key == "CPUModel" else value, f"{name}, {key}")
+    return None
+
+
+def describe_hwloc(text: str, name: str) -> Description:
+    """Describes the machine of an XML file of hwloc's. UsageError: it is none."""
+    try:
+        top = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise UsageError(f"{name} is not well-formed XML, {error}: write it with lstopo FILE.xml") from None
+    objects = list_objects(top)
+    units = list_units(objects, name)
+    if top.tag != "topology" or not units:
+        raise UsageError(f"{name} is XML without PUs of hwloc: write it with lstopo FILE.xml")
+    nodes, remarks = read_nodes(objects, units, name)
+    nodes = nodes or make_only_node(objects, units, name)
+    if not any(node.bytes for node in nodes.values()):
+        nodes = {number: Node(number, node.cpus) for number, node in nodes.items()}
+    caches, cpu = read_caches(units, sorted(units), name)
+    pairs = read_distances(top, name) or read_old_distances(objects, name)
+    return Description(
+        name, nodes, f"{name}, NUMANode and PU", distances=pairs, distances_source=f"{name}, distances of hwloc",
+        latencies=read_attributes(top, objects, nodes, LATENCIES, 1, name),
+        bandwidths=read_attributes(top, objects, nodes, BANDWIDTHS, MIB_IN_MB, name), cores=read_cores(units), caches=caches,
+        caches_source=f"{name}, caches of CPU {cpu}", mhz=read_megahertz(objects, top, name), remarks=remarks)
