@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,17 @@ static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity
 	a->unloaded_ns = fmax(a->compute_ns + demand_ns, overlapped_ns);
 }
 
+/* Once: the machine goes on, and what it measures is not what it says that it is. */
+static void say_dropped(void)
+{
+	static bool said;
+
+	if (!said)
+		fprintf(stderr, "numaplace lab plugin: more than %d flows to memory in a window: those beyond load nothing; "
+				"use fewer CPUs or nodes at once\n", NP_MODEL_FLOWS);
+	said = true;
+}
+
 static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
 		     double nonposted, double posted, double nontemporal)
 {
@@ -168,8 +180,12 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 	double part = fmax(nonposted, 1) * load / in_flight / fmax(a->occupied_ns, 1);
 	double lines = nonposted + posted, bytes = lines * np_sim.config.line_bytes;
 
-	if (lines < MIN_LINES || n_flows == NP_MODEL_FLOWS)
+	if (lines < MIN_LINES)
 		return;
+	if (n_flows == NP_MODEL_FLOWS) {
+		say_dropped();
+		return;
+	}
 	part = fmin(1, part);
 	origin[n_flows] = *o;
 	flow[n_flows++] = (struct np_model_flow) {
