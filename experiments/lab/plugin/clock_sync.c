@@ -74,9 +74,10 @@ static void wake(const struct slowest *s)
 		struct np_cpu *cpu = &np_sim.cpu[i];
 		uint32_t kind = np_read(cpu->waits);
 
-		if (!kind || np_read(cpu->wait_end_ps) > s->ps[kind])
+		if (!kind || np_read(cpu->wait_end_ps) > s->ps[kind] ||
+		    !__atomic_compare_exchange_n(&cpu->waits, &kind, 0, false, __ATOMIC_SEQ_CST,
+						 __ATOMIC_SEQ_CST))
 			continue;
-		np_write(cpu->waits, 0);
 		syscall(SYS_futex, &cpu->waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	}
 }
@@ -89,12 +90,13 @@ static bool wait_for(struct np_cpu *cpu, enum kind kind, uint64_t end_ps)
 	bool moves = true;
 
 	np_write(cpu->wait_end_ps, end_ps);
-	np_write(cpu->waits, kind);
 	__atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&held, kind == WORKING, __ATOMIC_SEQ_CST);
-	do {
-		struct slowest s = find_slowest();
+	for (;;) {
+		struct slowest s;
 
+		np_write(cpu->waits, kind);
+		s = find_slowest();
 		before = least;
 		least = s.ps[kind];
 		if (least >= end_ps)
@@ -103,7 +105,7 @@ static bool wait_for(struct np_cpu *cpu, enum kind kind, uint64_t end_ps)
 		if (!moves)
 			break;
 		syscall(SYS_futex, &cpu->waits, FUTEX_WAIT_PRIVATE, kind, &longest, NULL, 0);
-	} while (np_read(cpu->waits));
+	}
 	np_write(cpu->waits, 0);
 	__atomic_fetch_sub(&held, kind == WORKING, __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
@@ -139,20 +141,23 @@ void np_clock_sync(struct np_cpu *cpu)
 void np_clock_sync_hold(struct np_cpu *cpu, uint64_t ahead_ps)
 {
 	struct slowest s = find_slowest();
+	uint64_t end_ps = cpu->ps > ahead_ps ? cpu->ps - ahead_ps : 0;
 
 	if (np_sim.config.exact) {
-		if (cpu->ps > s.ps[WORKING] + ahead_ps)
+		if (end_ps > s.ps[WORKING])
 			np_qemu_clock_leave(cpu);
 		return;
 	}
 	wake(&s);
-	if (cpu->ps > s.ps[WORKING] + ahead_ps)
-		wait_for(cpu, WORKING, cpu->ps - ahead_ps);
+	/* One whose wait was cut short is not held again before its next step. */
+	if (end_ps > s.ps[WORKING] && cpu->ps >= cpu->unheld_ps &&
+	    !wait_for(cpu, WORKING, end_ps))
+		cpu->unheld_ps = cpu->step_ps;
 }
 
 bool np_clock_sync_is_awaited(void)
 {
-	return np_read(waiting);
+	return np_read(waiting) > np_read(held);
 }
 
 void np_clock_sync_leave(void)

@@ -101,7 +101,8 @@ static uint64_t arrival(const struct np_cpu *cpu, const struct contended *e, uin
 {
 	uint64_t now = cpu->ps + cpu->pending_ps;
 
-	if (e->there_ps > now + span(LATE_PS))
+	/* One that waits for it is behind because its thread was. */
+	if (e->there_ps > now + span(LATE_PS) && cpu->read_line != line + 1)
 		return now + cost_ps;
 	if (!store && reads_again(cpu, line, now))
 		return later(now, e->there_ps + cost_ps);
@@ -120,6 +121,18 @@ uint64_t np_contended_take(struct np_cpu *cpu, uint32_t line, uint64_t cost_ps, 
 			e->there_ps = there;
 		cpu->close_ps = now + span(NP_CONTENDED_PS);
 	}
+	np_unlock(&e->lock);
+	return there;
+}
+
+uint64_t np_contended_find(struct np_cpu *cpu, uint32_t line)
+{
+	struct contended *e = entry_of(line);
+	uint64_t there = cpu->ps + cpu->pending_ps;
+
+	np_lock(&e->lock);
+	if (e->live && e->line == line + 1)
+		there = arrival(cpu, e, line, 0, false);
 	np_unlock(&e->lock);
 	return there;
 }

@@ -21,6 +21,12 @@
  */
 uint64_t np_contended_take(struct np_cpu *cpu, uint32_t line, uint64_t cost_ps, bool store);
 
+/*
+ * When a copy of a line can be read that no CPU has the right to write any more: not before it was
+ * written, whichever reader is the first.
+ */
+uint64_t np_contended_find(struct np_cpu *cpu, uint32_t line);
+
 /* Whether the line is contended. */
 bool np_contended_is(uint32_t line);
 

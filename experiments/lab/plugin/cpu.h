@@ -53,6 +53,7 @@ struct np_cpu {
 	uint64_t sync_ps;		    /* when to compare clocks again */
 	uint64_t step_ps;		    /* when its next step is due, where lines hold it */
 	uint64_t close_ps;		    /* until when its clock is kept close to the others' */
+	uint64_t unheld_ps;		    /* until when no line holds it */
 	uint32_t read_line; /* contended, its number + 1, that it used last, and only read */
 	uint32_t reads;	    /* of it, one after the other */
 	uint64_t read_ps;   /* the last of them */

@@ -142,16 +142,17 @@ void np_hierarchy_invalidate(struct np_private *p)
 
 /*
  * Whether another CPU's private caches have a line. Its thread may be filling in others meanwhile, a
- * word each; this one it fills in under the stripe's lock.
+ * word each; this one it fills into the second level under the stripe's lock, and from there into
+ * the first without: so the second is searched first.
  */
 static bool has_line(const struct np_private *p, uint32_t line)
 {
 	const struct np_cache *l2 = &p->l2;
 	const uint32_t *l1_set = p->l1.set[line & p->l1.set_mask].line;
 
-	return np_way_search_shared(l1_set, p->l1.ways, line + 1) ||
-	       (l2->sets && np_way_search_shared(l2->line + (size_t)np_cache_set(l2, line) * l2->padded,
-						 l2->padded, line + 1));
+	return (l2->sets && np_way_search_shared(l2->line + (size_t)np_cache_set(l2, line) * l2->padded,
+						 l2->padded, line + 1)) ||
+	       np_way_search_shared(l1_set, p->l1.ways, line + 1);
 }
 
 /* how: 0, or NP_PROTECT. Returns whether one of them had it. */

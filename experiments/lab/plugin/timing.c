@@ -146,6 +146,7 @@ static bool take_contended(struct np_cpu *cpu, const struct np_result *r, uint32
 	bool posted = access == NP_STORE, upgraded = posted && r->served == NP_SERVED_LLC;
 	uint64_t there = np_contended_take(cpu, line, upgraded ? 0 : cost, access != NP_LOAD);
 	struct np_traffic *traffic = &cpu->traffic[r->taken_from][NP_CACHE];
+	uint64_t wait_ps, transfer;
 
 	if (!there)
 		return false;
@@ -157,7 +158,14 @@ static bool take_contended(struct np_cpu *cpu, const struct np_result *r, uint32
 		note_arrival(cpu, line, there);
 		there = there - now > cost ? there - cost : now;
 	}
-	memory_stall(cpu, there - now);
+	/* What the other CPU takes is no time of the memory's. */
+	wait_ps = there - now;
+	transfer = wait_ps < cost ? wait_ps : cost;
+	stall(cpu, wait_ps - transfer);
+	if (r->taken_from == (int)cpu->node)
+		stall(cpu, transfer);
+	else
+		memory_stall(cpu, transfer);
 	return true;
 }
 
@@ -175,6 +183,8 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 	}
 	if (r->taken_from >= 0 && take_contended(cpu, r, line, access))
 		return;
+	if (r->taken_from < 0 && np_contended_is(line))
+		stall(cpu, np_contended_find(cpu, line) - cpu->ps - cpu->pending_ps);
 	if (r->served == NP_SERVED_NEIGHBOUR && c->c2c.local_ns > 0) {
 		stall(cpu, 1000 * c->c2c.local_ns);
 		return;
@@ -212,8 +222,10 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np
 
 	if (!np_sim.config.counts && r.served != NP_SERVED_UPGRADE)
 		take_time(cpu, &r, vaddr, line, access);
-	if (np_contended_is(line))
+	if (np_contended_is(line)) {
 		np_l1_set_contended(cpu->l1, line, true);
+		np_l1_new_epoch(cpu->l1); /* no use of it passes unseen from now on */
+	}
 	if (r.served != NP_SERVED_UPGRADE)
 		count(cpu, &r, vaddr);
 }
@@ -239,7 +251,7 @@ bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_ac
 		*writable = store;
 	}
 	/* Until it has arrived, loads of the line have to come here. */
-	arrives = np_timing_arrives(cpu, line, store);
+	arrives = np_timing_arrives(cpu, line, access == NP_STORE);
 	if (!np_l1_is_contended(cpu->l1, line))
 		return !arrives;
 	np_contended_use(cpu, line, store, hit);

@@ -23,8 +23,8 @@ bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_ac
 void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access);
 
 /*
- * An access of a line that the first level has: a load waits for a line that a store has missed
- * and that is not there yet. Returns whether it still is on its way, after a store.
+ * An access of a line that the first level has: any but a store waits for a line that a store has
+ * missed and that is not there yet. Returns whether it still is on its way, after a store.
  */
 bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool store);
 

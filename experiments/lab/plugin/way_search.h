@@ -56,7 +56,7 @@ static inline void np_way_set(uint32_t *way, uint32_t value)
 static inline bool np_way_search_shared(const uint32_t *set, unsigned int ways, uint32_t value)
 {
 	for (unsigned int i = 0; i < ways; i++)
-		if (__atomic_load_n(&set[i], __ATOMIC_RELAXED) == value)
+		if (__atomic_load_n(&set[i], __ATOMIC_ACQUIRE) == value)
 			return true;
 	return false;
 }

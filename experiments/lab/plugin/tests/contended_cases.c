@@ -106,6 +106,46 @@ TEST(a_waiting_reader_sees_a_store_a_transfer_later)
 	end_with_one();
 }
 
+/* A wait of longer than CPUs are held to each other: the waiting one's thread comes late. */
+TEST(a_long_wait_ends_after_the_store_that_ends_it)
+{
+	begin_transfers();
+	contend(0, 1, 106);
+	touch(0, 106, NP_LOAD);
+	touch(0, 106, NP_LOAD);
+	np_sim.cpu[1].ps = np_sim.cpu[0].ps + 15000000;
+	touch(1, 106, NP_STORE);
+	touch(0, 106, NP_LOAD);
+	CU_ASSERT(np_sim.cpu[0].ps >= np_sim.cpu[1].ps + LOCAL_NS * 1000);
+	end_with_one();
+}
+
+/* The first reader takes the line from its writer, and the others find a copy. */
+TEST(no_reader_sees_a_store_before_it_is_made)
+{
+	begin_transfers();
+	np_clock_resume(&np_sim.cpu[3]);
+	contend(0, 1, 107);
+	touch(2, 107, NP_LOAD);
+	touch(3, 107, NP_LOAD);
+	np_sim.cpu[2].ps = np_sim.cpu[3].ps = np_sim.cpu[1].ps;
+	np_sim.cpu[1].ps += 900000;
+	touch(1, 107, NP_STORE);
+	touch(2, 107, NP_LOAD);
+	touch(3, 107, NP_LOAD);
+	CU_ASSERT(np_sim.cpu[2].ps + np_sim.cpu[2].pending_ps > np_sim.cpu[1].ps);
+	CU_ASSERT(np_sim.cpu[3].ps + np_sim.cpu[3].pending_ps > np_sim.cpu[1].ps);
+	end_with_one();
+}
+
+TEST(an_atomic_access_waits_for_the_line_that_a_store_has_missed)
+{
+	begin_transfers();
+	touch(0, 200000, NP_STORE);
+	CU_ASSERT(touch(0, 200000, NP_ATOMIC) > 70);
+	end_with_one();
+}
+
 static unsigned int turn;
 
 /* What the plugin does at an instruction of a nanosecond that uses the line. */
