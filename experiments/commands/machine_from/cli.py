@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ...errors import ExperimentError, UsageError, exit_status
+from ...errors import ExperimentError, UsageError, get_exit_status
 from ...units import mib
 from . import read_hwloc, read_matrix, read_mlc, read_numactl, read_sysfs
 from .describe import Description, merge_descriptions, parse_cpu_list
@@ -105,4 +105,4 @@ def carry_out(argv: list[str]) -> int:
 
 
 def main() -> int:
-    return exit_status("numaplace machine --from", lambda: carry_out(sys.argv[1:]))
+    return get_exit_status("numaplace machine --from", lambda: carry_out(sys.argv[1:]))
