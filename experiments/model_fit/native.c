@@ -133,7 +133,11 @@ double native_chase_ns(const struct np_model *m, int node, double cores, double 
 {
 	const struct np_model_flow flow[] = {
 		{ .from = node, .to = node, .cores = 1, .outstanding = 1 },
-		{ .from = node, .to = node, .cores = cores, .demand_bytes_per_s = bytes_per_s, .streams = 1 },
+		{ .from = node,
+		  .to = node,
+		  .cores = cores,
+		  .demand_bytes_per_s = bytes_per_s,
+		  .streams = 1 },
 	};
 	struct np_model_result result[2];
 

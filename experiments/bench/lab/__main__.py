@@ -25,7 +25,6 @@ from experiments.bench.lab import (
     mechanisms,
     migration,
     planted,
-    predictions,
     present,
     simulation,
     speed,
@@ -33,6 +32,7 @@ from experiments.bench.lab import (
 )
 from experiments.bench.lab.inside import ROOT
 from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
+from experiments.model_fit import predictions
 
 CLAIMS = [
     Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.measure_starts),

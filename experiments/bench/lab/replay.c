@@ -465,7 +465,9 @@ int main(int argc, char **argv)
 	if (!load(argv[1], argv[2]))
 		return 1;
 	if (!end_untimed_start())
-		return fputs("replay: the plugin does not know the marker, or takes it from a program\n", stderr), 1;
+		return fputs("replay: the plugin does not know the marker, or takes it from a program\n",
+			     stderr),
+		       1;
 	translate(1, NULL);
 	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++) {
 		const struct np_lab_cpu *cpu = &shared->cpu[0];

@@ -150,8 +150,7 @@ void np_clock_sync_hold(struct np_cpu *cpu, uint64_t ahead_ps)
 	}
 	wake(&s);
 	/* One whose wait was cut short is not held again before its next step. */
-	if (end_ps > s.ps[WORKING] && cpu->ps >= cpu->unheld_ps &&
-	    !wait_for(cpu, WORKING, end_ps))
+	if (end_ps > s.ps[WORKING] && cpu->ps >= cpu->unheld_ps && !wait_for(cpu, WORKING, end_ps))
 		cpu->unheld_ps = cpu->step_ps;
 }
 

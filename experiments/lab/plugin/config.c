@@ -163,7 +163,9 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		c->c2c.remote_ns = v[1];
 		c->c2c.remote_home_ns = v[2] ?: v[1];
 		if (c->c2c.remote_home_ns < v[1] || (v[2] > 0 && !v[1]))
-			return fail(p, "a line costs no less from a node that has not its memory, remote_home_ns, than remote_ns from one that has");
+			return fail(
+				p,
+				"a line costs no less from a node that has not its memory, remote_home_ns, than remote_ns from one that has");
 		return 0;
 	}
 	if (!strcmp(key, "scale") && n == 1)

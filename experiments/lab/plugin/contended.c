@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#define LINES	    4096	  /* that the table holds, one for each remainder of their numbers */
-#define LATE_PS	    2000000ull	  /* a CPU that is further behind has not been held to the others yet */
+#define LINES	    4096       /* that the table holds, one for each remainder of their numbers */
+#define LATE_PS	    2000000ull /* a CPU that is further behind has not been held to the others yet */
 #define PATIENCE_PS 10000000000ull /* for which a line that CPUs only read stays contended */
-#define SPINS	    8		  /* reads of one line and of no other contended one, each */
-#define SPIN_PS	    50000ull	  /* at most so long after the last, are a loop that waits for it */
+#define SPINS	    8		   /* reads of one line and of no other contended one, each */
+#define SPIN_PS	    50000ull /* at most so long after the last, are a loop that waits for it */
 
 struct contended {
 	uint8_t lock;

@@ -167,8 +167,10 @@ static void say_dropped(void)
 	static bool said;
 
 	if (!said)
-		fprintf(stderr, "numaplace lab plugin: more than %d flows to memory in a window: those beyond load nothing; "
-				"use fewer CPUs or nodes at once\n", NP_MODEL_FLOWS);
+		fprintf(stderr,
+			"numaplace lab plugin: more than %d flows to memory in a window: those beyond load nothing; "
+			"use fewer CPUs or nodes at once\n",
+			NP_MODEL_FLOWS);
 	said = true;
 }
 

@@ -54,11 +54,11 @@ struct np_cpu {
 	uint64_t step_ps;		    /* when its next step is due, where lines hold it */
 	uint64_t close_ps;		    /* until when its clock is kept close to the others' */
 	uint64_t unheld_ps;		    /* until when no line holds it */
-	uint32_t read_line; /* contended, its number + 1, that it used last, and only read */
-	uint32_t reads;	    /* of it, one after the other */
-	uint64_t read_ps;   /* the last of them */
-	uint32_t spins_on;  /* the same line where it waits for it. Others read, and end it */
-	uint32_t waits;	   /* for slower CPUs: which (clock_sync.c). Others read, and end it */
+	uint32_t read_line;   /* contended, its number + 1, that it used last, and only read */
+	uint32_t reads;	      /* of it, one after the other */
+	uint64_t read_ps;     /* the last of them */
+	uint32_t spins_on;    /* the same line where it waits for it. Others read, and end it */
+	uint32_t waits;	      /* for slower CPUs: which (clock_sync.c). Others read, and end it */
 	int state;	      /* its thread's, np_host_open_state(); 0: not opened yet */
 	uint64_t wait_end_ps; /* slowest clock at which its wait ends. Others read */
 	uint64_t dram[NP_LAB_MAX_NODES];

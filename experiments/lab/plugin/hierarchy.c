@@ -150,8 +150,9 @@ static bool has_line(const struct np_private *p, uint32_t line)
 	const struct np_cache *l2 = &p->l2;
 	const uint32_t *l1_set = p->l1.set[line & p->l1.set_mask].line;
 
-	return (l2->sets && np_way_search_shared(l2->line + (size_t)np_cache_set(l2, line) * l2->padded,
-						 l2->padded, line + 1)) ||
+	return (l2->sets &&
+		np_way_search_shared(l2->line + (size_t)np_cache_set(l2, line) * l2->padded,
+				     l2->padded, line + 1)) ||
 	       np_way_search_shared(l1_set, p->l1.ways, line + 1);
 }
 
@@ -246,8 +247,11 @@ static struct np_result miss(struct np_hierarchy *m, struct np_private *self, ui
 {
 	unsigned int state = m->directory[line];
 	struct np_result r = {
-		NP_SERVED_DRAM,	 np_hierarchy_home(m, line), np_hierarchy_home(m, line),
-		{ -1, -1 }, -1,
+		NP_SERVED_DRAM,
+		np_hierarchy_home(m, line),
+		np_hierarchy_home(m, line),
+		{ -1, -1 },
+		-1,
 	};
 
 	if (state & MODIFIED && (state & NODE) != self->node) {

@@ -31,7 +31,7 @@ struct np_result {
 	unsigned int node;   /* of the DRAM, or of the other cache */
 	unsigned int home;   /* of the line's DRAM */
 	int written_back[2]; /* nodes whose DRAM gets a line because of this; -1: none */
-	int taken_from;	     /* node of another CPU that loses the line, or the right to write it; -1: none */
+	int taken_from; /* node of another CPU that loses the line, or the right to write it; -1: none */
 };
 
 /*

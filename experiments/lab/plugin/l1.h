@@ -25,9 +25,9 @@
 struct np_l1_set {
 	uint32_t line[NP_L1_MAX_WAYS]; /* running number + 1; 0: empty */
 	uint16_t writable;	       /* bit per way */
-	uint16_t contended;	       /* the same: every use of the line is looked up (contended.h) */
-	uint8_t recent;		       /* way of the last hit */
-	uint8_t next;		       /* way to replace, unless recent */
+	uint16_t contended; /* the same: every use of the line is looked up (contended.h) */
+	uint8_t recent;	    /* way of the last hit */
+	uint8_t next;	    /* way to replace, unless recent */
 } __attribute__((aligned(64)));
 
 struct np_l1 {

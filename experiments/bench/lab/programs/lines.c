@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #define LINE   64
-#define MOST   16    /* CPUs */
-#define TRIPS  20000 /* of a test of two CPUs */
+#define MOST   16     /* CPUs */
+#define TRIPS  20000  /* of a test of two CPUs */
 #define ADDS   100000 /* of each CPU */
-#define LOCKED 20000 /* acquisitions of each CPU */
-#define CHASED 2048  /* lines: more than a first level, less than a last one */
+#define LOCKED 20000  /* acquisitions of each CPU */
+#define CHASED 2048   /* lines: more than a first level, less than a last one */
 #define ROUNDS 5
 #define BIND   2 /* MPOL_BIND */
 

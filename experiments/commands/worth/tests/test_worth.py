@@ -157,7 +157,7 @@ def test_the_table_ends_with_the_platform(tmp_path: Path, machine: str, platform
              for policy in ("none", "maximum-local")]
     found = verdict.read_verdict(write_run(tmp_path, lines, {"machine": machine, "platform": platform}))
     assert verdict.format_table(found).splitlines()[-2:] == ["3 runs of the program as it is", named]
-    assert found.as_dict()["platform"] == named
+    assert found.make_dict()["platform"] == named
 
 
 def write_lab_run(folder: Path, gain: float) -> Path:

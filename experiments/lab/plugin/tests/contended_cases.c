@@ -7,10 +7,10 @@
 
 #include <pthread.h>
 
-#define LOCAL_NS   37
-#define REMOTE_NS  74
-#define TRIPS	   10000 /* so many that the 20 us by which the threads start apart are nothing */
-#define SPAN_PS	   (2 * NP_CONTENDED_PS)
+#define LOCAL_NS  37
+#define REMOTE_NS 74
+#define TRIPS	  10000 /* so many that the 20 us by which the threads start apart are nothing */
+#define SPAN_PS	  (2 * NP_CONTENDED_PS)
 
 /* CPUs 0 to 2 run, at the same time; the clocks go on from case to case, so each has a line of its own. */
 static void begin_transfers(void)

@@ -51,10 +51,11 @@ TEST(a_modified_line_comes_from_the_other_nodes_cache)
 	r = use(2, NODE_LINES + 7, false);
 	SERVED(r, NP_SERVED_REMOTE_CACHE);
 	CU_ASSERT_EQUAL(r.node, 0);
-	CU_ASSERT_EQUAL(r.written_back[0], 1); /* memory gets it back */
+	CU_ASSERT_EQUAL(r.written_back[0], 1);		  /* memory gets it back */
 	SERVED(use(0, NODE_LINES + 7, false), SERVED_L1); /* the holder keeps it, unmodified */
 	SERVED(use(3, NODE_LINES + 7, false), NP_SERVED_LLC);
-	SERVED(use(0, NODE_LINES + 7, true), NP_SERVED_LLC); /* and has to ask before it writes anew */
+	SERVED(use(0, NODE_LINES + 7, true),
+	       NP_SERVED_LLC); /* and has to ask before it writes anew */
 	SERVED(use(2, NODE_LINES + 7, false), NP_SERVED_REMOTE_CACHE);
 	end();
 }
@@ -186,7 +187,8 @@ TEST(a_large_node_has_the_protocol_of_a_small_one)
 
 	snprintf(text, sizeof(text), "%s", CONFIG);
 	memcpy(strstr(text, "cpu_node=0,0,1,1"), "#", 1);
-	strncat(text, "cpu_node=0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n", sizeof(text) - strlen(text) - 1);
+	strncat(text, "cpu_node=0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n",
+		sizeof(text) - strlen(text) - 1);
 	CU_ASSERT_FATAL(!read_text(text, &np_sim.config, err, sizeof(err)));
 	CU_ASSERT_FATAL(!np_hierarchy_init(&np_sim.hierarchy, &np_sim.config));
 	use(1, 5, false);

@@ -99,7 +99,7 @@ TEST(counters_add_up)
 #define ROUNDS	   10
 #define STRESSED   100000u /* accesses of each thread in a round */
 #define FEW_LINES  640u /* ten for each set of a first level, and of a second one with eight ways */
-#define STEP_EVERY 32u /* accesses between two steps of a clock, at which invalidations arrive */
+#define STEP_EVERY 32u	/* accesses between two steps of a clock, at which invalidations arrive */
 
 static void *stress(void *arg)
 {

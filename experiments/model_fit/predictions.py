@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What machine files of idle figures predict of real machines under load and between cores, beside what was published of them.
 
-    python -m experiments.bench.lab.predictions     the two numbers of each machine file that two loaded latencies make
+    python -m experiments.model_fit.predictions     the two numbers of each machine file that two loaded latencies make
 """
 
 import tomllib
