@@ -368,11 +368,9 @@ static int predict_snapshots(struct args *a)
 
 static int check(const struct args *a)
 {
-	char names[NP_ERR_LEN / 2];
-
 	if (!a->machines.n && !a->snapshots.n)
-		return np_usage("predict: no --machine or --snapshot; machines are %s",
-				np_machine_file_names(names, sizeof(names)));
+		return np_usage(
+			"predict: no --machine or --snapshot; numaplace lab list prints the machines");
 	if (a->machines.n && !a->tasks.n && !a->random)
 		return np_usage("predict: no tasks; say --tasks FILE.toml or --random N");
 	if (!a->machines.n && (a->tasks.n || a->random))

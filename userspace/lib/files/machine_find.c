@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds machine files: those that come with numaplace, and the one of this machine. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -34,37 +33,9 @@ static const char *machines_folder(char *path, size_t len)
 	return NULL;
 }
 
-static int is_machine(const struct dirent *entry)
-{
-	size_t n = strlen(entry->d_name);
-
-	return n > 5 && !strcmp(entry->d_name + n - 5, ".toml");
-}
-
-const char *np_machine_file_names(char *text, size_t text_len)
-{
-	char folder[PATH_MAX];
-	struct dirent **entry;
-	size_t at = 0;
-	int n = machines_folder(folder, sizeof(folder)) ?
-			scandir(folder, &entry, is_machine, alphasort) :
-			-1;
-
-	text[0] = '\0';
-	for (int i = 0; i < n; i++) {
-		if (at < text_len)
-			at += (size_t)snprintf(text + at, text_len - at, "%s%.*s", i ? ", " : "",
-					       (int)strlen(entry[i]->d_name) - 5, entry[i]->d_name);
-		free(entry[i]);
-	}
-	if (n >= 0)
-		free(entry);
-	return text;
-}
-
 int np_machine_file_find(const char *name, char *path, size_t len, struct np_err *err)
 {
-	char folder[PATH_MAX - 256], names[NP_ERR_LEN - 110];
+	char folder[PATH_MAX - 256];
 	size_t n = strlen(name);
 
 	if (strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".toml"))) {
@@ -78,8 +49,8 @@ int np_machine_file_find(const char *name, char *path, size_t len, struct np_err
 	}
 	return np_fail(
 		err, -ENOENT,
-		"there is no machine '%s': known are %s, shapes such as 2x2, or give a .toml file",
-		name, np_machine_file_names(names, sizeof(names)));
+		"there is no machine '%s': numaplace lab list prints the names; or give a shape such as 2x2, or a .toml file",
+		name);
 }
 
 const char *np_machine_file_named(void)

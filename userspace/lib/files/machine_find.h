@@ -10,9 +10,6 @@
 /* The path of the file of that name, or -ENOENT with one line in err. */
 int np_machine_file_find(const char *name, char *path, size_t len, struct np_err *err);
 
-/* The names of the machines that come with numaplace, "a, b, c". Returns text. */
-const char *np_machine_file_names(char *text, size_t text_len);
-
 /*
  * The file of the machine that this runs on: the one that $NUMAPLACE_MACHINE_FILE
  * names, else, but not in the lab, /etc/numaplace/machine.toml below root ("" but in tests). 1
