@@ -90,9 +90,10 @@ def test_a_busy_cpu_has_all_its_ticks(measured):
 
 def test_an_answer_takes_as_long_each_time(measured):
     for line in select_rows(measured, "answers"):
-        # Of clocks that run away while CPUs spin: 17 to 25 us, and twice as much. What an answer takes has two values: the
-        # other CPU has halted, and is woken, or it has not yet.
-        assert line["p50"] < 12 and line["p90"] < 15, line
+        # Of clocks that run away while CPUs spin: twice as much, and 17 to 25 us. What an answer takes has two values: the
+        # other CPU has halted, and is woken, or it has not yet. Each line that the two kernels share comes from the other node.
+        within = line["cpu"] < 2
+        assert line["p50"] < (12 if within else 17) and line["p90"] < 1.6 * line["p10"], line
 
 
 def test_counters_tell_local_from_remote(measured):
