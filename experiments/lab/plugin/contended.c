@@ -93,8 +93,8 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /*
- * When a line is there that its owner had or wrote at e->there_ps. One that the CPU reads over and
- * over was asked for as soon as the CPU had lost it; any other is asked for now.
+ * When a line arrives that its owner had or wrote at e->there_ps. A line that the CPU polls is
+ * requested when the CPU loses its copy, any other line at the access.
  */
 static uint64_t arrival(const struct np_cpu *cpu, const struct contended *e, uint32_t line,
 			uint64_t cost_ps, bool store)

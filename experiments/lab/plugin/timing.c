@@ -224,7 +224,7 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np
 		take_time(cpu, &r, vaddr, line, access);
 	if (np_contended_is(line)) {
 		np_l1_set_contended(cpu->l1, line, true);
-		np_l1_new_epoch(cpu->l1); /* no use of it passes unseen from now on */
+		np_l1_new_epoch(cpu->l1); /* voids the records of hits, which skip this lookup */
 	}
 	if (r.served != NP_SERVED_UPGRADE)
 		count(cpu, &r, vaddr);
