@@ -20,7 +20,11 @@ MPOL_BIND = 2
 MIN_FREE = Path("/proc/sys/vm/min_free_kbytes")
 COMPACT_LOCKED = Path("/proc/sys/vm/compact_unevictable_allowed")
 
+LIST_FRACTION = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
+STAT_REFRESH = Path("/proc/sys/vm/stat_refresh")
+
 TRIES = 5
+LOOKS = 16
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -28,6 +32,23 @@ libc = ctypes.CDLL(None, use_errno=True)
 def free_bytes(node: int) -> int:
     text = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text()
     return int(text.split("MemFree:")[1].split()[0]) << 10
+
+
+@contextmanager
+def short_cpu_lists():
+    """Each CPU keeps few free pages in a list of its own, where MemFree does not count them; since Linux 6.7 these lists grow to
+    an eighth of the zone."""
+    with faulty.set_to({LIST_FRACTION: "1000000"}):
+        yield
+
+
+def drain_cpu_lists(node: int):
+    """Each look at the statistics shortens lists that are too long by an eighth."""
+    before = -1
+    while before < (now := free_bytes(node)):
+        before = now
+        for _ in range(LOOKS):
+            STAT_REFRESH.read_text()
 
 
 def huge_blocks(node: int) -> int:

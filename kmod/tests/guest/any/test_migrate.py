@@ -6,9 +6,11 @@ import mmap
 import os
 import re
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import driver
+import faulty
 import fragments
 import pagemap
 import pytest
@@ -239,34 +241,29 @@ def test_migrate_opposite_directions_end(target):
     assert t.is_whole()
 
 
-@pytest.fixture
-def crowded():
-    """Takes memory of a node until so many bytes are free."""
-    pools, held = [], []
-
-    def crowd(node: int, left: int):
+@contextmanager
+def crowded(node: int, left: int):
+    """Takes memory of a node until so many bytes are free, the pages that CPUs keep in lists of their own among them."""
+    pool = Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages")
+    with fragments.short_cpu_lists(), faulty.set_to({pool: pool.read_text()}):
         Path("/proc/sys/vm/drop_caches").write_text("3")  # or the kernel reclaims them for what comes
-        pools.append(Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages"))
-        pools[-1].write_text(str((fragments.free_bytes(node) - left) // HUGE_PAGE))
+        fragments.drain_cpu_lists(node)
+        pool.write_text(str((fragments.free_bytes(node) - left) // HUGE_PAGE))
         rest = fragments.free_bytes(node) - left  # of a fragmented node the pool gets less than it asks for
-        if rest > 0:
-            held.append(fragments.locked(node, rest // mmap.PAGESIZE * mmap.PAGESIZE))
+        held = fragments.locked(node, rest // mmap.PAGESIZE * mmap.PAGESIZE) if rest > 0 else None
         assert fragments.free_bytes(node) < left * 3 // 2  # the kernel counts with some delay
-
-    yield crowd
-    held.clear()
-    for pool in pools:
-        pool.write_text("0")
+        yield
+        del held
 
 
-def test_migrate_fills_node_without_killing(target, crowded):
+def test_migrate_fills_node_without_killing(target):
     """The target node has less free memory than needed: the remaining pages are counted and no process is killed."""
     bystander = target("anon", 256, 1)
     t = target("sparse", 24576, 0)
-    crowded(1, 12288 * mmap.PAGESIZE)
-    reply = t.move("0", 1)
+    with crowded(1, 12288 * mmap.PAGESIZE):
+        reply = t.move("0", 1)
     assert reply["state"] == "done"
-    assert int(reply["no_memory"]) > 0
+    assert int(reply["no_memory"]) > 0, reply
     assert int(reply["asked"]) == 24576
     moved = int(reply["moved"])
     assert moved > 0
