@@ -178,7 +178,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("action", choices=["run", "age"])
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no further piece after these")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of the pieces' names, as 'kernel *'")
-    args = parser.parse_args(words)
+    args = parser.parse_intermixed_args(words)  # patterns stand behind --minutes, too
     chosen = [piece for piece in list_pieces() if not args.patterns or any(fnmatch(piece.name, one) for one in args.patterns)]
     if not chosen:
         print(f"check-full: no piece is named '{' '.join(args.patterns)}': make check-full-age lists them", file=sys.stderr)
