@@ -27,9 +27,16 @@
 #define WORD	 8	/* bytes that QEMU moves at once */
 #define ACCESSES 200000 /* of a program without a sequence */
 #define PAGE	 4096
-#define REPEATED 4 /* the instruction that is rep stosq */
-#define UNROLLED 5 /* the first of eight that store to a line */
-#define INSNS	 13
+#define INSNS	 12 /* of a block, at most */
+#define LENGTH	 3  /* of each instruction */
+
+#define NOP	    "\x0f\x1f\x00"
+#define LOAD_RAX    "\x48\x8b\x06" /* mov (%rsi),%rax */
+#define LOAD_RCX    "\x48\x8b\x0a" /* mov (%rdx),%rcx */
+#define FOLLOW	    "\x48\x8b\x00" /* mov (%rax),%rax */
+#define STORE_RAX   "\x48\x89\x07" /* mov %rax,(%rdi) */
+#define ADD_RAX	    "\x48\x01\x07" /* add %rax,(%rdi) */
+#define REPEAT_STOS "\xf3\x48\xab"
 
 /* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
 static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
@@ -44,6 +51,9 @@ static qemu_plugin_vcpu_udata_cb_t enter[INSNS];
 static void *entry_word[INSNS]; /* the plugin's argument of that */
 static qemu_plugin_vcpu_udata_cb_t run_marker;
 static qemu_plugin_simple_cb_t when_reset;
+static void *block_word;       /* the plugin's argument of that */
+static const char *code;       /* of the block that is translated; what it lacks are NOPs */
+static size_t instructions;    /* of it */
 static bool translates_marker; /* instead of a program */
 static bool of_kernel;	       /* which code of the guest is translated */
 static size_t slots;
@@ -54,6 +64,12 @@ struct qemu_plugin_hwaddr {
 };
 
 /* QEMU's side */
+
+void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb)
+{
+	(void)id;
+	(void)cb;
+}
 
 void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb)
 {
@@ -91,8 +107,8 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin
 {
 	(void)tb;
 	(void)flags;
-	(void)data;
 	run_block = cb;
+	block_word = data;
 }
 
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
@@ -170,7 +186,7 @@ char *g_array_free(GArray *array, int free_segment)
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
 {
 	(void)tb;
-	return translates_marker ? 1 : sizeof(slot) / sizeof(slot[0]);
+	return translates_marker ? 1 : instructions;
 }
 
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index)
@@ -186,14 +202,14 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
 
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len)
 {
-	bool repeated = (uintptr_t)insn == 0x401000 + 4 * REPEATED;
-	const void *code = translates_marker ? marker :
-			   repeated	     ? (const uint8_t[]) { 0xf3, 0x48, 0xab } :
-					       (const uint8_t[]) { 0x90, 0x90, 0x90 };
-	size_t size = translates_marker ? sizeof(marker) : 3;
+	size_t index = ((uintptr_t)insn - 0x401000) / 4;
+	const void *from = translates_marker		 ? (const char *)marker :
+			   LENGTH * index < strlen(code) ? code + LENGTH * index :
+							   NOP;
+	size_t size = translates_marker ? sizeof(marker) : LENGTH;
 
 	size = size < len ? size : len;
-	memcpy(dest, code, size);
+	memcpy(dest, from, size);
 	return size;
 }
 
@@ -279,9 +295,9 @@ static void use(unsigned int instruction, qemu_plugin_meminfo_t kind, uint64_t v
 	calls++;
 }
 
-static void block(uintptr_t instructions)
+static void block(void)
 {
-	run_block(0, (void *)instructions);
+	run_block(0, block_word);
 }
 
 static uint64_t random_below(uint64_t n)
@@ -297,10 +313,10 @@ static uint64_t random_below(uint64_t n)
 static void triad(uint64_t step)
 {
 	for (uint64_t at = 0; at < ARRAY; at += step) {
+		block();
 		for (unsigned int i = 0; i < 3; i++)
 			for (uint64_t word = 0; word < step; word += WORD)
 				use(i, i < 2 ? LOAD : STORE, array[i] + at + word);
-		block(8);
 	}
 }
 
@@ -319,25 +335,25 @@ static void update(void)
 	for (int i = 0; i < ACCESSES / 2; i++) {
 		uint64_t vaddr = array[0] + random_below(ARRAY) / 4 * 4;
 
-		use(3, LOAD, vaddr);
-		use(3, STORE, vaddr);
-		block(10);
+		block();
+		use(0, LOAD, vaddr);
+		use(0, STORE, vaddr);
 	}
 }
 
 static void chase(void)
 {
 	for (int i = 0; i < ACCESSES; i++) {
-		use(3, LOAD, array[0] + random_below(4 * ARRAY) / 64 * 64);
-		block(4);
+		block();
+		use(0, LOAD, array[0] + random_below(4 * ARRAY) / 64 * 64);
 	}
 }
 
 static void in_the_first_level(void)
 {
 	for (int i = 0; i < ACCESSES; i++) {
-		use(3, LOAD, array[0] + random_below(16 << 10) / WORD * WORD);
-		block(4);
+		block();
+		use(0, LOAD, array[0] + random_below(16 << 10) / WORD * WORD);
 	}
 }
 
@@ -346,11 +362,11 @@ static void clear(unsigned int rounds)
 {
 	for (uint64_t at = 0; at < ARRAY; at += WORD) {
 		if (at / WORD % rounds == 0) {
-			block(1);
-			if (enter[REPEATED])
-				enter[REPEATED](0, entry_word[REPEATED]);
+			block();
+			if (enter[0])
+				enter[0](0, entry_word[0]);
 		}
-		use(REPEATED, STORE, array[0] + at);
+		use(0, STORE, array[0] + at);
 	}
 }
 
@@ -367,25 +383,38 @@ static void clear_by_pages(void)
 static void clear_unrolled(void)
 {
 	for (uint64_t at = 0; at < ARRAY; at += 8 * WORD) {
+		block();
 		for (unsigned int word = 0; word < 8; word++)
-			use(UNROLLED + word, STORE, array[0] + at + word * WORD);
-		block(12);
+			use(word, STORE, array[0] + at + word * WORD);
 	}
 }
 
-static const struct {
+static const struct program {
 	const char *name;
 	void (*run)(void);
+	size_t instructions; /* of its block, the first of which make its accesses */
+	const char *code;
 } program[] = {
-	{ "triad, SSE2", triad_sse2 },
-	{ "triad, words", triad_words },
-	{ "random update, 4 MiB", update },
-	{ "pointer chase, 16 MiB", chase },
-	{ "first-level hits", in_the_first_level },
-	{ "rep stos, by rounds", clear_by_rounds },
-	{ "rep stos, by pages", clear_by_pages },
-	{ "eight stores a line", clear_unrolled },
+	{ "triad, SSE2", triad_sse2, 8, LOAD_RAX LOAD_RCX STORE_RAX },
+	{ "triad, words", triad_words, 8, LOAD_RAX LOAD_RCX STORE_RAX },
+	{ "random update, 4 MiB", update, 10, ADD_RAX },
+	{ "pointer chase, 16 MiB", chase, 4, FOLLOW },
+	{ "random loads, 16 MiB", chase, 4, LOAD_RAX },
+	{ "first-level hits", in_the_first_level, 4, LOAD_RAX },
+	{ "rep stos, by rounds", clear_by_rounds, 1, REPEAT_STOS },
+	{ "rep stos, by pages", clear_by_pages, 1, REPEAT_STOS },
+	{ "eight stores a line", clear_unrolled, 12,
+	  STORE_RAX STORE_RAX STORE_RAX STORE_RAX STORE_RAX STORE_RAX STORE_RAX STORE_RAX },
 };
+
+static void translate_program(const struct program *p)
+{
+	slots = 0;
+	memset(enter, 0, sizeof(enter));
+	code = p->code;
+	instructions = p->instructions;
+	translate(1, NULL);
+}
 
 static uint64_t now_ns(void)
 {
@@ -445,7 +474,7 @@ static bool end_untimed_start(void)
 	translates_marker = of_kernel = false;
 	if (!run_marker)
 		return false;
-	block(1);
+	block();
 	run_marker(0, NULL);
 	if (!when_reset)
 		return false;
@@ -468,19 +497,20 @@ int main(int argc, char **argv)
 		return fputs("replay: the plugin does not know the marker, or takes it from a program\n",
 			     stderr),
 		       1;
-	translate(1, NULL);
 	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++) {
 		const struct np_lab_cpu *cpu = &shared->cpu[0];
-		uint64_t misses = cpu->llc_misses, ns = cpu->sim_ns,
-			 instructions = cpu->instructions;
-		double host_ns = fastest_ns(program[i].run);
+		uint64_t misses = cpu->llc_misses, ns = cpu->sim_ns, begun = cpu->instructions;
+		double host_ns;
+
+		translate_program(&program[i]);
+		host_ns = fastest_ns(program[i].run);
 
 		printf("{\"program\":\"%s\",\"calls\":%llu,\"host_ns\":%.2f,\"misses\":%llu,\"simulated_ns\":%llu,"
 		       "\"instructions\":%llu}\n",
 		       program[i].name, (unsigned long long)calls, host_ns,
 		       (unsigned long long)(cpu->llc_misses - misses),
 		       (unsigned long long)(cpu->sim_ns - ns),
-		       (unsigned long long)(cpu->instructions - instructions));
+		       (unsigned long long)(cpu->instructions - begun));
 	}
 	return 0;
 }
