@@ -11,7 +11,7 @@ LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -flto -g -fPIC -fvisibility=hi
 
 $(BUILD)/lab/plugin.so: $(LAB_PLUGIN_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(LAB_PLUGIN_CFLAGS) -shared -o $@ $^ -lm
+	$(CC) $(LAB_PLUGIN_CFLAGS) -shared -o $@ $^ -lm -lcapstone
 
 $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 	@mkdir -p $(@D)
@@ -33,12 +33,12 @@ $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/la
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -rdynamic -o $@ -Wl,--wrap=syscall,--wrap=np_host_ns $(filter %.c %.o,$^) \
-		-lcunit -lm -pthread
+		-lcunit -lm -lcapstone -pthread
 
 # The same, with the threads of its CPUs watched.
 $(BUILD)/tests/test_lab_plugin_races: $(BUILD)/tests/test_lab_plugin
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -rdynamic -o $@ \
-		-Wl,--wrap=syscall,--wrap=np_host_ns $(LAB_PLUGIN_TEST_SRC) $(BUILD)/tests/cunit_main.o -lcunit -lm -pthread
+		-Wl,--wrap=syscall,--wrap=np_host_ns $(LAB_PLUGIN_TEST_SRC) $(BUILD)/tests/cunit_main.o -lcunit -lm -lcapstone -pthread
 
 test-programs: $(BUILD)/tests/test_lab_plugin $(BUILD)/tests/test_lab_plugin_races
 

@@ -115,11 +115,11 @@ static int set_cache(const struct parser *p, struct np_geometry *g, const double
 	return 0;
 }
 
-static int set_l1(const struct parser *p, struct np_config *c, const double *v)
+static int set_l1(const struct parser *p, struct np_config *c, const double *v, int n)
 {
 	if (v[0] < 4096 || v[0] > 16 * 4096 || (uint64_t)v[0] % 4096)
 		return fail(p, "l1 needs 4096 to 65536 bytes, in whole pages");
-	c->l1 = (struct np_geometry) { .bytes = v[0], .ways = v[0] / 4096 };
+	c->l1 = (struct np_geometry) { .bytes = v[0], .ways = v[0] / 4096, .latency_ns = n > 1 ? v[1] : 0 };
 	return 0;
 }
 
@@ -148,8 +148,12 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		return set_core(p, c, v);
 	if (!strcmp(key, "line") && n == 1)
 		return set_line(p, c, v);
-	if (!strcmp(key, "l1") && n == 1)
-		return set_l1(p, c, v);
+	if (!strcmp(key, "l1") && (n == 1 || n == 2))
+		return set_l1(p, c, v, n);
+	if (!strcmp(key, "reorder") && n == 1) {
+		c->reorder = v[0];
+		return 0;
+	}
 	if (!strcmp(key, "l2") && n == 3)
 		return set_cache(p, &c->l2, v);
 	if (!strcmp(key, "llc") && n == 3)
@@ -311,7 +315,7 @@ int np_config_read(const char *path, struct np_config *c, char *err, size_t err_
 
 	if (!f)
 		return fail(&p, "cannot read the configuration: %s", strerror(errno));
-	*c = (struct np_config) { .quantum_ns = 20000, .window_ns = 100000, .scale = 1 };
+	*c = (struct np_config) { .quantum_ns = 20000, .window_ns = 100000, .scale = 1, .reorder = 128 };
 	ret = read_lines(&p, c, f);
 	fclose(f);
 	return ret || c->clock_alone ? ret : finish(&p, c);

@@ -9,7 +9,8 @@
  *   core=MHZ IPC                     speed without misses
  *   scale=S                          the machine has 1/S of its speed: the plugin's own times are S times as long, too
  *   line=BYTES
- *   l1=BYTES                         of each CPU, virtually indexed
+ *   l1=BYTES LATENCY_NS              of each CPU, virtually indexed; the latency is that of a load whose address a load brings
+ *   reorder=N                        instructions that a core begins after a load that is on its way
  *   l2=BYTES WAYS LATENCY_NS         of each CPU; may be left out
  *   llc=BYTES WAYS LATENCY_NS        of each node
  *   c2c=LOCAL REMOTE HOME             ns of a line that another core has modified: of the node; of another
@@ -64,7 +65,7 @@ struct np_config {
 	} c2c;
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;
-	unsigned int scale;
+	unsigned int scale, reorder; /* instructions that a core begins after one that waits */
 	bool exact, counts, clock_alone, follow;
 };
 

@@ -16,7 +16,7 @@
 enum np_class { PREFETCHED, DEMAND, CLASSES };
 
 struct seen {
-	uint64_t ps, busy_ps, memory_stall_ps, misses;
+	uint64_t ps, busy_ps, memory_stall_ps, misses, demand_ps, waited_ps, late_ps;
 	struct np_traffic traffic[NP_LAB_MAX_NODES][NP_KINDS];
 };
 
@@ -24,6 +24,7 @@ struct seen {
 struct activity {
 	double busy; /* part of its own window: CPUs' clocks end it a little apart */
 	double busy_ns, compute_ns, unloaded_ns, streams;
+	double in_flight; /* demand misses, while there is one */
 	double occupied_ns; /* by all its lines together, at the loaded latency */
 	struct np_traffic lines[NP_LAB_MAX_NODES][NP_KINDS];
 };
@@ -129,15 +130,25 @@ static double busy_part(const struct np_cpu *cpu, struct seen *s, double busy_ns
 	return window_ns > busy_ns ? busy_ns / window_ns : 1;
 }
 
+static double count_in_flight(const struct np_cpu *cpu, struct seen *s)
+{
+	uint64_t all = since(&cpu->demand_ps, &s->demand_ps),
+		 waited = since(&cpu->waited_ps, &s->waited_ps);
+
+	return waited && all > waited ? (double)all / waited : 1;
+}
+
 static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity *a,
 			     uint64_t now_ps)
 {
-	double stall_ns, demand_ns = 0, overlapped_ns = 0;
+	double stall_ns, demand_ns, overlapped_ns = 0;
 
 	*a = (struct activity) { .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
 	a->busy = busy_part(cpu, s, a->busy_ns, now_ps);
 	stall_ns = since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS;
 	a->compute_ns = fmax(0, a->busy_ns - stall_ns);
+	a->in_flight = count_in_flight(cpu, s);
+	demand_ns = since(&cpu->late_ps, &s->late_ps) / PS_PER_NS;
 	a->streams = count_streams(cpu, since(&cpu->prefetcher.clock, &s->misses));
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
@@ -152,10 +163,10 @@ static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity
 			l->demand = since(&t->demand, &then->demand);
 			l->written = since(&t->written, &then->written);
 			l->nontemporal = since(&t->nontemporal, &then->nontemporal);
-			demand_ns += l->demand * idle;
+			demand_ns += l->demand * idle / a->in_flight;
 			overlapped = l->prefetched + l->nontemporal;
 			overlapped_ns += overlapped * idle / outstanding(cpu->node);
-			a->occupied_ns += l->demand * load +
+			a->occupied_ns += l->demand * load / a->in_flight +
 					  overlapped * load / outstanding(cpu->node);
 		}
 	a->unloaded_ns = fmax(a->compute_ns + demand_ns, overlapped_ns);
@@ -177,7 +188,7 @@ static void say_dropped(void)
 static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
 		     double nonposted, double posted, double nontemporal)
 {
-	double in_flight = o->class == DEMAND ? 1 : outstanding(cpu->node);
+	double in_flight = o->class == DEMAND ? a->in_flight : outstanding(cpu->node);
 	double load = np_read(cpu->cost[o->node][o->kind].latency_ps) / PS_PER_NS;
 	double part = fmax(nonposted, 1) * load / in_flight / fmax(a->occupied_ns, 1);
 	double lines = nonposted + posted, bytes = lines * np_sim.config.line_bytes;
@@ -194,7 +205,7 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 		.from = cpu->node,
 		.to = o->node,
 		.cores = a->busy * part,
-		.outstanding = o->class == DEMAND ? 1 : 0,
+		.outstanding = o->class == DEMAND ? a->in_flight : 0,
 		.demand_bytes_per_s = bytes / (a->unloaded_ns * part) * NS_PER_S,
 		.write_fraction = fmin(1, (posted + nontemporal) / lines),
 		.posted_fraction = fmin(MAX_POSTED, posted / lines),

@@ -3,12 +3,16 @@
 #include "instrument.h"
 
 #include "clock.h"
+#include "block_memory.h"
+#include "dataflow.h"
 #include "decode.h"
 #include "in_flight.h"
 #include "marker.h"
 #include "qemu_api.h"
 #include "qemu_clock.h"
 #include "timing.h"
+
+#include <stdlib.h>
 
 #define PAUSE_PS	  20000
 #define INTERRUPT_COMMAND 0xfee00300 /* of the local APIC */
@@ -42,33 +46,48 @@ static inline struct np_cpu *begin_block(unsigned int vcpu)
 	return &np_sim.cpu[vcpu];
 }
 
-static inline void execute(struct np_cpu *cpu, unsigned int instructions)
+static inline void execute(struct np_cpu *cpu, unsigned int instructions, uint64_t ps)
 {
 	cpu->instructions += instructions;
-	cpu->pending_ps += (uint64_t)instructions * np_sim.insn_ps;
+	cpu->pending_ps += ps;
 	if (cpu->pending_ps >= np_sim.step_ps)
 		np_clock_step(cpu);
 }
 
-static void on_block(unsigned int vcpu, void *instructions)
+static inline void execute_block(struct np_cpu *cpu, const struct np_dataflow *block)
 {
-	execute(begin_block(vcpu), (uintptr_t)instructions);
+	if (cpu->outstanding.last_ps)
+		np_outstanding_begin(cpu, block);
+	else
+		cpu->outstanding.block = block;
+	execute(cpu, block->instructions, block->ps);
 }
 
-static void on_user_block(unsigned int vcpu, void *instructions)
+static void on_block(unsigned int vcpu, void *block)
+{
+	execute_block(begin_block(vcpu), block);
+}
+
+static void on_user_block(unsigned int vcpu, void *block)
 {
 	struct np_cpu *cpu = begin_block(vcpu);
 
 	np_profile_block(cpu->profile, true);
-	execute(cpu, (uintptr_t)instructions);
+	execute_block(cpu, block);
 }
 
-static void on_kernel_block(unsigned int vcpu, void *instructions)
+static void on_kernel_block(unsigned int vcpu, void *block)
 {
 	struct np_cpu *cpu = begin_block(vcpu);
 
 	np_profile_block(cpu->profile, false);
-	execute(cpu, (uintptr_t)instructions);
+	execute_block(cpu, block);
+}
+
+static void on_drain(unsigned int vcpu, void *data)
+{
+	(void)data;
+	np_outstanding_drain(&np_sim.cpu[whose(vcpu)]);
 }
 
 static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address)
@@ -108,29 +127,52 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 	return true;
 }
 
+/* The word of a call: the instruction's slot in the first level's record, and the number of its load. */
+#define SLOT(word)   ((word) & (NP_L1_SLOTS - 1))
+#define NUMBER(word) ((word) / NP_L1_SLOTS)
+
 static __attribute__((noinline)) void look_up(unsigned int vcpu, qemu_plugin_meminfo_t info,
-					      uint64_t vaddr, unsigned int slot,
+					      uint64_t vaddr, unsigned int word,
 					      enum np_access access)
 {
 	struct np_cpu *cpu = &np_sim.cpu[vcpu];
 	bool writable;
 	uint32_t line;
 
+	cpu->load_number = NUMBER(word);
 	if (find_line(cpu, info, vaddr, &line) &&
 	    np_timing_use(cpu, vaddr, line, access, &writable))
-		np_l1_remember(cpu->l1, slot, vaddr, writable);
+		np_l1_remember(cpu->l1, SLOT(word), vaddr, writable);
+}
+
+static inline void access_first_level(struct np_l1 *l1, unsigned int vcpu,
+				      qemu_plugin_meminfo_t info, uint64_t vaddr, unsigned int word,
+				      enum np_access access)
+{
+	if (!np_l1_again(l1, SLOT(word), vaddr, access != NP_LOAD) &&
+	    !np_l1_shared(l1, SLOT(word), vaddr, access != NP_LOAD))
+		look_up(vcpu, info, vaddr, word, access);
+}
+
+static __attribute__((noinline)) void access_overlapped(struct np_l1 *l1, unsigned int vcpu,
+							qemu_plugin_meminfo_t info, uint64_t vaddr,
+							unsigned int word, enum np_access access)
+{
+	np_outstanding_pass(&np_sim.cpu[vcpu], NUMBER(word), vaddr, access != NP_LOAD);
+	access_first_level(l1, vcpu, info, vaddr, word, access);
 }
 
 static inline void access_line(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			       unsigned int slot, enum np_access access)
+			       unsigned int word, enum np_access access)
 {
 	struct np_l1 *l1;
 
 	vcpu = whose(vcpu);
 	l1 = l1_of[vcpu];
-	if (!np_l1_again(l1, slot, vaddr, access != NP_LOAD) &&
-	    !np_l1_shared(l1, slot, vaddr, access != NP_LOAD))
-		look_up(vcpu, info, vaddr, slot, access);
+	if (__builtin_expect(l1->overlaps, false))
+		access_overlapped(l1, vcpu, info, vaddr, word, access);
+	else
+		access_first_level(l1, vcpu, info, vaddr, word, access);
 }
 
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *slot)
@@ -145,24 +187,44 @@ static void on_atomic(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
 		access_line(vcpu, info, vaddr, (uintptr_t)slot, NP_ATOMIC);
 }
 
-/* Where a profile is kept, the word of a call is the instruction's address. */
-static inline void *slot_at(uint64_t code)
+static inline void *word_at(uint64_t code, unsigned int number)
 {
-	return (void *)(uintptr_t)(code * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1));
+	return (void *)(uintptr_t)((code * 0x9e3779b1u >> 16 & (NP_L1_SLOTS - 1)) +
+				   number * NP_L1_SLOTS);
+}
+
+/* Where a profile is kept, the call's word stands beside the instruction's address, in block memory. */
+struct profiled {
+	uint64_t code;
+	void *word;
+};
+
+static void *word_of(unsigned int vcpu, const struct profiled *at, bool store)
+{
+	np_profile_access(np_sim.cpu[whose(vcpu)].profile, at->code, store);
+	return at->word;
+}
+
+static struct profiled *profiled_at(uint64_t code, unsigned int number)
+{
+	struct profiled *at = np_block_memory_take(sizeof(*at));
+
+	if (!at)
+		abort();
+	*at = (struct profiled) { code, word_at(code, number) };
+	return at;
 }
 
 static void on_profiled_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			       void *code)
+			       void *at)
 {
-	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
-	on_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+	on_access(vcpu, info, vaddr, word_of(vcpu, at, info & STORE_BIT));
 }
 
 static void on_profiled_atomic(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			       void *code)
+			       void *at)
 {
-	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
-	on_atomic(vcpu, info, vaddr, slot_at((uintptr_t)code));
+	on_atomic(vcpu, info, vaddr, word_of(vcpu, at, info & STORE_BIT));
 }
 
 static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
@@ -208,7 +270,7 @@ static inline void access_in_round(unsigned int vcpu, qemu_plugin_meminfo_t info
 {
 	vcpu = whose(vcpu);
 	if (np_rounds_next(&np_sim.cpu[vcpu].rounds, accesses))
-		execute(&np_sim.cpu[vcpu], 1);
+		execute(&np_sim.cpu[vcpu], 1, np_sim.insn_ps);
 	on_access(vcpu, info, vaddr, slot);
 }
 
@@ -225,24 +287,21 @@ static void on_rep2_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 }
 
 static void on_profiled_rep1(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			     void *code)
+			     void *at)
 {
-	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
-	on_rep1_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+	on_rep1_access(vcpu, info, vaddr, word_of(vcpu, at, info & STORE_BIT));
 }
 
 static void on_profiled_rep2(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-			     void *code)
+			     void *at)
 {
-	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, info & STORE_BIT);
-	on_rep2_access(vcpu, info, vaddr, slot_at((uintptr_t)code));
+	on_rep2_access(vcpu, info, vaddr, word_of(vcpu, at, info & STORE_BIT));
 }
 
 static void on_profiled_nontemporal(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-				    void *code)
+				    void *at)
 {
-	np_profile_access(np_sim.cpu[whose(vcpu)].profile, (uintptr_t)code, true);
-	on_nontemporal_store(vcpu, info, vaddr, NULL);
+	on_nontemporal_store(vcpu, info, vaddr, word_of(vcpu, at, true));
 }
 
 static bool is_user(uint64_t code)
@@ -275,14 +334,15 @@ static const qemu_plugin_vcpu_mem_cb_t unprofiled[] = {
 
 #define CODE_BYTES 16
 
-static void on_accesses(struct qemu_plugin_insn *insn, enum np_accesses kind)
+static void on_accesses(struct qemu_plugin_insn *insn, enum np_accesses kind, unsigned int number)
 {
 	uint64_t code = qemu_plugin_insn_vaddr(insn);
 	bool profiles = np_sim.config.profile[0] && is_user(code);
 
 	qemu_plugin_register_vcpu_mem_cb(insn, (profiles ? profiled : unprofiled)[kind],
 					 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-					 profiles ? (void *)(uintptr_t)code : slot_at(code));
+					 profiles ? profiled_at(code, number) :
+						    word_at(code, number));
 }
 
 static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t call, size_t word)
@@ -290,13 +350,15 @@ static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t 
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, call, QEMU_PLUGIN_CB_NO_REGS, (void *)word);
 }
 
-static void on_translate_insn(struct qemu_plugin_insn *insn)
+static void on_translate_insn(struct qemu_plugin_insn *insn, unsigned int number, bool drains)
 {
 	enum np_accesses accesses = ORDINARY;
 	uint8_t code[CODE_BYTES];
 	size_t len = qemu_plugin_insn_data(insn, code, sizeof(code));
 	unsigned int round = np_decode_round(code, len);
 
+	if (drains)
+		on_entry(insn, on_drain, 0);
 	switch (np_decode_kind(code, len)) {
 	case NP_DECODE_NEW_TRANSLATIONS:
 		on_entry(insn, on_new_translations, 0);
@@ -325,22 +387,57 @@ static void on_translate_insn(struct qemu_plugin_insn *insn)
 	case NP_DECODE_OTHER:
 		break;
 	}
-	on_accesses(insn, accesses);
+	on_accesses(insn, accesses, number);
+}
+
+#define MOST 512 /* instructions of a block */
+
+/* Of the block that this thread translates. */
+static __thread struct np_dataflow_insn decoded[MOST];
+static __thread uint8_t number[MOST];
+
+/* Where accesses take no time, nothing waits for another. */
+static struct np_dataflow *make_dataflow(const struct qemu_plugin_tb *tb, size_t n)
+{
+	struct qemu_plugin_insn *last;
+	struct np_dataflow *block;
+	uint8_t code[CODE_BYTES];
+	bool loops;
+
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		decoded[i] = np_sim.config.counts ?
+				     (struct np_dataflow_insn) { 0 } :
+				     np_dataflow_decode(code, qemu_plugin_insn_data(insn, code,
+										    sizeof(code)));
+	}
+	last = qemu_plugin_tb_get_insn(tb, n - 1);
+	loops = decoded[n - 1].jump &&
+		qemu_plugin_insn_vaddr(last) + decoded[n - 1].jump ==
+			qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+	block = np_dataflow_make(decoded, n, np_sim.insn_ps, 1000 * np_sim.config.l1.latency_ns,
+				 loops, number);
+	if (!block)
+		abort();
+	return block;
 }
 
 void np_instrument(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
-	qemu_plugin_vcpu_udata_cb_t block = on_block;
+	qemu_plugin_vcpu_udata_cb_t call = on_block;
 
 	(void)id;
+	n = n < MOST ? n : MOST;
 	if (np_sim.config.profile[0])
-		block = is_user(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))) ?
-				on_user_block :
-				on_kernel_block;
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
+		call = is_user(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))) ?
+			       on_user_block :
+			       on_kernel_block;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, call, QEMU_PLUGIN_CB_NO_REGS,
+					     make_dataflow(tb, n));
 	for (size_t i = 0; i < n; i++)
-		on_translate_insn(qemu_plugin_tb_get_insn(tb, i));
+		on_translate_insn(qemu_plugin_tb_get_insn(tb, i), number[i], decoded[i].drains);
 }
 
 static void on_start_end(unsigned int vcpu, void *data)
@@ -391,6 +488,17 @@ void np_instrument_start(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 bool np_instrument_can_tell_stores(void)
 {
 	return qemu_plugin_mem_is_store(STORE_BIT) && !qemu_plugin_mem_is_store(LOAD_BIT);
+}
+
+/* QEMU has dropped all translated code; no CPU runs. */
+void np_instrument_forget(qemu_plugin_id_t id)
+{
+	(void)id;
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
+		np_outstanding_drain(&np_sim.cpu[i]);
+		np_sim.cpu[i].outstanding.block = NULL;
+	}
+	np_block_memory_forget();
 }
 
 void np_instrument_begin(void (*start_ended)(void))

@@ -11,6 +11,9 @@
 bool np_instrument_can_tell_stores(void);
 
 /* After np_sim.cpu is there. start_ended: called at the guest's note that the untimed start has ended. */
+/* For qemu_plugin_register_flush_cb(). */
+void np_instrument_forget(qemu_plugin_id_t id);
+
 void np_instrument_begin(void (*start_ended)(void));
 
 /* Sets the calls of a block that is translated: in simulated time, and in the untimed start. */

@@ -111,6 +111,7 @@ static void begin_timed(qemu_plugin_id_t id)
 	np_sim.insn_ps = timed_insn_ps;
 	np_sim.booting = false;
 	register_all(id, np_instrument);
+	qemu_plugin_register_flush_cb(id, np_instrument_forget);
 }
 
 static void end_start(void)

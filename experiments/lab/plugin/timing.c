@@ -18,6 +18,50 @@ static void memory_stall(struct np_cpu *cpu, uint64_t ps)
 	np_write(cpu->memory_stall_ps, cpu->memory_stall_ps + ps);
 }
 
+void np_timing_wait(struct np_cpu *cpu, uint64_t ps, bool memory)
+{
+	if (memory)
+		memory_stall(cpu, ps);
+	else
+		stall(cpu, ps);
+}
+
+/* How many lines of memory a CPU waits for at once, for the contention model. */
+static void count_wait(struct np_cpu *cpu, uint64_t start_ps, uint64_t ps)
+{
+	uint64_t end = start_ps + ps,
+		 begin = start_ps > cpu->waited_to_ps ? start_ps : cpu->waited_to_ps;
+
+	np_write(cpu->demand_ps, cpu->demand_ps + ps);
+	if (end <= begin)
+		return;
+	np_write(cpu->waited_ps, cpu->waited_ps + end - begin);
+	cpu->waited_to_ps = end;
+}
+
+static void note_arrival(struct np_cpu *cpu, uint32_t line, uint64_t ps, bool stored)
+{
+	cpu->arriving[line % NP_ARRIVING] =
+		(struct np_arrival) { .ps = ps, .line = line + 1, .stored = stored };
+}
+
+/* A line that takes so long: a load's is on its way, and any other access is waited for. */
+static uint64_t wait_for_line(struct np_cpu *cpu, uint32_t line, enum np_access access, uint64_t ps,
+			      bool memory)
+{
+	uint64_t start;
+
+	if (access == NP_LOAD) {
+		start = np_outstanding_load(cpu, cpu->load_number, ps, memory);
+		note_arrival(cpu, line, start + ps, false);
+		return start;
+	}
+	np_outstanding_drain(cpu);
+	start = cpu->ps + cpu->pending_ps;
+	np_timing_wait(cpu, ps, memory);
+	return start;
+}
+
 /* Core bandwidth limit: every line that a core moves, of any node, passes its port. */
 static void pass_port(struct np_cpu *cpu)
 {
@@ -51,16 +95,18 @@ static void overlap(struct np_cpu *cpu, unsigned int node, enum np_data_source k
 	cpu->port_ready_ps += extra;
 }
 
-static void fetch(struct np_cpu *cpu, unsigned int node, enum np_data_source kind, bool overlapped)
+static void fetch(struct np_cpu *cpu, unsigned int node, enum np_data_source kind, uint32_t line,
+		  enum np_access access, bool overlapped, uint64_t more_ps)
 {
 	struct np_traffic *traffic = &cpu->traffic[node][kind];
+	uint64_t ps = np_read(cpu->cost[node][kind].latency_ps) + more_ps;
 
 	if (overlapped) {
 		np_write(traffic->prefetched, traffic->prefetched + 1);
 		overlap(cpu, node, kind);
 	} else {
 		np_write(traffic->demand, traffic->demand + 1);
-		memory_stall(cpu, np_read(cpu->cost[node][kind].latency_ps));
+		count_wait(cpu, wait_for_line(cpu, line, access, ps, true), ps);
 	}
 	pass_port(cpu);
 }
@@ -130,11 +176,6 @@ static uint64_t transfer_ps(const struct np_cpu *cpu, const struct np_result *r)
 	return np_read(cpu->cost[r->taken_from][NP_CACHE].latency_ps) + 1000 * ns;
 }
 
-static void note_arrival(struct np_cpu *cpu, uint32_t line, uint64_t ps)
-{
-	cpu->arriving[line % NP_ARRIVING] = (struct np_arrival) { .ps = ps, .line = line + 1 };
-}
-
 /*
  * A contended line is taken when its owner has it: a store that the CPU does not wait for costs
  * what it waits for the owner, and arrives later. Returns false where the line is not contended.
@@ -155,7 +196,7 @@ static bool take_contended(struct np_cpu *cpu, const struct np_result *r, uint32
 		pass_port(cpu);
 	}
 	if (posted) {
-		note_arrival(cpu, line, there);
+		note_arrival(cpu, line, there, true);
 		there = there - now > cost ? there - cost : now;
 	}
 	/* What the other CPU takes is no time of the memory's. */
@@ -178,7 +219,8 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 	bool posted = access == NP_STORE;
 
 	if (r->served == NP_SERVED_L2) {
-		stall(cpu, prefetched ? 0 : c->l2.latency_ns * 1000);
+		if (!prefetched)
+			wait_for_line(cpu, line, access, c->l2.latency_ns * 1000, false);
 		return;
 	}
 	if (r->taken_from >= 0 && take_contended(cpu, r, line, access))
@@ -186,33 +228,41 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 	if (r->taken_from < 0 && np_contended_is(line))
 		stall(cpu, np_contended_find(cpu, line) - cpu->ps - cpu->pending_ps);
 	if (r->served == NP_SERVED_NEIGHBOUR && c->c2c.local_ns > 0) {
-		stall(cpu, 1000 * c->c2c.local_ns);
+		wait_for_line(cpu, line, access, 1000 * c->c2c.local_ns, false);
 		return;
 	}
 	if (r->served == NP_SERVED_LLC || r->served == NP_SERVED_NEIGHBOUR) {
-		stall(cpu, 1000 * llc_ns(cpu, prefetched || posted));
+		uint64_t ps = 1000 * llc_ns(cpu, prefetched || posted);
+
+		if (prefetched || posted)
+			stall(cpu, ps);
+		else
+			wait_for_line(cpu, line, access, ps, false);
 		return;
 	}
 	if (posted && !prefetched)
 		note_arrival(cpu, line,
-			     cpu->ps + cpu->pending_ps +
-				     np_read(cpu->cost[r->node][kind].latency_ps));
-	fetch(cpu, r->node, kind, prefetched || posted);
-	if (kind == NP_CACHE && r->home != r->node)
-		memory_stall(cpu, 1000 * np_config_home_ns(c));
+			     np_outstanding_ready(cpu, cpu->load_number) +
+				     np_read(cpu->cost[r->node][kind].latency_ps),
+			     true);
+	fetch(cpu, r->node, kind, line, access, prefetched || posted,
+	      kind == NP_CACHE && r->home != r->node ? 1000 * np_config_home_ns(c) : 0);
 }
 
-bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool store)
+bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool waits)
 {
 	struct np_arrival *a = &cpu->arriving[line % NP_ARRIVING];
-	uint64_t now = cpu->ps + cpu->pending_ps;
+	uint64_t now = cpu->ps + cpu->pending_ps, start;
 
 	if (a->line != line + 1 || a->ps <= now)
 		return false;
-	if (store)
+	if (!waits)
 		return true;
-	memory_stall(cpu, a->ps - now);
-	return false;
+	start = np_outstanding_ready(cpu, cpu->load_number);
+	if (a->stored && a->ps > start)
+		np_write(cpu->late_ps, cpu->late_ps + a->ps - start);
+	np_outstanding_wait_for(cpu, cpu->load_number, a->ps);
+	return a->ps > cpu->ps + cpu->pending_ps;
 }
 
 void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access)
@@ -246,12 +296,14 @@ bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_ac
 {
 	bool store = access != NP_LOAD, hit = hits(cpu, line, store, writable), arrives;
 
+	if (access == NP_ATOMIC || np_contended_is(line))
+		np_outstanding_drain(cpu);
 	if (!hit) {
 		np_timing_access(cpu, vaddr, line, access);
 		*writable = store;
 	}
-	/* Until it has arrived, loads of the line have to come here. */
-	arrives = np_timing_arrives(cpu, line, access == NP_STORE);
+	/* Until it has arrived, uses of the line have to come here. */
+	arrives = np_timing_arrives(cpu, line, hit && access != NP_STORE);
 	if (!np_l1_is_contended(cpu->l1, line))
 		return !arrives;
 	np_contended_use(cpu, line, store, hit);

@@ -11,6 +11,9 @@ enum np_access {
 	NP_ATOMIC, /* a store whose instruction needs what it replaces */
 };
 
+/* The CPU waits; memory: for a line of a memory, or of another node. */
+void np_timing_wait(struct np_cpu *cpu, uint64_t ps, bool memory);
+
 /*
  * A CPU uses a line. Returns whether its next use of it may go unseen until the CPU's next step:
  * the first level has the line, which is there and which no other CPU contends for. *writable: a
@@ -22,11 +25,8 @@ bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_ac
 /* An access that the first level could not serve alone. */
 void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access);
 
-/*
- * An access of a line that the first level has: any but a store waits for a line that a store has
- * missed and that is not there yet. Returns whether it still is on its way, after a store.
- */
-bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool store);
+/* Returns whether a line that the first level has is still on its way; waits: the access needs it. */
+bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool waits);
 
 /* A non-temporal store. */
 void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line);

@@ -64,7 +64,8 @@ static void print_caches(const json_t *root, FILE *f)
 
 	fprintf(f, "line=%.12g\n", np_json_number_of(last, "line_bytes"));
 	if (first && first != last)
-		fprintf(f, "l1=%.12g\n", np_json_number_of(first, "size"));
+		fprintf(f, "l1=%.12g %.12g\n", np_json_number_of(first, "size"),
+			np_json_number_of(first, "latency_ns"));
 	if (second && second != last)
 		print_cache("l2", second, f);
 	print_cache("llc", last, f);
@@ -89,6 +90,7 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 	fprintf(f, "\ncore=%.12g %.12g\nquantum=%.12g\nwindow=%.12g\n", value_of(core, "mhz"),
 		value_of(core, "instructions_per_cycle"), 1e3 * value_of(lab, "quantum_us"),
 		1e3 * value_of(lab, "window_us"));
+	fprintf(f, "reorder=%.12g\n", value_of(core, "reorder_buffer"));
 	fprintf(f, "c2c=%.12g %.12g %.12g\n", value_of(c2c, "local_ns"), value_of(c2c, "remote_ns"),
 		value_of(c2c, "remote_home_ns"));
 	if (np_json_number_of(root, "scale") > 1)

@@ -27,7 +27,7 @@ def test_plugin_parts():
 def test_plugin_threads_do_not_race():
     program = make("build/tests/test_lab_plugin_races")
     environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1"}
-    run = subprocess.run([program, "memory_properties", "contended_cases"], env=environment, capture_output=True, text=True, timeout=300)
+    run = subprocess.run([program, "memory_properties", "contended_cases", "dataflow_cases"], env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
 
 
@@ -67,7 +67,7 @@ def test_qemu_does_not_start_with_a_broken_configuration(tmp_path):
     assert "cannot read the configuration: No such file" in refusal(f",config={config}")
     text = simulated.configuration(demo, shared)
     config.write_text(text.replace("llc=", "lcc="), encoding="utf-8")
-    assert f"{config}:12: there is no setting 'lcc' with 3 numbers" in refusal(f",config={config}")
+    assert f"{config}:13: there is no setting 'lcc' with 3 numbers" in refusal(f",config={config}")
     config.write_text(text, encoding="utf-8")
     assert "cannot map the shared memory: No such file" in refusal(f",config={config}")
     assert "cpu_node names 4 CPUs and the machine has 3" in refusal(f",config={config}", cpus=3)

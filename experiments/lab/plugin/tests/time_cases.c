@@ -273,9 +273,9 @@ static double chase_after_stores(unsigned int n, bool loads)
 		uint32_t line = i * 7919u % NODE_LINES; /* no sequence */
 
 		np_timing_access(cpu, (uint64_t)line << 6, line, true);
-		CU_ASSERT(np_timing_arrives(cpu, line, true));
+		CU_ASSERT(np_timing_arrives(cpu, line, false));
 		if (loads)
-			CU_ASSERT_FALSE(np_timing_arrives(cpu, line, false));
+			CU_ASSERT_FALSE(np_timing_arrives(cpu, line, true));
 	}
 	before = cpu->ps + cpu->pending_ps - before;
 	end();
