@@ -10,7 +10,7 @@ $(LAB_REPLAY): experiments/bench/lab/replay.c experiments/lab/plugin/qemu_api.h 
 		-o $@ $< -ldl
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
-LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase lines new_pages rounds timers triad)
+LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase lines misses new_pages rounds timers triad)
 
 $(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/bench/lab/programs/%.c
 	@mkdir -p $(@D)
