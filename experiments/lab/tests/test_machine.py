@@ -74,9 +74,9 @@ def test_a_scaled_machine_is_slower_in_all_that_is_a_time_or_a_rate(name: str):
     assert machine.is_known(scaled.name)
 
 
-@pytest.mark.parametrize("name", ["demo-2s/0", "demo-2s/65"])
+@pytest.mark.parametrize("name", ["demo-2s/0", "demo-2s/65", "demo-2s/1.5"])
 def test_a_speed_has_bounds(name: str):
-    with pytest.raises(LabError, match="outside 1/1 to 1/64"):
+    with pytest.raises(LabError, match=r"none of 1/1, 1/2, \.\. 1/64"):
         machine.find(name)
 
 

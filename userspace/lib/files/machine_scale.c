@@ -29,12 +29,13 @@ int np_machine_scale_split(const char *name, char *machine, size_t len, unsigned
 	snprintf(machine, len, "%s", name);
 	if (!slash || slash == name || !isdigit((unsigned char)slash[1]) || is_folder(name, slash))
 		return 0;
-	number = strtoul(slash + 1, &end, 10);
-	if (*end)
+	if (slash[1 + strspn(slash + 1, "0123456789.")])
 		return 0;
-	if (number < 1 || number > NP_MACHINE_SCALE_MAX)
-		return np_fail(err, -EINVAL, "machine '%s': a speed of 1/%s is outside 1/1 to 1/%d",
-			       name, slash + 1, NP_MACHINE_SCALE_MAX);
+	number = strtoul(slash + 1, &end, 10);
+	if (*end || number < 1 || number > NP_MACHINE_SCALE_MAX)
+		return np_fail(err, -EINVAL,
+			       "machine '%s': a speed of 1/%s is none of 1/1, 1/2, .. 1/%d", name,
+			       slash + 1, NP_MACHINE_SCALE_MAX);
 	*scale = (unsigned int)number;
 	snprintf(machine, len, "%.*s", (int)(slash - name), name);
 	return 0;
