@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CannotError, ExperimentError
+from .host_nodes import scale_limit
 from .process import start_process
 from .tool import take_last_line
 
-END_LIMIT = 15  # s, for a program to end when it is asked to
+END_LIMIT = scale_limit(15)  # s, for a program to end when it is asked to
 PROC = Path("/proc")
 
 

@@ -12,11 +12,11 @@ import time
 from typing import Any
 
 from ..paths import HERE
-from .host_nodes import format_list
+from .host_nodes import format_list, scale_limit
 from .process import start_process
 
 POLL = 0.001  # s
-LIMIT = 60  # s, for its first object, and for the last interval to be printed
+LIMIT = scale_limit(60)  # s, for its first object, and for the last interval to be printed
 COUNTS = ("llc_references", "llc_misses", "local_dram", "remote_dram", "remote_cache")
 
 

@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import ExperimentError, Interrupted, NotPutBackError, describe_not_put_back
+from .host_nodes import scale_limit
 from .interrupts import hold_signals
 from .process import read_processes
 
@@ -30,7 +31,7 @@ SYSFS, CGROUPS = Path("/sys"), Path("/sys/fs/cgroup")
 OF_PROCESS = re.compile(r"/proc/\d+/")
 CHOSEN = re.compile(r"(?<!\S)\[(\S+)\](?!\S)")
 OF_RUN = "NUMAPLACE_SCRATCH"  # in the environment of programs: the scratch folder of the run that has started them
-LIMIT, TURN = 10.0, 0.02  # s, until processes have ended that were told to; between two looks
+LIMIT, TURN = scale_limit(10), 0.02  # s, until processes have ended that were told to; between two looks
 
 
 class Guard:

@@ -78,6 +78,11 @@ def read_lab_scale() -> int:
     return lab.split_speed(_read_kernel_option(r"numaplace_lab=([^,\s]+),timed\b") or "")[1]
 
 
+def scale_limit(seconds: int) -> int:
+    """Returns a time limit for work on this machine: S times as long at 1/S of its speed."""
+    return seconds * read_lab_scale()
+
+
 def read_lab_changes() -> str | None:
     """Reads what `lab run --set` changed of that machine's numbers; None where it changed nothing."""
     return _read_kernel_option(r"numaplace_lab_set=(\S+)")

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..errors import CannotError, ExperimentError, UsageError
 from ..paths import HERE
+from .host_nodes import scale_limit
 
 DERIVED = "derived from distances"  # the model of a plan: bandwidths that no firmware says are assumed
-LIMIT = 300  # s, for one call
+LIMIT = scale_limit(300)  # s, for one call
 MAKE_TOOLS = HERE.remedy("run 'make tools'", "install numaplace again")
 
 
@@ -36,7 +37,7 @@ class Numaplace:
         except FileNotFoundError:
             raise CannotError(f"{self.program} is missing: {MAKE_TOOLS}") from None
         except subprocess.TimeoutExpired:
-            raise ExperimentError(f"numaplace {' '.join(arguments)}: no answer for {LIMIT} s") from None
+            raise ExperimentError(f"numaplace {' '.join(arguments)}: no answer for {LIMIT:g} s") from None
 
     def _read_json(self, *arguments: str) -> Any:
         """Runs one command and returns its JSON, also where some decisions failed. UsageError, CannotError or ExperimentError, by its

@@ -29,7 +29,7 @@ from ..suite.schedule import CLAIRVOYANT, Trial
 from ..suite.suite import ANYWHERE, Suite
 from .workload import WORK_LIMIT, Measured, RunningWorkload, make_metric
 
-READY_LIMIT = 900  # s; generous, the lab is slow
+READY_LIMIT = host_nodes.scale_limit(900)  # s; generous, the lab is slow
 POLL = 0.02        # s
 CONNECT_LIMIT = 1  # s, for one attempt at a server's port
 TRAVERSABLE = 0o711  # of the scratch folder, where another user's program works in a folder below it

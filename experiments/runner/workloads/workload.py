@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ExperimentError
+from ...host import host_nodes
 from ...host.host_nodes import Node
 from ...host.process import Program
 from ...host.tool import Numaplace
 from ..suite.schedule import Trial, is_static
 from ..suite.suite import Suite, Task
 
-START_LIMIT = 120  # s, for a program to be ready; generous, the lab is slow
-WORK_LIMIT = 3600  # s, for a phase of work whose length is not known
+START_LIMIT = host_nodes.scale_limit(120)  # s, for a program to be ready; generous, the lab is slow
+WORK_LIMIT = host_nodes.scale_limit(3600)  # s, for a phase of work whose length is not known
 
 
 @dataclass
