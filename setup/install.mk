@@ -27,7 +27,7 @@ $(WHEEL): $(WHEEL_SRC) kmod/uapi/numaplace.h
 install: tools man wheel $(BUILD)/libmodel.so install-library	## everything that works without the tree, into PREFIX (/usr/local) below DESTDIR
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(addprefix $(BUILD)/,numaplace numaplace-trace $(PROGRAMS) $(PY_PROGRAMS))
 	ln -sf np-mem $(DESTDIR)$(PREFIX)/bin/np-triad
-	install -D -m 644 -t $(OWN) $(BUILD)/lab/plugin.so $(SCX) $(BUILD)/libmodel.so
+	install -D -m 644 -t $(OWN) $(BUILD)/lab/plugin.so $(BUILD)/lab/plugin-7.so $(SCX) $(BUILD)/libmodel.so
 	install -D -m 755 -t $(OWN) $(BUILD)/lab/watch
 	rm -rf $(OWN)/python $(SHARE)/numaplace
 	mkdir -p $(OWN)/python $(SHARE)/numaplace/src

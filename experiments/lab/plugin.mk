@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The simulation: a plugin for QEMU 10.0 and newer.
+# The simulation: a plugin for QEMU 10.0 to 11.0, and one for newer ones, whose plugin interface is version 7.
 
 LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c)
 LAB_MODEL_SRC  := $(wildcard policies/model/*.c)
 LAB_PLUGIN_OBJ := $(LAB_PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) $(LAB_MODEL_SRC:%.c=$(BUILD)/plugin/%.o)
-LAB_PLUGIN_PARTS := $(filter-out %/plugin.o %/instrument.o %/marker.o,$(LAB_PLUGIN_OBJ))
+# What calls QEMU is compiled for either.
+LAB_PLUGIN_7_OBJ := $(foreach name,plugin instrument marker,$(BUILD)/plugin/experiments/lab/plugin/$(name)-7.o)
+LAB_PLUGIN_PARTS := $(filter-out $(LAB_PLUGIN_7_OBJ:-7.o=.o),$(LAB_PLUGIN_OBJ))
 
 LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -flto -g -fPIC -fvisibility=hidden -fno-plt \
 	-Wall -Wextra -Werror
 
 $(BUILD)/lab/plugin.so: $(LAB_PLUGIN_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(LAB_PLUGIN_CFLAGS) -shared -o $@ $^ -lm -lcapstone
+	$(CC) $(LAB_PLUGIN_CFLAGS) -shared -o $@ $^ -lm -Wl,-Bstatic -lcapstone -Wl,-Bdynamic -Wl,--exclude-libs,ALL
+
+$(BUILD)/lab/plugin-7.so: $(LAB_PLUGIN_7_OBJ) $(LAB_PLUGIN_PARTS)
+	@mkdir -p $(@D)
+	$(CC) $(LAB_PLUGIN_CFLAGS) -shared -o $@ $^ -lm -Wl,-Bstatic -lcapstone -Wl,-Bdynamic -Wl,--exclude-libs,ALL
+
+$(BUILD)/plugin/%-7.o: %.c experiments/lab/plugin.mk
+	@mkdir -p $(@D)
+	$(CC) $(LAB_PLUGIN_CFLAGS) -DNP_QEMU_API_VERSION=7 -MMD -MP -c -o $@ $<
 
 $(BUILD)/plugin/%.o: %.c experiments/lab/plugin.mk
 	@mkdir -p $(@D)
 	$(CC) $(LAB_PLUGIN_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(LAB_PLUGIN_OBJ:.o=.d)
+-include $(LAB_PLUGIN_OBJ:.o=.d) $(LAB_PLUGIN_7_OBJ:.o=.d)
 
 # Runs in the guest, from the host's files.
 $(BUILD)/lab/watch: experiments/lab/watch/watch.c experiments/lab/guest/shared.h experiments/lab/plugin.mk
@@ -44,6 +54,6 @@ test-programs: $(BUILD)/tests/test_lab_plugin $(BUILD)/tests/test_lab_plugin_rac
 
 .PHONY: lab-simulation tools modules
 FETCHED_GUEST_KO := $(FETCHED_SERIES:%=$(BUILD)/modules/%/numaplace_lab.ko)
-lab-simulation: $(BUILD)/lab/plugin.so $(BUILD)/lab/watch $(FETCHED_GUEST_KO)	## the simulated lab: QEMU's plugin, the guests' modules
-tools: $(BUILD)/lab/plugin.so $(BUILD)/lab/watch
+lab-simulation: $(BUILD)/lab/plugin.so $(BUILD)/lab/plugin-7.so $(BUILD)/lab/watch $(FETCHED_GUEST_KO)	## the simulated lab: QEMU's plugin, the guests' modules
+tools: $(BUILD)/lab/plugin.so $(BUILD)/lab/plugin-7.so $(BUILD)/lab/watch
 modules: $(FETCHED_GUEST_KO)

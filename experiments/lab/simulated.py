@@ -10,7 +10,7 @@ from experiments.lab.machine import Machine
 from experiments.paths import HERE
 
 SHARED_BYTES = 1 << 20
-PLUGIN_QEMU = 10  # major version whose interface the plugin is built for
+INTERFACE_7 = (11, 1)  # the QEMU from which on plugins are of that interface; those before take 4
 NOW_OFFSET = 24  # of now_ns in experiments/lab/guest/shared.h
 AHEAD_NS = 1_000_000  # more than a CPU runs between two updates of that
 JIFFIES_PER_S = 250  # CONFIG_HZ of Debian's kernels
@@ -20,6 +20,11 @@ LOW_MEMORY_LIMIT, LOW_MEMORY, HIGH_MEMORY = 0xB0000000, 0x80000000, 1 << 32
 
 def get_guest_module(kernel: Kernel) -> Path:
     return kernel.module.with_name("numaplace_lab.ko")
+
+
+def get_plugin(qemu: str) -> Path:
+    """Returns the plugin that is built for the interface of this QEMU."""
+    return HERE.plugin.with_name("plugin-7.so") if qemu_program.read_version(qemu) >= INTERFACE_7 else HERE.plugin
 
 
 def build_kernel_options(machine: Machine) -> list[str]:
@@ -33,7 +38,7 @@ def check_simulation(machine: Machine, kernel: Kernel):
     if not machine.plugin:
         raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
                        "be simulated: run it with --functional")
-    for path in (HERE.plugin, get_guest_module(kernel)):
+    for path in (get_plugin(qemu_program.find()), get_guest_module(kernel)):
         if not path.exists():
             raise LabError(UNABLE, f"{path} is not built: {kernel.build_remedy('lab-simulation')}")
 
@@ -92,20 +97,20 @@ def get_profile_path(folder: Path) -> Path:
 def build_clock_options(folder: Path, qemu: str, follow: bool) -> list[str]:
     """Builds options for a QEMU whose times mean nothing: its clock skips the time in which nothing runs.
 
-    follow: it does not, as the command has an input to wait for. Empty where the plugin is not built, or for another QEMU than
-    it was built for.
+    follow: it does not, as the command has an input to wait for. Empty where the plugin is not built, or for a QEMU that is
+    too old for it.
     """
-    if not HERE.plugin.exists() or qemu_program.read_version(qemu)[0] != PLUGIN_QEMU:
+    if not get_plugin(qemu).exists() or qemu_program.read_version(qemu) < qemu_program.OLDEST:
         return []
-    return write_plugin_files(folder, f"clock=1\nshared={get_shared_path(folder)}\n" + "follow=1\n" * follow)
+    return write_plugin_files(qemu, folder, f"clock=1\nshared={get_shared_path(folder)}\n" + "follow=1\n" * follow)
 
 
-def write_plugin_files(folder: Path, config: str) -> list[str]:
+def write_plugin_files(qemu: str, folder: Path, config: str) -> list[str]:
     """Writes what the plugin reads, and the memory that it shares with this process. Returns QEMU's options for both."""
     with get_shared_path(folder).open("wb") as file:
         file.truncate(SHARED_BYTES)
     (folder / "simulation.conf").write_text(config, encoding="utf-8")
-    return ["-rtc", "clock=vm", "-plugin", f"{HERE.plugin},config={folder / 'simulation.conf'}"]
+    return ["-rtc", "clock=vm", "-plugin", f"{get_plugin(qemu)},config={folder / 'simulation.conf'}"]
 
 
 def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False,
@@ -113,6 +118,6 @@ def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts:
     """Builds options for QEMU; writes the files that they name into `folder`."""
     memory = get_shared_path(folder)
     more = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={get_profile_path(folder)}"] * profiles + ["follow=1"] * follow
-    return [*write_plugin_files(folder, configuration(machine, memory) + "".join(f"{line}\n" for line in more)),
+    return [*write_plugin_files(qemu_program.find(), folder, configuration(machine, memory) + "".join(f"{line}\n" for line in more)),
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={memory}",
             "-device", "ivshmem-plain,memdev=numaplace_lab,master=on"]

@@ -14,11 +14,11 @@ REPLAY = HERE.plugin.with_name("replay")
 MACHINE = "demo-2s"
 
 
-def replay() -> list[dict]:
-    """Returns a record for each program; experiments/bench/lab/replay.c says what it holds."""
+def replay(plugin: Path = HERE.plugin, program: Path = REPLAY) -> list[dict]:
+    """Returns a record for each program; experiments/bench/lab/replay.c says what it holds, which `program` is built of."""
     with tempfile.TemporaryDirectory() as folder:
         simulated.qemu_options(machine.find(MACHINE), Path(folder))
-        argv = [REPLAY, HERE.plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
+        argv = [program, plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
         done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -19,6 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#if NP_QEMU_API_VERSION >= 7
+#define TRANSLATE() translate(NULL, NULL)
+#define RESET()	    when_reset(NULL)
+#define READ_RESULT bool
+#else
+#define TRANSLATE() translate(1, NULL)
+#define RESET()	    when_reset(1)
+#define READ_RESULT int
+#endif
+
 #define ROUNDS	 20
 #define ARRAY	 (4ull << 20)
 #define CPUS	 4
@@ -65,38 +75,40 @@ struct qemu_plugin_hwaddr {
 
 /* QEMU's side */
 
-void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb)
+void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb NP_WORD)
 {
 	(void)id;
 	(void)cb;
 }
 
-void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb)
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb NP_WORD)
 {
 	(void)id;
 	when_reset = cb;
 }
 
 /* No CPU starts. */
-void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
 {
 	(void)id;
 	(void)cb;
 }
 
-void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
 {
 	(void)id;
 	(void)cb;
 }
 
-void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb)
+void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id,
+					 qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
 {
 	(void)id;
 	(void)cb;
 }
 
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb)
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+					   qemu_plugin_vcpu_tb_trans_cb_t cb NP_WORD)
 {
 	(void)id;
 	translate = cb;
@@ -149,7 +161,7 @@ GArray *qemu_plugin_get_registers(void)
 	return NULL;
 }
 
-int qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buf)
+READ_RESULT qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buf)
 {
 	(void)handle;
 	(void)buf;
@@ -174,6 +186,12 @@ uint8_t *g_byte_array_free(GByteArray *array, int free_segment)
 	(void)array;
 	(void)free_segment;
 	return NULL;
+}
+
+unsigned int g_array_get_element_size(GArray *array)
+{
+	(void)array;
+	return 0;
 }
 
 char *g_array_free(GArray *array, int free_segment)
@@ -413,7 +431,7 @@ static void translate_program(const struct program *p)
 	memset(enter, 0, sizeof(enter));
 	code = p->code;
 	instructions = p->instructions;
-	translate(1, NULL);
+	TRANSLATE();
 }
 
 static uint64_t now_ns(void)
@@ -466,11 +484,11 @@ static void *load(const char *plugin, const char *config)
 static bool end_untimed_start(void)
 {
 	translates_marker = true;
-	translate(1, NULL);
+	TRANSLATE();
 	if (run_marker)
 		return false;
 	of_kernel = true;
-	translate(1, NULL);
+	TRANSLATE();
 	translates_marker = of_kernel = false;
 	if (!run_marker)
 		return false;
@@ -478,7 +496,7 @@ static bool end_untimed_start(void)
 	run_marker(0, NULL);
 	if (!when_reset)
 		return false;
-	when_reset(1);
+	RESET();
 	return true;
 }
 

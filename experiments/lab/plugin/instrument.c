@@ -423,12 +423,11 @@ static struct np_dataflow *make_dataflow(const struct qemu_plugin_tb *tb, size_t
 	return block;
 }
 
-void np_instrument(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+void NP_QEMU_BLOCK_CALL(np_instrument)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	qemu_plugin_vcpu_udata_cb_t call = on_block;
 
-	(void)id;
 	n = n < MOST ? n : MOST;
 	if (np_sim.config.profile[0])
 		call = is_user(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))) ?
@@ -457,12 +456,11 @@ static void on_start_block(unsigned int vcpu, void *instructions)
 		np_clock_step(cpu);
 }
 
-void np_instrument_start(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+void NP_QEMU_BLOCK_CALL(np_instrument_start)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	uint8_t code[CODE_BYTES];
 
-	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_start_block, QEMU_PLUGIN_CB_NO_REGS, (void *)n);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -491,9 +489,8 @@ bool np_instrument_can_tell_stores(void)
 }
 
 /* QEMU has dropped all translated code; no CPU runs. */
-void np_instrument_forget(qemu_plugin_id_t id)
+void NP_QEMU_CALL(np_instrument_forget)
 {
-	(void)id;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++) {
 		np_outstanding_drain(&np_sim.cpu[i]);
 		np_sim.cpu[i].outstanding.block = NULL;

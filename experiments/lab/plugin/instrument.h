@@ -10,14 +10,14 @@
 /* Whether this QEMU tells loads from stores as the calls take it. */
 bool np_instrument_can_tell_stores(void);
 
-/* After np_sim.cpu is there. start_ended: called at the guest's note that the untimed start has ended. */
 /* For qemu_plugin_register_flush_cb(). */
-void np_instrument_forget(qemu_plugin_id_t id);
+void NP_QEMU_CALL(np_instrument_forget);
 
+/* After np_sim.cpu is there. start_ended: called at the guest's note that the untimed start has ended. */
 void np_instrument_begin(void (*start_ended)(void));
 
 /* Sets the calls of a block that is translated: in simulated time, and in the untimed start. */
-void np_instrument(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
-void np_instrument_start(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+void NP_QEMU_BLOCK_CALL(np_instrument);
+void NP_QEMU_BLOCK_CALL(np_instrument_start);
 
 #endif

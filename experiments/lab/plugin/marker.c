@@ -12,13 +12,15 @@ static struct qemu_plugin_register *rax, *rcx;
 bool np_marker_find_registers(void)
 {
 	GArray *all = qemu_plugin_get_registers();
-	const qemu_plugin_reg_descriptor *found = (void *)all->data;
+	unsigned int size = g_array_get_element_size(all);
 
 	for (unsigned int i = 0; i < all->len; i++) {
-		if (!strcmp(found[i].name, "rax"))
-			rax = found[i].handle;
-		if (!strcmp(found[i].name, "rcx"))
-			rcx = found[i].handle;
+		const qemu_plugin_reg_descriptor *found = (void *)(all->data + i * size);
+
+		if (!strcmp(found->name, "rax"))
+			rax = found->handle;
+		if (!strcmp(found->name, "rcx"))
+			rcx = found->handle;
 	}
 	g_array_free(all, true);
 	return rax && rcx;

@@ -33,23 +33,19 @@ struct np_machine_state np_sim;
 static qemu_plugin_id_t own_id;
 static uint32_t timed_insn_ps;
 
-static void on_idle(qemu_plugin_id_t id, unsigned int vcpu)
+static void NP_QEMU_CPU_CALL(on_idle)
 {
-	(void)id;
 	np_clock_idle(&np_sim.cpu[vcpu]);
 }
 
-static void on_resume(qemu_plugin_id_t id, unsigned int vcpu)
+static void NP_QEMU_CPU_CALL(on_resume)
 {
-	(void)id;
 	np_clock_resume(&np_sim.cpu[vcpu]);
 }
 
 /* Where accesses are not seen, the guest may have asked a device for something whenever it halts. */
-static void on_host_idle(qemu_plugin_id_t id, unsigned int vcpu)
+static void NP_QEMU_CPU_CALL(on_host_idle)
 {
-	(void)id;
-	(void)vcpu;
 	np_in_flight_ask();
 	np_qemu_clock_look();
 }
@@ -58,18 +54,16 @@ static void on_host_idle(qemu_plugin_id_t id, unsigned int vcpu)
  * One that runs may ask, too: what it asks for just before it halts is not known to be asked for when
  * the main loop sees it halted.
  */
-static void on_host_resume(qemu_plugin_id_t id, unsigned int vcpu)
+static void NP_QEMU_CPU_CALL(on_host_resume)
 {
-	(void)id;
-	(void)vcpu;
 	np_in_flight_ask();
 }
 
 static void register_all(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t translate)
 {
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
-	qemu_plugin_register_vcpu_idle_cb(id, on_idle);
-	qemu_plugin_register_vcpu_resume_cb(id, on_resume);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate NP_NO_WORD);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle NP_NO_WORD);
+	qemu_plugin_register_vcpu_resume_cb(id, on_resume NP_NO_WORD);
 }
 
 __attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
@@ -85,13 +79,11 @@ __attribute__((format(printf, 1, 2))) static int refuse(const char *why, ...)
 }
 
 /* At QEMU's end. */
-static void write_profile(qemu_plugin_id_t id, void *data)
+static void NP_QEMU_END_CALL(write_profile)
 {
 	const struct np_config *c = &np_sim.config;
 	FILE *f = fopen(c->profile, "we");
 
-	(void)id;
-	(void)data;
 	if (!f) {
 		refuse("%s: cannot write the profile: %s", c->profile, strerror(errno));
 		return;
@@ -104,27 +96,26 @@ static void write_profile(qemu_plugin_id_t id, void *data)
 }
 
 /* QEMU has dropped all translated code and the calls in it, and all other calls. */
-static void begin_timed(qemu_plugin_id_t id)
+static void NP_QEMU_CALL(begin_timed)
 {
 	if (np_sim.config.profile[0])
-		qemu_plugin_register_atexit_cb(id, write_profile, NULL);
+		qemu_plugin_register_atexit_cb(own_id, write_profile, NULL);
 	np_sim.insn_ps = timed_insn_ps;
 	np_sim.booting = false;
-	register_all(id, np_instrument);
-	qemu_plugin_register_flush_cb(id, np_instrument_forget);
+	register_all(own_id, np_instrument);
+	qemu_plugin_register_flush_cb(own_id, np_instrument_forget NP_NO_WORD);
 }
 
 static void end_start(void)
 {
 	if (np_sim.booting)
-		qemu_plugin_reset(own_id, begin_timed);
+		qemu_plugin_reset(own_id, begin_timed NP_NO_WORD);
 }
 
-static void on_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
+static void NP_QEMU_CPU_CALL(on_vcpu)
 {
 	static bool taken;
 
-	(void)id;
 	np_qemu_clock_thread(&np_sim.cpu[vcpu]);
 	np_write(np_sim.cpu[vcpu].state, np_host_open_state());
 	if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST))
@@ -228,21 +219,19 @@ static int init(const char *path, int vcpus)
 }
 
 /* Where times mean nothing. In a QEMU whose clock cannot be taken, idle time passes as it does for the host. */
-static void on_host_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
+static void NP_QEMU_CPU_CALL(on_host_vcpu)
 {
 	static bool taken;
 
-	(void)id;
-	(void)vcpu;
 	if (!__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST))
 		np_qemu_clock_take();
 }
 
 static void skip_idle_time(qemu_plugin_id_t id)
 {
-	qemu_plugin_register_vcpu_init_cb(id, on_host_vcpu);
-	qemu_plugin_register_vcpu_idle_cb(id, on_host_idle);
-	qemu_plugin_register_vcpu_resume_cb(id, on_host_resume);
+	qemu_plugin_register_vcpu_init_cb(id, on_host_vcpu NP_NO_WORD);
+	qemu_plugin_register_vcpu_idle_cb(id, on_host_idle NP_NO_WORD);
+	qemu_plugin_register_vcpu_resume_cb(id, on_host_resume NP_NO_WORD);
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
@@ -268,7 +257,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 			      "--functional, or use Debian's QEMU 10.0",
 			      missing);
 	own_id = id;
-	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu NP_NO_WORD);
 	register_all(id, np_instrument_start);
 	return 0;
 }

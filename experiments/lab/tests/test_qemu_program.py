@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.lab import qemu_program
+from experiments.lab import exact, qemu_program, simulated
 from experiments.lab.errors import UNABLE, LabError
 from experiments.paths import HERE
 
@@ -94,3 +94,15 @@ def test_the_starter_finds_the_data_beside_it_wherever_it_is(tmp_path):
     folders = [Path(line).resolve().relative_to(moved) for line in (said[0], said[2], said[4], said[6])]
     assert list(map(str, folders)) == ["usr/lib/x86_64-linux-gnu/qemu", "usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu"]
     assert said[7:] == ["-name", "two words"]
+
+
+@pytest.mark.parametrize(("version", "plugin", "repeats"), [("10.0.13", "plugin.so", True), ("11.0.2", "plugin.so", False),
+                                                             ("11.1.3", "plugin-7.so", False)])
+def test_a_qemu_gets_the_plugin_of_its_interface(tmp_path, version, plugin, repeats):
+    program = write_program(tmp_path / "bin", f"QEMU emulator version {version}")
+    assert simulated.get_plugin(program).name == plugin
+    if repeats:
+        exact.check_qemu(program)
+        return
+    with pytest.raises(LabError, match=f"QEMU {version} does not repeat a run exactly"):
+        exact.check_qemu(program)

@@ -20,6 +20,13 @@ def make(target: str) -> Path:
     return ROOT / target
 
 
+def build_replay(program: Path, source: Path, interface: int = 4) -> Path:
+    """Builds what calls the plugin in the place of a QEMU of this interface."""
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O2", "-rdynamic", f"-DNP_QEMU_API_VERSION={interface}", "-iquote", ROOT / "experiments/bench/lab",
+                    "-o", program, source, "-ldl"], check=True)
+    return program
+
+
 def test_plugin_parts():
     assert cunit.assertions("build/tests/test_lab_plugin") > 300
 
@@ -31,11 +38,11 @@ def test_plugin_threads_do_not_race():
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-4000:]
 
 
-def test_the_built_plugin_counts_what_is_called():
+@pytest.mark.parametrize(("name", "interface"), [("plugin.so", 4), ("plugin-7.so", 7)])
+def test_the_built_plugin_counts_what_is_called(name, interface, tmp_path):
     """The plugin as QEMU loads and calls it."""
-    make("build/lab/plugin.so")
-    make("build/lab/replay")
-    found = {record["program"]: record for record in calls.replay()}
+    program = build_replay(tmp_path / "replay", ROOT / "experiments/bench/lab/replay.c", interface)
+    found = {record["program"]: record for record in calls.replay(make(f"build/lab/{name}"), program)}
     for triad in (found["triad, SSE2"], found["triad, words"]):
         assert triad["misses"] == pytest.approx(triad["calls"] / 8, rel=1e-3)  # words of eight bytes, lines of 64
     chase = found["pointer chase, 16 MiB"]
@@ -82,8 +89,7 @@ def test_qemu_that_describes_accesses_otherwise_is_refused(tmp_path):
     text, changed = re.subn(r"^#define STORE\s.*", "#define STORE (1u << 16)", replay.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert changed == 1
     (tmp_path / "replay.c").write_text(text, encoding="utf-8")
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-rdynamic", "-iquote", replay.parent, "-o", tmp_path / "replay",
-                    tmp_path / "replay.c", "-ldl"], check=True)
+    build_replay(tmp_path / "replay", tmp_path / "replay.c")
     simulated.qemu_options(machine.find("demo-2s"), tmp_path)
     run = subprocess.run([tmp_path / "replay", plugin, tmp_path / "simulation.conf", tmp_path / "simulation.shared"],
                          capture_output=True, text=True, check=False, timeout=120)
