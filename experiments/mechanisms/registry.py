@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import own_file
-from .clairvoyant import Clairvoyant
 from .cpuset import Cpuset
 from .daemon import Daemon
 from .damon import Damon
@@ -14,13 +13,14 @@ from .demotion import Demotion
 from .mechanism import Mechanism, parse_values
 from .numa_balancing import NumaBalancing
 from .numad import Numad
+from .oracle import Oracle
 from .sched_ext import SchedExt
 from .start_bind import StartBind
 from .start_interleave import StartInterleave, StartWeighted
 from .tiering import Tiering
 
 KNOWN: dict[str, type[Mechanism]] = {found.name: found for found in (
-    NumaBalancing, Tiering, Demotion, Damon, Numad, Cpuset, StartBind, StartInterleave, StartWeighted, Daemon, SchedExt, Clairvoyant)}
+    NumaBalancing, Tiering, Demotion, Damon, Numad, Cpuset, StartBind, StartInterleave, StartWeighted, Daemon, SchedExt, Oracle)}
 
 
 def make_mechanism(level: str) -> Mechanism | None:

@@ -23,7 +23,7 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
     if not found:
         return
     out.print(_show_ranking(results, found["means"]))
-    table = make_table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, clairvoyant", "right"))
+    table = make_table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, oracle", "right"))
     decisions = speedup.decide_cells(results)
     for row in found["rows"]:
         titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
@@ -35,7 +35,7 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
     for note in found["notes"]:
         out.print(format_name(note))
     out.print(Text("regret: 1 - speed / speed of the best static placement, which for each block the other blocks choose, and of the "
-                   "clairvoyant: programs that place their own hot memory as they know their next accesses; not a bound; "
+                   "oracle: programs that place their own hot memory as they know their next accesses; not a bound; "
                    f"95 % intervals by blocks, of each cell alone, of {describe_blocks(list(decisions.values()))}; "
                    f"of each placement beside none: {LEGEND}; ?: a regret that is not decided; 2/3: in two of three blocks", style="dim"))
     out.print(Text(results.platform_line, style="bold"))

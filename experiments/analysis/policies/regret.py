@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ...mechanisms.registry import KNOWN
-from ...runner.suite.schedule import CLAIRVOYANT
+from ...runner.suite.schedule import ORACLE
 from ..runs.results import Results
 from ..stats.intervals import Ratio, compute_t_interval
 from .speedup import (
@@ -47,10 +47,10 @@ class Regret:
 @dataclass(frozen=True)
 class Regrets:
     """By workload and policy; a workload of fewer than LEAST blocks has none to a static placement, one without a
-    clairvoyant none to that."""
+    oracle none to that."""
 
     static: dict[tuple[str, str], Regret]
-    clairvoyant: dict[tuple[str, str], Regret]
+    oracle: dict[tuple[str, str], Regret]
     mean: dict[str, Regret]  # by policy, to the best static one: of the geometric mean over the workloads
     references: dict[str, Counter[str]]  # by workload: in how many blocks each level was the best static one
     best: dict[str, str | None]  # by workload: the static level that is surely faster than each other one
@@ -69,12 +69,12 @@ def is_static(level: str) -> bool:
 
 
 def compute_regrets(results: Results) -> Regrets:
-    """Computes the regrets of a run's policies to the best static placement and to the clairvoyant one."""
+    """Computes the regrets of a run's policies to the best static placement and to the oracle."""
     speeds, *others = list_speeds(results)
     chosen = {w: find_best_static(compute_logs(speeds, w)) for w in speeds.workloads}
     chosen = {w: blocks for w, blocks in chosen.items() if len(blocks) >= LEAST}
     best = {w: find_surely_best(speeds, others, w) for w in speeds.workloads}
-    return Regrets(_compute_static(speeds, others, chosen, best), _compute_clairvoyant(speeds, others),
+    return Regrets(_compute_static(speeds, others, chosen, best), _compute_oracle(speeds, others),
                    _compute_means(speeds, others, chosen, best),
                    {w: Counter(blocks.values()) for w, blocks in chosen.items()}, best)
 
@@ -129,12 +129,12 @@ def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: 
     return regrets
 
 
-def _compute_clairvoyant(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
-    """Computes the regrets to the clairvoyant placement by workload and policy."""
-    return {(w, p): _make_regret(join_intervals(compare_placements(speeds, w, p, CLAIRVOYANT)[0],
-                                                [compare_placements(other, w, p, CLAIRVOYANT)[0] for other in others]))
-            for w in speeds.workloads if speeds.get_blocks(w, CLAIRVOYANT)
-            for p in (BASELINE, *speeds.policies) if p != CLAIRVOYANT and speeds.get_blocks(w, p)}
+def _compute_oracle(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
+    """Computes the regrets to the oracle placement by workload and policy."""
+    return {(w, p): _make_regret(join_intervals(compare_placements(speeds, w, p, ORACLE)[0],
+                                                [compare_placements(other, w, p, ORACLE)[0] for other in others]))
+            for w in speeds.workloads if speeds.get_blocks(w, ORACLE)
+            for p in (BASELINE, *speeds.policies) if p != ORACLE and speeds.get_blocks(w, p)}
 
 
 def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:

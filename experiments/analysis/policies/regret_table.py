@@ -23,8 +23,8 @@ def make_table(results: Results) -> dict[str, Any] | None:
         return None
     found = compute_regrets(results)
     rows = [{"workload": w, "best": list_references(found.references.get(w)),
-             "cells": [(format_regret(found.static.get((w, p))), format_regret(found.clairvoyant.get((w, p)))) for p in results.policies]}
-            for w in results.workloads if any(name == w for name, _ in (*found.static, *found.clairvoyant))]
+             "cells": [(format_regret(found.static.get((w, p))), format_regret(found.oracle.get((w, p)))) for p in results.policies]}
+            for w in results.workloads if any(name == w for name, _ in (*found.static, *found.oracle))]
     return {"policies": results.policies, "rows": rows, "means": [format_regret(found.mean.get(p)) for p in results.policies],
             "notes": list_notes(found)}
 

@@ -24,7 +24,7 @@ PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 SIZE = re.compile(r"\d+[KMG]|\d+(?:\.\d+)? (?:L2|L3|node)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 KEYS = ("name", "kind", "about", "command", "environment", "prepare", "load", "client", "ready", "warm_up", "metric", "check",
-        "needs", "memory", "fast_percent", "clairvoyant", "user", "directory")
+        "needs", "memory", "fast_percent", "oracle", "user", "directory")
 DIRECTIONS = {"higher": True, "lower": False}
 TIMES = ("s", "ms", "us", "ns", "min")  # the analysis takes less of these for better, and more of what ends in /s
 
@@ -77,7 +77,7 @@ class Command:
     needs: tuple[Need, ...]
     memory: str
     fast_percent: float | None             # percent of `memory` that the nodes with CPUs have left for it; None: they are empty
-    clairvoyant: tuple[str, ...]   # words with which it places its memory itself
+    oracle: tuple[str, ...]   # words with which it places its memory itself
     user: str
     directory: str    # in which its programs run; "" is {scratch}
     table: dict[str, Any]  # as the file has it
@@ -118,14 +118,14 @@ def _read_command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
         _read_condition(table, "ready", ("pattern", "port", "file")), _read_seconds(table.get("warm_up", 0)),
         _read_metrics(table.get("metric", [])), _read_condition(table, "check", ("pattern", "command")),
         tuple(_read_need(need) for need in _read_tables(table.get("needs", []), "needs")),
-        _read_memory(table.get("memory", "")), _read_fast_percent(table), _read_words(table, "clairvoyant"),
+        _read_memory(table.get("memory", "")), _read_fast_percent(table), _read_words(table, "oracle"),
         _read_text(table, "user", ""), _read_text(table, "directory", ""), dict(table))
     if command.client and not command.ready:
         raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
     if command.load and not command.client:
         raise UsageError("'load' is a server's; a program without 'client' loads its data itself")
     check_places("directory", command.directory)
-    words = [word for part in (command.command, command.clairvoyant, command.prepare, command.load, command.client) for word in part]
+    words = [word for part in (command.command, command.oracle, command.prepare, command.load, command.client) for word in part]
     if not command.memory and any("{memory_mib}" in word for word in words):
         raise UsageError("{memory_mib} needs 'memory', as in \"0.1 node\" or \"64M\"")
     return command

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..records.results import list_marks, make_key
 from .suite import Suite, Workload
 
-CLAIRVOYANT = "clairvoyant"  # a level: programs that know what they will access place it themselves
+ORACLE = "oracle"  # a level: programs that know what they will access place it themselves
 ATTEMPTS = 2  # at an observation that comes out marked; all of them stay in the file
 
 
@@ -52,9 +52,9 @@ def make_schedule(suite: Suite) -> list[Trial]:
 
 
 def list_cells(suite: Suite) -> list[tuple[Workload, str]]:
-    """Returns every workload under every level, but under the clairvoyant only those that know what they will access."""
+    """Returns every workload under every level, but under the oracle only those that know what they will access."""
     return [(w, p) for w in suite.workloads for p in suite.policies
-            if p != CLAIRVOYANT or w.kind == "command" and w.options["command"].clairvoyant]
+            if p != ORACLE or w.kind == "command" and w.options["command"].oracle]
 
 
 def is_clean(record: dict) -> bool:

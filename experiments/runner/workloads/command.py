@@ -25,7 +25,7 @@ from ...host.tool import Numaplace, take_last_line
 from ...paths import HERE
 from ..kinds import footprint
 from ..suite import command as spec
-from ..suite.schedule import CLAIRVOYANT, Trial
+from ..suite.schedule import ORACLE, Trial
 from ..suite.suite import ANYWHERE, Suite
 from .workload import WORK_LIMIT, Measured, RunningWorkload, make_metric
 
@@ -62,7 +62,7 @@ class Command(RunningWorkload):
         self._make_folders()
         self._prepare()
         self._crowd_memory()
-        words = (*self.spec.command, *(self.spec.clairvoyant if self.trial.policy == CLAIRVOYANT else ()))
+        words = (*self.spec.command, *(self.spec.oracle if self.trial.policy == ORACLE else ()))
         main = Background(self._fill_words(words), self._make_environment(), self.directory, self.logs / self.role,
                           self.spec.user, self._hold_cpus)
         self.programs[self.role] = main

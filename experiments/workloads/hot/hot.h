@@ -24,7 +24,7 @@ struct hot_options {
 	double hot, fast_percent; /* percent of bytes */
 	double writes;		  /* percent of the accesses */
 	double seconds, period, zipf, threads, seed;
-	bool ballast, clairvoyant;
+	bool ballast, oracle;
 };
 
 /* Lines of a worker's memory; none where it has none to access. */
@@ -45,7 +45,7 @@ struct hot_worker {
 	struct hot_line *line;
 	size_t lines, hot_lines, filled, scanned;
 	uint32_t *page_at;	/* by quantile, or NULL: uniform */
-	struct hot_span placed; /* by a clairvoyant */
+	struct hot_span placed; /* by an oracle */
 	struct np_random random;
 	uint64_t operations, late, writes, sink;
 	struct np_histogram latency;

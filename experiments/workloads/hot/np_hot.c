@@ -42,7 +42,7 @@ static const struct argp_option table[] = {
 	{ "zipf", 'z', "ALPHA", 0, "pages of static by Zipf's distribution", 0 },
 	{ "ballast", 'b', NULL, 0, "first fill the nodes with CPUs with cold memory; where all have CPUs, its own", 0 },
 	{ "fast-percent", 'R', "PERCENT", 0, "of --size that the ballast gives back before the work (0)", 0 },
-	{ "clairvoyant", 'c', NULL, 0, "moves its hot memory to the fast nodes itself, as soon as it is hot", 0 },
+	{ "oracle", 'c', NULL, 0, "moves its hot memory to the fast nodes itself, as soon as it is hot", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -103,7 +103,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	if (key == 'b')
 		o->ballast = true;
 	else if (key == 'c')
-		o->clairvoyant = true;
+		o->oracle = true;
 	else if (key == 's')
 		err = parse_size(o, text);
 	else if (key == ARGP_KEY_ARG && !o->name)

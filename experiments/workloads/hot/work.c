@@ -142,7 +142,7 @@ void hot_work(const struct hot_options *o, struct hot_worker *w, double begin)
 		if (o->pattern == HOT_SCAN)
 			scan(w);
 		hot = hot_span(o, w, now - begin);
-		if (o->clairvoyant)
+		if (o->oracle)
 			hot_place(o, w, hot);
 		if (!hot.lines) {
 			before = begin + (floor((now - begin) / o->period) + 1) * o->period;

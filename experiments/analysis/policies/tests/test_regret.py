@@ -16,7 +16,7 @@ from experiments.bench.drawn import reports, tally
 
 TIMED = synthetic.MANIFEST | {"platform": "real", "responses": ["bandwidth"]}
 VALUES = {("cross", "none"): [5.0, 5.2, 5.1], ("cross", "start-interleave"): [8.0, 8.4, 8.16], ("cross", "tiering"): [6.0, 6.3, 6.12],
-          ("cross", "clairvoyant"): [10.0, 10.5, 10.2], ("contention-1L1R", "none"): [4.0, 4.4, 4.2],
+          ("cross", "oracle"): [10.0, 10.5, 10.2], ("contention-1L1R", "none"): [4.0, 4.4, 4.2],
           ("contention-1L1R", "start-interleave"): [2.0, 2.2, 2.1], ("contention-1L1R", "tiering"): [5.0, 5.5, 5.25]}
 
 
@@ -32,10 +32,10 @@ def test_regret_is_to_the_best_static_level_of_each_workload(tmp_path: Path) -> 
     assert ("cross", "start-interleave") not in found.static, "it is the reference"
     assert found.static["cross", "tiering"].value == pytest.approx(1 - 0.75)
     assert found.static["contention-1L1R", "tiering"].value == pytest.approx(-0.25), "better than each static one"
-    assert found.clairvoyant["cross", "tiering"].value == pytest.approx(0.4)
-    assert not [w for w, _ in found.clairvoyant if w == "contention-1L1R"], "it has no clairvoyant"
+    assert found.oracle["cross", "tiering"].value == pytest.approx(0.4)
+    assert not [w for w, _ in found.oracle if w == "contention-1L1R"], "it has no oracle"
     assert found.mean["tiering"].value == pytest.approx(1 - (0.75 * 1.25) ** 0.5)
-    assert "clairvoyant" not in found.mean, "it lacks a workload"
+    assert "oracle" not in found.mean, "it lacks a workload"
 
 
 def test_the_reference_of_a_block_is_chosen_by_the_others(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_interval_is_wider_where_blocks_do_not_tell_the_best(tmp_path: Path)
 def test_two_blocks_have_no_regret_and_say_why(tmp_path: Path) -> None:
     results = read(tmp_path, {key: found[:2] for key, found in VALUES.items()})
     found = regret.compute_regrets(results)
-    assert found.static == {} and found.mean == {} and found.clairvoyant
+    assert found.static == {} and found.mean == {} and found.oracle
     told, = regret_table.make_table(results)["notes"]
     assert "no regret to a static placement: contention-1L1R, cross" in told and "3 blocks are needed" in told
 
@@ -94,7 +94,7 @@ def test_limits_are_by_blocks(tmp_path: Path) -> None:
 
 
 def test_a_run_of_static_placements_has_no_table(tmp_path: Path) -> None:
-    static = {key: value for key, value in VALUES.items() if key[1] not in ("tiering", "clairvoyant")}
+    static = {key: value for key, value in VALUES.items() if key[1] not in ("tiering", "oracle")}
     assert regret_table.make_table(read(tmp_path, static)) is None
     assert regret.is_static("maximum-local:pages=follow") and regret.is_static("start-bind:node=1")
     assert not regret.is_static("tiering:hot_threshold_ms=5#2") and not regret.is_static("./own.py")
@@ -119,9 +119,9 @@ def test_the_terminal_ranks_the_placements_first(tmp_path: Path) -> None:
 def test_no_limit_is_above_everything(tmp_path: Path) -> None:
     """Two blocks that differ much, by which the speed might be negative."""
     values = VALUES | {("cross", "start-interleave"): [8.0, 9.0, 8.5], ("cross", "tiering"): [0.1, 6.0, 3.0],
-                       ("cross", "clairvoyant"): [10.0, 10.5, 12.0]}
+                       ("cross", "oracle"): [10.0, 10.5, 12.0]}
     found = regret.compute_regrets(read(tmp_path, values))
-    assert found.clairvoyant["cross", "tiering"].high == 1 and found.static["cross", "tiering"].high < 1
+    assert found.oracle["cross", "tiering"].high == 1 and found.static["cross", "tiering"].high < 1
 
 
 def test_pages_that_the_module_moved_are_counted(tmp_path: Path) -> None:

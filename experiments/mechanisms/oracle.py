@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Programs that place their own hot memory as they know their next accesses: workloads whose file says how (`clairvoyant`)."""
+"""Programs that place their own hot memory as they know their next accesses: workloads whose file says how (`oracle`)."""
 
 from .mechanism import Mechanism
 
 
-class Clairvoyant(Mechanism):
+class Oracle(Mechanism):
     """Describes programs that place their own memory; it changes nothing itself."""
 
-    name = "clairvoyant"
+    name = "oracle"
     about = "programs place their own hot memory as they know their next accesses; not a bound"
     counters = ("pgmigrate_success",)
