@@ -70,8 +70,16 @@ static bool enter(struct contended *e, uint32_t line, uint64_t now)
 	} else if (recent && !e->live) {
 		set_live(e, true);
 	}
-	e->changed_ps = now;
+	np_write(e->changed_ps, now);
 	return e->live;
+}
+
+bool np_contended_changed(const struct np_cpu *cpu, uint32_t line)
+{
+	const struct contended *e = entry_of(line);
+
+	return np_read(e->line) == line + 1 &&
+	       np_read(e->changed_ps) + span(NP_CONTENDED_PS) > cpu->ps + cpu->pending_ps;
 }
 
 /* What they have found in the line is not there any more. */

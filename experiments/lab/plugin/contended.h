@@ -15,6 +15,9 @@
 
 #define NP_CONTENDED_PS 100000000ull /* of a machine at full speed, as the others */
 
+/* Whether the line has changed hands a short time ago: by the next change it is contended. */
+bool np_contended_changed(const struct np_cpu *cpu, uint32_t line);
+
 /*
  * The CPU takes a line from another one that is `cost_ps` away. Returns when the line is there, by
  * the CPU's clock; 0 where the line is not contended.

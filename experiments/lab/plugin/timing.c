@@ -41,8 +41,9 @@ static void count_wait(struct np_cpu *cpu, uint64_t start_ps, uint64_t ps)
 
 static void note_arrival(struct np_cpu *cpu, uint32_t line, uint64_t ps, bool stored)
 {
-	cpu->arriving[line % NP_ARRIVING] =
-		(struct np_arrival) { .ps = ps, .line = line + 1, .stored = stored };
+	cpu->arriving[line % NP_ARRIVING] = (struct np_arrival) { .ps = ps,
+								  .line = line + 1,
+								  .stored = stored };
 }
 
 /* A line that takes so long: a load's is on its way, and any other access is waited for. */
@@ -223,6 +224,8 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 			wait_for_line(cpu, line, access, c->l2.latency_ns * 1000, false);
 		return;
 	}
+	if (r->taken_from >= 0 && np_contended_changed(cpu, line))
+		np_outstanding_drain(cpu);
 	if (r->taken_from >= 0 && take_contended(cpu, r, line, access))
 		return;
 	if (r->taken_from < 0 && np_contended_is(line))

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines that CPUs take from each other: by clocks that a test sets, and by threads of the host. */
 #include "clock_fixture.h"
+#include "../block_memory.h"
 #include "../clock_sync.h"
 #include "../contended.h"
+#include "../dataflow.h"
 #include "../host_time.h"
 
 #include <pthread.h>
@@ -54,6 +56,35 @@ TEST(a_line_is_contended_from_its_second_change_of_hands)
 	touch(0, 101, NP_ATOMIC);
 	CU_ASSERT_FALSE(np_contended_is(101));
 	end_with_one();
+}
+
+/* The address of the second load is what the first brings, from memory. */
+TEST(a_line_that_becomes_contended_is_taken_when_its_address_is_known)
+{
+	const struct np_dataflow_insn follow = {
+		.reads = 1, .writes = 1, .address = 1, .loads = true
+	};
+	struct np_dataflow *flow;
+	struct np_cpu *cpu;
+	uint64_t before;
+	uint8_t index;
+
+	begin_transfers();
+	flow = np_dataflow_make(&follow, 1, 100, 0, false, &index);
+	CU_ASSERT_FATAL(flow != NULL);
+	touch(0, 103, NP_ATOMIC);
+	touch(1, 103, NP_ATOMIC);
+	cpu = &np_sim.cpu[0];
+	before = cpu->ps + cpu->pending_ps;
+	np_outstanding_begin(cpu, flow);
+	touch(0, 5003, NP_LOAD);
+	np_outstanding_begin(cpu, flow);
+	touch(0, 103, NP_LOAD);
+	CU_ASSERT(np_contended_is(103));
+	np_outstanding_drain(cpu);
+	CU_ASSERT_DOUBLE_EQUAL((cpu->ps + cpu->pending_ps - before) / 1e3, 80 + LOCAL_NS, 1);
+	end_with_one();
+	np_block_memory_forget();
 }
 
 static void contend(unsigned int a, unsigned int b, uint32_t line)
