@@ -46,7 +46,7 @@ class Regret:
 
 @dataclass(frozen=True)
 class Regrets:
-    """By workload and policy; a workload of fewer than LEAST blocks has none to a static placement, one without a
+    """By workload and policy; a workload of fewer than LEAST blocks has none to a static placement, one without an
     oracle none to that."""
 
     static: dict[tuple[str, str], Regret]
