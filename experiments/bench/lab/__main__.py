@@ -13,11 +13,8 @@ from pathlib import Path
 
 from experiments.bench.lab import (
     accessed,
-    cachetest,
     calibrated,
     calls,
-    contention,
-    copy,
     endurance,
     exact,
     idle,
@@ -32,6 +29,7 @@ from experiments.bench.lab import (
     start,
 )
 from experiments.bench.lab.inside import ROOT
+from experiments.bench.lab.papers import cachetest, contention, copy
 from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
 from experiments.model_fit import predictions
 
