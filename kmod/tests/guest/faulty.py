@@ -109,12 +109,19 @@ def text_of_module() -> tuple[int, int]:
     return start, start + int(Path("/sys/module/numaplace/coresize").read_text())
 
 
+def text_of_function(name: str) -> tuple[int, int]:
+    lines = [line.split() for line in Path("/proc/kallsyms").read_text().splitlines() if line.endswith("[numaplace]")]
+    start, = (int(line[0], 16) for line in lines if line[2] == name)
+    return start, min(address for line in lines if (address := int(line[0], 16)) > start)
+
+
 @contextmanager
-def all_of_module_fails(kind: str):
-    """All allocations below a function of the module."""
+def all_of_module_fails(kind: str, but: str = ""):
+    """All allocations below a function of the module, without those that are also below this one."""
     start, end = text_of_module()
     folder = DEBUG / kind
-    with set_to({folder / "require-start": str(start), folder / "require-end": str(end),
+    left_out = dict(zip((folder / "reject-start", folder / "reject-end"), map(str, text_of_function(but)), strict=True)) if but else {}
+    with set_to({**left_out, folder / "require-start": str(start), folder / "require-end": str(end),
                  folder / "stacktrace-depth": "32", folder / "times": "-1", folder / "probability": "100"}):
         yield
 
