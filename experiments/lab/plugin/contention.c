@@ -24,7 +24,7 @@ struct seen {
 struct activity {
 	double busy; /* part of its own window: CPUs' clocks end it a little apart */
 	double busy_ns, compute_ns, unloaded_ns, streams;
-	double in_flight; /* demand misses, while there is one */
+	double in_flight;   /* demand misses, while there is one */
 	double occupied_ns; /* by all its lines together, at the loaded latency */
 	struct np_traffic lines[NP_LAB_MAX_NODES][NP_KINDS];
 };
@@ -130,25 +130,26 @@ static double busy_part(const struct np_cpu *cpu, struct seen *s, double busy_ns
 	return window_ns > busy_ns ? busy_ns / window_ns : 1;
 }
 
+/* Misses that started out of order may have been counted as more than a core has. */
 static double count_in_flight(const struct np_cpu *cpu, struct seen *s)
 {
 	uint64_t all = since(&cpu->demand_ps, &s->demand_ps),
 		 waited = since(&cpu->waited_ps, &s->waited_ps);
 
-	return waited && all > waited ? (double)all / waited : 1;
+	return waited && all > waited ? fmin((double)all / waited, outstanding(cpu->node)) : 1;
 }
 
 static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity *a,
 			     uint64_t now_ps)
 {
-	double stall_ns, demand_ns, overlapped_ns = 0;
+	double stall_ns, demand_ns, loaded_ns, overlapped_ns = 0;
 
 	*a = (struct activity) { .busy_ns = since(&cpu->busy_ps, &s->busy_ps) / PS_PER_NS };
 	a->busy = busy_part(cpu, s, a->busy_ns, now_ps);
 	stall_ns = since(&cpu->memory_stall_ps, &s->memory_stall_ps) / PS_PER_NS;
 	a->compute_ns = fmax(0, a->busy_ns - stall_ns);
 	a->in_flight = count_in_flight(cpu, s);
-	demand_ns = since(&cpu->late_ps, &s->late_ps) / PS_PER_NS;
+	demand_ns = loaded_ns = since(&cpu->late_ps, &s->late_ps) / PS_PER_NS;
 	a->streams = count_streams(cpu, since(&cpu->prefetcher.clock, &s->misses));
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
@@ -164,11 +165,15 @@ static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity
 			l->written = since(&t->written, &then->written);
 			l->nontemporal = since(&t->nontemporal, &then->nontemporal);
 			demand_ns += l->demand * idle / a->in_flight;
+			loaded_ns += l->demand * load / a->in_flight;
 			overlapped = l->prefetched + l->nontemporal;
 			overlapped_ns += overlapped * idle / outstanding(cpu->node);
 			a->occupied_ns += l->demand * load / a->in_flight +
 					  overlapped * load / outstanding(cpu->node);
 		}
+	/* The CPU computes while misses are on their way: of these it feels what it has waited for. */
+	if (loaded_ns > 0)
+		demand_ns = fmin(demand_ns, stall_ns * demand_ns / loaded_ns);
 	a->unloaded_ns = fmax(a->compute_ns + demand_ns, overlapped_ns);
 }
 

@@ -34,13 +34,14 @@ struct np_cost {
 
 enum np_data_source { NP_DRAM, NP_CACHE, NP_KINDS };
 
-#define NP_ARRIVING 64 /* lines, by their number: more than a core keeps in flight */
+#define NP_ARRIVING \
+	256 /* lines: many more than a core keeps in flight, which share places seldom */
 
 /* A line that was missed, and that is in the first level before it is there. */
 struct np_arrival {
 	uint64_t ps;
 	uint32_t line; /* running number + 1 */
-	bool stored;   /* by a store, and not by a load, which has waited for it */
+	bool stored;   /* by a store, and not by a load, which is counted itself */
 };
 
 struct np_cpu {
@@ -70,10 +71,11 @@ struct np_cpu {
 	struct np_prefetcher prefetcher;
 	struct np_arrival arriving[NP_ARRIVING];
 	struct np_outstanding outstanding;
-	unsigned int load_number;  /* of the load that the CPU makes, in its block */
-	uint64_t demand_ps;	   /* of all demand misses, one after the other. Others read */
-	uint64_t waited_ps;	   /* in which one at least was on its way. Others read */
+	unsigned int load_number; /* of the access that the CPU makes, in its block */
+	uint64_t demand_ps;	  /* of all demand misses, one after the other. Others read */
+	uint64_t waited_ps;	  /* in which one at least was on its way. Others read */
 	uint64_t waited_to_ps;
+	uint64_t late_to_ps;
 	uint64_t late_ps; /* in which loads waited for a line that a store had missed. Others read */
 	uint64_t open_line[NP_COMBINING]; /* running number + 1 */
 	unsigned int next_open;

@@ -60,10 +60,10 @@ static int most(int a, int b)
 	return a > b ? a : b;
 }
 
-/* pop and its like: the stack pointer is known before the value. */
+/* push, pop and their like: the stack pointer is known before the value. */
 static bool is_stack(const struct np_dataflow_insn *insn, unsigned int reg)
 {
-	return insn->pops && reg == NP_DATAFLOW_STACK;
+	return insn->moves_stack && reg == NP_DATAFLOW_STACK;
 }
 
 static void write_regs(struct state *s, const struct np_dataflow_insn *insn,

@@ -35,10 +35,10 @@ struct np_dataflow_access {
 struct np_dataflow_insn {
 	uint32_t reads, writes, address;
 	bool loads, stores;
-	bool pops;     /* the stack pointer that it writes needs no load */
-	int64_t jump;  /* to here, from its first byte on, where that is known; else 0 */
-	bool branches; /* by the flags */
-	bool drains;   /* nothing that it needs, and nothing before it, is on its way */
+	bool moves_stack; /* the stack pointer that it writes needs none of its values */
+	int64_t jump;	  /* to here, from its first byte on, where that is known; else 0 */
+	bool branches;	  /* by a value */
+	bool drains;	  /* nothing that it needs, and nothing before it, is on its way */
 };
 
 struct np_dataflow {
@@ -46,7 +46,8 @@ struct np_dataflow {
 	uint32_t ps;   /* of the block while nothing misses */
 	bool branches; /* its end is chosen by `branch` */
 	unsigned int accesses;
-	uint32_t written; /* registers that it writes, a bit each */
+	uint32_t written;		/* registers that it writes, a bit each */
+	const struct np_dataflow *next; /* that was run after it the last time. CPUs write it */
 	struct np_dataflow_needs branch;
 	struct np_dataflow_needs value[NP_DATAFLOW_REGS]; /* at its end */
 	struct np_dataflow_access access[];		  /* [accesses] */

@@ -81,9 +81,6 @@ static bool drains(const cs_insn *in)
 		case X86_GRP_IRET:
 		case X86_GRP_PRIVILEGE:
 			return true;
-		case X86_GRP_JUMP:
-		case X86_GRP_CALL:
-			return x86->op_count && x86->operands[0].type != X86_OP_IMM;
 		default:
 			break;
 		}
@@ -110,33 +107,15 @@ static bool drains(const cs_insn *in)
 	}
 }
 
-static bool is_conditional(const cs_insn *in)
+/* One whose next instruction depends on a value. */
+static bool is_branch(const cs_insn *in)
 {
+	const cs_x86 *x86 = &in->detail->x86;
+
+	if (in->id == X86_INS_JMP || in->id == X86_INS_CALL)
+		return x86->op_count && x86->operands[0].type != X86_OP_IMM;
 	return (in->id >= X86_INS_JAE && in->id <= X86_INS_JS && in->id != X86_INS_JMP) ||
 	       (in->id >= X86_INS_LOOP && in->id <= X86_INS_LOOPNE);
-}
-
-/* Of the flags some stay as they are. */
-static bool keeps_flags(const cs_insn *in)
-{
-	switch (in->id) {
-	case X86_INS_INC:
-	case X86_INS_DEC:
-	case X86_INS_BT:
-	case X86_INS_BTS:
-	case X86_INS_BTR:
-	case X86_INS_BTC:
-	case X86_INS_ROL:
-	case X86_INS_ROR:
-	case X86_INS_RCL:
-	case X86_INS_RCR:
-	case X86_INS_SHL:
-	case X86_INS_SHR:
-	case X86_INS_SAR:
-		return true;
-	default:
-		return false;
-	}
 }
 
 /* xor %eax,%eax and its like: the result is known. */
@@ -147,9 +126,6 @@ static bool is_zero_idiom(const cs_insn *in)
 	switch (in->id) {
 	case X86_INS_XOR:
 	case X86_INS_SUB:
-	case X86_INS_PXOR:
-	case X86_INS_XORPS:
-	case X86_INS_XORPD:
 		return op[0].type == X86_OP_REG && op[1].type == X86_OP_REG &&
 		       op[0].reg == op[1].reg && op[0].size >= 4;
 	default:
@@ -178,13 +154,14 @@ static void note_memory(struct np_dataflow_insn *found, const cs_insn *in)
 
 	for (unsigned int i = 0; i < x86->op_count; i++)
 		if (uses_memory(in, &x86->operands[i])) {
-			found->loads |= !!(x86->operands[i].access & CS_AC_READ);
+			/* Of some instructions Capstone does not know that they read it. */
+			found->loads |= x86->operands[i].access != CS_AC_WRITE;
 			found->stores |= !!(x86->operands[i].access & CS_AC_WRITE);
 			found->address |= bit_of(x86->operands[i].mem.base) |
 					  bit_of(x86->operands[i].mem.index);
 		}
 	if (pops(in) || pushes(in)) {
-		found->pops = pops(in) && in->id != X86_INS_LEAVE;
+		found->moves_stack = in->id != X86_INS_LEAVE;
 		found->loads |= pops(in);
 		found->stores |= pushes(in);
 		found->address |= bit_of(in->id == X86_INS_LEAVE ? X86_REG_RBP : X86_REG_RSP);
@@ -193,7 +170,7 @@ static void note_memory(struct np_dataflow_insn *found, const cs_insn *in)
 
 static struct np_dataflow_insn describe(csh capstone, const cs_insn *in)
 {
-	struct np_dataflow_insn found = { .drains = drains(in), .branches = is_conditional(in) };
+	struct np_dataflow_insn found = { .drains = drains(in), .branches = is_branch(in) };
 	cs_regs reads, writes;
 	uint8_t n_reads, n_writes;
 
@@ -207,8 +184,6 @@ static struct np_dataflow_insn describe(csh capstone, const cs_insn *in)
 	}
 	if (in->id >= X86_INS_CMOVA && in->id <= X86_INS_CMOVS)
 		found.reads |= found.writes;
-	if (keeps_flags(in))
-		found.reads |= 1u << NP_DATAFLOW_FLAGS;
 	if (is_zero_idiom(in))
 		found.reads = 0;
 	note_memory(&found, in);

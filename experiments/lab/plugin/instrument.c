@@ -54,7 +54,7 @@ static inline void execute(struct np_cpu *cpu, unsigned int instructions, uint64
 		np_clock_step(cpu);
 }
 
-static inline void execute_block(struct np_cpu *cpu, const struct np_dataflow *block)
+static inline void execute_block(struct np_cpu *cpu, struct np_dataflow *block)
 {
 	if (cpu->outstanding.last_ps)
 		np_outstanding_begin(cpu, block);

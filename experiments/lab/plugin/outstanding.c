@@ -73,17 +73,27 @@ static void keep_to_window(struct np_cpu *cpu, uint64_t begun)
 	}
 }
 
+/* Where its branch goes as the last time, the core has gone on there before it knew. */
+static bool is_predicted(struct np_dataflow *block, const struct np_dataflow *next)
+{
+	bool same = np_read(block->next) == next;
+
+	if (!same)
+		np_write(block->next, next);
+	return same;
+}
+
 /* The block before has ended: what its registers hold now. */
-static void end_block(struct np_cpu *cpu)
+static void end_block(struct np_cpu *cpu, const struct np_dataflow *next)
 {
 	struct np_outstanding *o = &cpu->outstanding;
-	const struct np_dataflow *block = o->block;
+	struct np_dataflow *block = o->block;
 	uint64_t value_ps[NP_DATAFLOW_REGS];
 	uint32_t late = 0;
 
 	if (!block)
 		return;
-	if (block->branches)
+	if (block->branches && !is_predicted(block, next))
 		wait_until(cpu, ready_ps(o, &block->branch));
 	for (uint32_t left = block->written; left; left &= left - 1) {
 		unsigned int reg = __builtin_ctz(left);
@@ -97,13 +107,13 @@ static void end_block(struct np_cpu *cpu)
 		o->value_ps[__builtin_ctz(late)] = value_ps[__builtin_ctz(late)];
 }
 
-void np_outstanding_begin(struct np_cpu *cpu, const struct np_dataflow *block)
+void np_outstanding_begin(struct np_cpu *cpu, struct np_dataflow *block)
 {
 	struct np_outstanding *o = &cpu->outstanding;
 
 	if (o->last_ps) {
 		if (o->last_ps > now_of(cpu)) {
-			end_block(cpu);
+			end_block(cpu, block);
 			keep_to_window(cpu, cpu->instructions);
 		}
 		if (o->last_ps <= now_of(cpu))
@@ -112,16 +122,20 @@ void np_outstanding_begin(struct np_cpu *cpu, const struct np_dataflow *block)
 	o->block = block;
 }
 
-/* The place of the core that is free first. */
-static uint64_t *find_place(struct np_cpu *cpu)
+/* A place of the core that is free at `ready`, the one that has been for the shortest time, or the next that will be. */
+static uint64_t *find_place(struct np_cpu *cpu, uint64_t ready)
 {
-	unsigned int most = np_sim.config.model.node[cpu->node].core_outstanding, best = 0;
-	uint64_t *place = cpu->outstanding.place_ps;
+	unsigned int most = np_sim.config.model.node[cpu->node].core_outstanding;
+	uint64_t *place = cpu->outstanding.place_ps, *best = place;
 
 	most = most < NP_PLACES ? most : NP_PLACES;
-	for (unsigned int i = 1; i < most; i++)
-		best = place[i] < place[best] ? i : best;
-	return &place[best];
+	for (unsigned int i = 1; i < most; i++) {
+		bool later = place[i] > *best;
+
+		if (place[i] <= ready ? *best > ready || later : !later)
+			best = &place[i];
+	}
+	return best;
 }
 
 static void remember(struct np_cpu *cpu, uint64_t there_ps, uint64_t begun)
@@ -169,6 +183,14 @@ static void note_load(struct np_cpu *cpu, unsigned int number, uint64_t there_ps
 		o->memory_ps = there_ps;
 }
 
+/* Instructions before an access, of which the block's are counted at its begin. */
+static uint64_t count_begun(const struct np_cpu *cpu, unsigned int number)
+{
+	const struct np_dataflow *block = cpu->outstanding.block;
+
+	return cpu->instructions - block->instructions + block->access[number].after;
+}
+
 uint64_t np_outstanding_load(struct np_cpu *cpu, unsigned int number, uint64_t ps, bool memory)
 {
 	struct np_outstanding *o = &cpu->outstanding;
@@ -180,11 +202,11 @@ uint64_t np_outstanding_load(struct np_cpu *cpu, unsigned int number, uint64_t p
 		np_timing_wait(cpu, ps, memory);
 		return start;
 	}
-	begun = cpu->instructions - o->block->instructions + o->block->access[number].after;
+	begun = count_begun(cpu, number);
 	if (o->n)
 		keep_to_window(cpu, begun);
-	place = find_place(cpu);
 	start = np_outstanding_ready(cpu, number);
+	place = find_place(cpu, start);
 	start = *place > start ? *place : start;
 	*place = start + ps;
 	remember(cpu, start + ps, begun);
@@ -192,16 +214,22 @@ uint64_t np_outstanding_load(struct np_cpu *cpu, unsigned int number, uint64_t p
 	return start;
 }
 
-void np_outstanding_wait_for(struct np_cpu *cpu, unsigned int number, uint64_t there_ps)
+void np_outstanding_wait_for(struct np_cpu *cpu, unsigned int number, uint64_t there_ps,
+			     bool stored)
 {
 	struct np_outstanding *o = &cpu->outstanding;
+	uint64_t now;
 
 	if (has_number(o, number)) {
+		if (stored)
+			remember(cpu, there_ps, count_begun(cpu, number));
 		note_load(cpu, number, there_ps, true);
 		return;
 	}
 	np_outstanding_drain(cpu);
-	wait_until(cpu, there_ps);
+	now = now_of(cpu);
+	if (there_ps > now)
+		np_timing_wait(cpu, there_ps - now, true);
 }
 
 void np_outstanding_pass(struct np_cpu *cpu, unsigned int number, uint64_t vaddr, bool store)

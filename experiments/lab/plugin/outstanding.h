@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Loads of a CPU that are on their way. A load starts when its address is known and one of the
- * core's places for misses is free. The CPU goes on, and waits for it where a branch needs its
- * value, where the instructions since it fill the window of the core, or at an instruction that
+ * core's places for misses is free. The CPU goes on, and waits for it where a branch that needs its
+ * value goes another way than the last time, where the instructions since it fill the window of the core, or at an instruction that
  * drains. Its clock is that of the instructions that it begins.
  */
 #ifndef NP_OUTSTANDING_H
@@ -17,9 +17,9 @@
 struct np_cpu;
 
 struct np_outstanding {
-	const struct np_dataflow *block; /* that it is in */
-	uint64_t last_ps;   /* when the last of the loads is there; 0: none is on its way */
-	uint64_t memory_ps; /* the last of those that come from a memory or another node */
+	struct np_dataflow *block; /* that it is in */
+	uint64_t last_ps;	   /* when the last of the loads is there; 0: none is on its way */
+	uint64_t memory_ps;	   /* the last of those that come from a memory or another node */
 	/* Values that were not there yet as the block began, and loads of the block that are not: a bit each. */
 	struct np_dataflow_needs late;
 	uint64_t value_ps[NP_DATAFLOW_REGS];	/* when a late register has its value */
@@ -37,7 +37,7 @@ struct np_outstanding {
 };
 
 /* The CPU begins a block. */
-void np_outstanding_begin(struct np_cpu *cpu, const struct np_dataflow *block);
+void np_outstanding_begin(struct np_cpu *cpu, struct np_dataflow *block);
 
 /*
  * A load of the block, by its number, takes so long from when it starts: NP_DATAFLOW_ACCESSES is
@@ -48,8 +48,9 @@ uint64_t np_outstanding_load(struct np_cpu *cpu, unsigned int number, uint64_t p
 /* When the address of a load or a store is known, by its number. */
 uint64_t np_outstanding_ready(const struct np_cpu *cpu, unsigned int number);
 
-/* A load of a line that is there at `there_ps`, whoever has asked for it. */
-void np_outstanding_wait_for(struct np_cpu *cpu, unsigned int number, uint64_t there_ps);
+/* A load of a line that a load before it (stored: a store) has missed, and that is there at `there_ps`. */
+void np_outstanding_wait_for(struct np_cpu *cpu, unsigned int number, uint64_t there_ps,
+			     bool stored);
 
 /*
  * An access while loads are on their way: what is loaded is there no sooner than what was stored

@@ -39,19 +39,36 @@ static void count_wait(struct np_cpu *cpu, uint64_t start_ps, uint64_t ps)
 	cpu->waited_to_ps = end;
 }
 
-static void note_arrival(struct np_cpu *cpu, uint32_t line, uint64_t ps, bool stored)
+/* Where an arrival of the line is noted: lines of one place in their pages are apart, too. */
+static struct np_arrival *arrival_of(struct np_cpu *cpu, uint32_t line)
 {
-	cpu->arriving[line % NP_ARRIVING] = (struct np_arrival) { .ps = ps,
-								  .line = line + 1,
-								  .stored = stored };
+	return &cpu->arriving[(line ^ line >> 6 ^ line >> 12) % NP_ARRIVING];
 }
 
-/* A line that takes so long: a load's is on its way, and any other access is waited for. */
+static void note_arrival(struct np_cpu *cpu, uint32_t line, uint64_t ps, bool stored)
+{
+	*arrival_of(cpu,
+		    line) = (struct np_arrival) { .ps = ps, .line = line + 1, .stored = stored };
+}
+
+/* A store that the CPU does not wait for; it makes no more of them at once than loads. */
+static uint64_t post_store(struct np_cpu *cpu, uint32_t line, uint64_t ps)
+{
+	uint64_t start = np_outstanding_ready(cpu, cpu->load_number);
+
+	note_arrival(cpu, line, start + ps, true);
+	stall(cpu, ps / np_sim.config.model.node[cpu->node].core_outstanding);
+	return start;
+}
+
+/* A line that takes so long: a load's or a store's is on its way, an atomic access waits for it. */
 static uint64_t wait_for_line(struct np_cpu *cpu, uint32_t line, enum np_access access, uint64_t ps,
 			      bool memory)
 {
 	uint64_t start;
 
+	if (access == NP_STORE)
+		return post_store(cpu, line, ps);
 	if (access == NP_LOAD) {
 		start = np_outstanding_load(cpu, cpu->load_number, ps, memory);
 		note_arrival(cpu, line, start + ps, false);
@@ -105,6 +122,7 @@ static void fetch(struct np_cpu *cpu, unsigned int node, enum np_data_source kin
 	if (overlapped) {
 		np_write(traffic->prefetched, traffic->prefetched + 1);
 		overlap(cpu, node, kind);
+		memory_stall(cpu, more_ps);
 	} else {
 		np_write(traffic->demand, traffic->demand + 1);
 		count_wait(cpu, wait_for_line(cpu, line, access, ps, true), ps);
@@ -252,9 +270,20 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 	      kind == NP_CACHE && r->home != r->node ? 1000 * np_config_home_ns(c) : 0);
 }
 
+/* Once where several loads wait at the same time. */
+static void count_late(struct np_cpu *cpu, uint64_t start_ps, uint64_t end_ps)
+{
+	uint64_t begin = start_ps > cpu->late_to_ps ? start_ps : cpu->late_to_ps;
+
+	if (end_ps <= begin)
+		return;
+	np_write(cpu->late_ps, cpu->late_ps + end_ps - begin);
+	cpu->late_to_ps = end_ps;
+}
+
 bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool waits)
 {
-	struct np_arrival *a = &cpu->arriving[line % NP_ARRIVING];
+	struct np_arrival *a = arrival_of(cpu, line);
 	uint64_t now = cpu->ps + cpu->pending_ps, start;
 
 	if (a->line != line + 1 || a->ps <= now)
@@ -262,9 +291,10 @@ bool np_timing_arrives(struct np_cpu *cpu, uint32_t line, bool waits)
 	if (!waits)
 		return true;
 	start = np_outstanding_ready(cpu, cpu->load_number);
-	if (a->stored && a->ps > start)
-		np_write(cpu->late_ps, cpu->late_ps + a->ps - start);
-	np_outstanding_wait_for(cpu, cpu->load_number, a->ps);
+	if (a->stored)
+		count_late(cpu, start, a->ps);
+	np_outstanding_wait_for(cpu, cpu->load_number, a->ps, a->stored);
+	a->stored = false; /* it is counted, and holds the window, once */
 	return a->ps > cpu->ps + cpu->pending_ps;
 }
 
