@@ -51,7 +51,7 @@ def test_the_built_plugin_counts_what_is_called(name, interface, tmp_path):
     # QEMU enters a repeated instruction once for many rounds, or anew at any of them.
     rounds, pages = found["rep stos, by rounds"], found["rep stos, by pages"]
     for record in (rounds, pages):
-        assert record["instructions"] == pytest.approx(record["calls"], rel=1e-4)
+        assert record["instructions"] == pytest.approx(record["calls"], rel=2e-4)  # they are published at each step of the clock
     # The first of the two finds the array in no cache; uncounted rounds would be most of the time.
     assert pages["simulated_ns"] == pytest.approx(rounds["simulated_ns"], rel=0.1)
 
