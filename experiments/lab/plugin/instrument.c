@@ -54,34 +54,51 @@ static inline void execute(struct np_cpu *cpu, unsigned int instructions, uint64
 		np_clock_step(cpu);
 }
 
-static inline void execute_block(struct np_cpu *cpu, struct np_dataflow *block)
+/*
+ * The word of a block's call: where its dataflow is, which is not looked at while nothing is on its
+ * way, and how many instructions it has. CHAINED: they take longer than one after the other.
+ */
+#define AT(word)	   ((struct np_dataflow *)((word) & ((1ull << 48) - 1)))
+#define INSTRUCTIONS(word) ((word) >> 48 & 0x7fff)
+#define CHAINED(word)	   ((word) >> 63)
+
+static void *word_of_block(struct np_dataflow *block)
 {
+	uint64_t chained = block->ps != block->instructions * np_sim.insn_ps;
+
+	return (void *)((uintptr_t)block | (uint64_t)block->instructions << 48 | chained << 63);
+}
+
+static inline void execute_block(struct np_cpu *cpu, void *data)
+{
+	uint64_t word = (uintptr_t)data, n = INSTRUCTIONS(word);
+
 	if (cpu->outstanding.last_ps)
-		np_outstanding_begin(cpu, block);
+		np_outstanding_begin(cpu, AT(word));
 	else
-		cpu->outstanding.block = block;
-	execute(cpu, block->instructions, block->ps);
+		cpu->outstanding.block = AT(word);
+	execute(cpu, n, CHAINED(word) ? AT(word)->ps : n * np_sim.insn_ps);
 }
 
-static void on_block(unsigned int vcpu, void *block)
+static void on_block(unsigned int vcpu, void *word)
 {
-	execute_block(begin_block(vcpu), block);
+	execute_block(begin_block(vcpu), word);
 }
 
-static void on_user_block(unsigned int vcpu, void *block)
+static void on_user_block(unsigned int vcpu, void *word)
 {
 	struct np_cpu *cpu = begin_block(vcpu);
 
 	np_profile_block(cpu->profile, true);
-	execute_block(cpu, block);
+	execute_block(cpu, word);
 }
 
-static void on_kernel_block(unsigned int vcpu, void *block)
+static void on_kernel_block(unsigned int vcpu, void *word)
 {
 	struct np_cpu *cpu = begin_block(vcpu);
 
 	np_profile_block(cpu->profile, false);
-	execute_block(cpu, block);
+	execute_block(cpu, word);
 }
 
 static void on_drain(unsigned int vcpu, void *data)
@@ -434,7 +451,7 @@ void NP_QEMU_BLOCK_CALL(np_instrument)
 			       on_user_block :
 			       on_kernel_block;
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, call, QEMU_PLUGIN_CB_NO_REGS,
-					     make_dataflow(tb, n));
+					     word_of_block(make_dataflow(tb, n)));
 	for (size_t i = 0; i < n; i++)
 		on_translate_insn(qemu_plugin_tb_get_insn(tb, i), number[i], decoded[i].drains);
 }
