@@ -119,7 +119,9 @@ static int set_l1(const struct parser *p, struct np_config *c, const double *v, 
 {
 	if (v[0] < 4096 || v[0] > 16 * 4096 || (uint64_t)v[0] % 4096)
 		return fail(p, "l1 needs 4096 to 65536 bytes, in whole pages");
-	c->l1 = (struct np_geometry) { .bytes = v[0], .ways = v[0] / 4096, .latency_ns = n > 1 ? v[1] : 0 };
+	c->l1 = (struct np_geometry) { .bytes = v[0],
+				       .ways = v[0] / 4096,
+				       .latency_ns = n > 1 ? v[1] : 0 };
 	return 0;
 }
 
@@ -315,7 +317,9 @@ int np_config_read(const char *path, struct np_config *c, char *err, size_t err_
 
 	if (!f)
 		return fail(&p, "cannot read the configuration: %s", strerror(errno));
-	*c = (struct np_config) { .quantum_ns = 20000, .window_ns = 100000, .scale = 1, .reorder = 128 };
+	*c = (struct np_config) {
+		.quantum_ns = 20000, .window_ns = 100000, .scale = 1, .reorder = 128
+	};
 	ret = read_lines(&p, c, f);
 	fclose(f);
 	return ret || c->clock_alone ? ret : finish(&p, c);

@@ -34,7 +34,7 @@ struct np_l1 {
 	uint64_t epoch;	  /* in the upper bits; last[] of earlier epochs is void */
 	uint64_t in_line; /* the bits of an address within its line */
 	unsigned int ways, line_shift, set_mask, recent_mask;
-	bool overlaps; /* loads of the CPU are on their way (outstanding.h) */
+	bool overlaps;		       /* loads of the CPU are on their way (outstanding.h) */
 	uint64_t last[NP_L1_SLOTS];    /* key of the line, - 1 if it is not writable */
 	uint64_t recent[NP_L1_RECENT]; /* by line, of any instruction */
 	struct np_l1_set set[NP_L1_MAX_SETS];

@@ -63,9 +63,7 @@ static void link_lines(size_t n, size_t stride)
 }
 
 /* The chases begin at places of the cycle that are far apart. */
-#define STEP(i) \
-	if (n > (i)) \
-		at[i] = at[i]->next;
+#define STEP(i) (at[i] = n > (i) ? at[i]->next : NULL)
 #define CHASES(n_) \
 	static double chase_##n_(void) \
 	{ \
@@ -80,9 +78,18 @@ static void link_lines(size_t n, size_t stride)
 		} \
 		begin = now_ns(); \
 		for (int round = 0; round < LOADS / n; round++) { \
-			STEP(0) \
-			STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) \
-				STEP(10) STEP(11) \
+			STEP(0); \
+			STEP(1); \
+			STEP(2); \
+			STEP(3); \
+			STEP(4); \
+			STEP(5); \
+			STEP(6); \
+			STEP(7); \
+			STEP(8); \
+			STEP(9); \
+			STEP(10); \
+			STEP(11); \
 		} \
 		begin = now_ns() - begin; \
 		for (int i = 0; i < n; i++) \
