@@ -15,6 +15,7 @@ from experiments.bench.lab import (
     accessed,
     calibrated,
     calls,
+    contention,
     endurance,
     exact,
     idle,
@@ -24,12 +25,12 @@ from experiments.bench.lab import (
     misses,
     planted,
     present,
+    remote_memory,
     simulation,
     speed,
     start,
 )
 from experiments.bench.lab.inside import ROOT
-from experiments.bench.lab.papers import cachetest, contention, copy
 from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
 from experiments.model_fit import predictions
 
@@ -52,9 +53,9 @@ CLAIMS = [
     Claim("verify", "plans on trial, wrong and right ones: demo-2s", migration.measure_verified),
     Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.measure_e5620),
     Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.measure_ls3a),
-    Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", cachetest.measure_slowdown),
-    Claim("x7560", "Bergstrom, COPY: xeon-x7560-4s", copy.measure_xeon),
-    Claim("opteron", "Bergstrom, COPY: opteron-6172-4s", copy.measure_opteron),
+    Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", remote_memory.measure_slowdown),
+    Claim("x7560", "Bergstrom, COPY: xeon-x7560-4s", remote_memory.measure_xeon),
+    Claim("opteron", "Bergstrom, COPY: opteron-6172-4s", remote_memory.measure_opteron),
     Claim("predictions", "machines of today by their idle figures, beside what was published of them under load: no boot",
           predictions.measure_predictions),
     Claim("speed", "what the simulation costs the host", speed.measure_speed),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bergstrom: COPY by running threads, with memory on their own node and on another package's."""
+"""What remote memory costs walks through sets of several sizes (Heard & Shafiee) and COPY by many threads (Bergstrom)."""
 
 from experiments.bench.lab import inside
 from experiments.bounds import Outcome
@@ -7,12 +7,36 @@ from experiments.lab import machine
 from experiments.model_fit import bergstrom
 from experiments.model_fit.__main__ import load_model
 
+WALKED = "opteron-sixcore-4s"
+PATTERNS = ("sequential", "uniform")
+SIZES = ("500K", "2M", "4M", "5M", "6M", "7M", "8M", "10M")
+PASSED = ("7M", "8M", "10M")  # the last level has 6 MB
 COPY = ["build/np-mem", "copy", "--kernel", "plain"]
 SECONDS = 0.01
 WARM_CACHES = 3  # times the last level that a node's threads move first: it is full of what filled the arrays, modified
 THREAD_BYTES_PER_S = 2.5e9  # read and written, of one thread on either machine
 ARRAYS = 2
 IN_CACHES = 3  # times the last level that the threads of a node use
+
+
+def measure_slowdown() -> Outcome:
+    """Measures how much slower walks are with remote memory, by pattern and size, and checks that beside the paper."""
+    out = Outcome()
+    results = inside.run_program(WALKED, "python3", "experiments/bench/lab/sets.py", str(SECONDS), ",".join(PATTERNS),
+                                 ",".join(SIZES))
+    by_cell = {(result["pattern"], result["size"]): result for result in results}
+    out.say("pattern        set   local ns  remote ns  slower by")
+    change = {}
+    for (pattern, size), result in by_cell.items():
+        change[pattern, size] = result["remote"] / result["local"] - 1
+        out.say(f"{pattern:11}{size:>7}{result['local']:11.2f}{result['remote']:11.2f}{change[pattern, size]:+11.1%}")
+    for pattern in PATTERNS:
+        out.at_most(f"cachetest: {pattern}, 500 KB, either way", abs(change[pattern, "500K"]), 0.10)
+    # A uniform walk finds a part of its lines in the cache, less the larger the set is.
+    out.at_least("cachetest: sequential, past 6 MB", min(change["sequential", size] for size in PASSED), 0.60)
+    out.at_least("cachetest: uniform, past 6 MB, most", max(change["uniform", size] for size in PASSED), 0.40)
+    out.data = {"results": results}
+    return out
 
 
 def read_last_level_bytes(name: str) -> int:
