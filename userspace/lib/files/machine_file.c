@@ -304,6 +304,17 @@ int np_machine_file_load(const struct np_toml_file *file, unsigned int scale, st
 	return e;
 }
 
+/* Whether a file has to have the table. */
+static bool is_required(const char *table)
+{
+	const struct np_model_field *f = NULL;
+
+	while ((f = np_model_field_next(NP_SCOPE_LAB, f)))
+		if (f->absent == NP_REQUIRED && !strcmp(f->table, table))
+			return true;
+	return false;
+}
+
 /* Numbers of the lab that the file leaves out: they are printed and may be set, as others. */
 static void add_lab_numbers(json_t *root)
 {
@@ -313,7 +324,7 @@ static void add_lab_numbers(json_t *root)
 	while (json_is_object(model) && (f = np_model_field_next(NP_SCOPE_LAB, f))) {
 		if (f->absent == NP_REQUIRED)
 			continue;
-		if (!json_object_get(model, f->table))
+		if (!json_object_get(model, f->table) && !is_required(f->table))
 			json_object_set_new(model, f->table, json_object());
 		table = json_object_get(model, f->table);
 		if (json_is_object(table) && !json_object_get(table, f->key))
