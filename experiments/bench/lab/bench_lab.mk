@@ -4,10 +4,10 @@
 # Calls the plugin as QEMU does, without QEMU.
 LAB_REPLAY := $(BUILD)/lab/replay
 
-$(LAB_REPLAY): experiments/bench/lab/replay.c experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
+$(LAB_REPLAY): $(wildcard experiments/bench/lab/replay*.[ch]) experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -rdynamic \
-		-o $@ $< -ldl
+		-o $@ $(filter %.c,$^) -ldl
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase lines misses new_pages rounds timers triad)

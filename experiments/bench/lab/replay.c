@@ -7,8 +7,9 @@
  * fastest of ROUNDS), and what the plugin counted for all rounds, which tells
  * whether a faster plugin still counts the same.
  */
+#include "replay_qemu.h"
+
 #include "../../lab/guest/shared.h"
-#include "../../lab/plugin/qemu_api.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,28 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#if NP_QEMU_API_VERSION >= 7
-#define TRANSLATE() translate(NULL, NULL)
-#define RESET()	    when_reset(NULL)
-#define READ_RESULT bool
-#else
-#define TRANSLATE() translate(1, NULL)
-#define RESET()	    when_reset(1)
-#define READ_RESULT int
-#endif
-
 #define ROUNDS	 20
 #define ARRAY	 (4ull << 20)
 #define CPUS	 4
-#define LOAD	 (1u << 16) /* of QEMU's description of an access */
-#define STORE	 (2u << 16)
 #define WORD	 8	/* bytes that QEMU moves at once */
 #define ACCESSES 200000 /* of a program without a sequence */
 #define PAGE	 4096
-#define INSNS	 12 /* of a block, at most */
-#define LENGTH	 3  /* of each instruction */
 
-#define NOP	    "\x0f\x1f\x00"
 #define LOAD_RAX    "\x48\x8b\x06" /* mov (%rsi),%rax */
 #define LOAD_RCX    "\x48\x8b\x0a" /* mov (%rdx),%rcx */
 #define FOLLOW	    "\x48\x8b\x00" /* mov (%rax),%rax */
@@ -51,271 +37,17 @@
 /* Addresses of a program's three arrays of 4 MiB, each aligned to a huge page. */
 static const uint64_t array[] = { 0x7f2f86200000, 0x7f2f86800000, 0x7f2f86e00000 };
 
-static const uint8_t marker[] = { NP_LAB_MARKER(NP_LAB_START_ENDS) };
-
-static qemu_plugin_vcpu_tb_trans_cb_t translate;
-static qemu_plugin_vcpu_udata_cb_t run_block;
-static qemu_plugin_vcpu_mem_cb_t access_memory[INSNS]; /* by instruction */
-static void *slot[INSNS];			       /* the plugin's argument of that */
-static qemu_plugin_vcpu_udata_cb_t enter[INSNS];
-static void *entry_word[INSNS]; /* the plugin's argument of that */
-static qemu_plugin_vcpu_udata_cb_t run_marker;
-static qemu_plugin_simple_cb_t when_reset;
-static void *block_word;       /* the plugin's argument of that */
-static const char *code;       /* of the block that is translated; what it lacks are NOPs */
-static size_t instructions;    /* of it */
-static bool translates_marker; /* instead of a program */
-static bool of_kernel;	       /* which code of the guest is translated */
-static size_t slots;
 static uint64_t calls; /* of a program, in all rounds */
-
-struct qemu_plugin_hwaddr {
-	uint64_t physical;
-};
-
-/* QEMU's side */
-
-void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb NP_WORD)
-{
-	(void)id;
-	(void)cb;
-}
-
-void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb NP_WORD)
-{
-	(void)id;
-	when_reset = cb;
-}
-
-/* No CPU starts. */
-void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
-{
-	(void)id;
-	(void)cb;
-}
-
-void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
-{
-	(void)id;
-	(void)cb;
-}
-
-void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id,
-					 qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
-{
-	(void)id;
-	(void)cb;
-}
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
-					   qemu_plugin_vcpu_tb_trans_cb_t cb NP_WORD)
-{
-	(void)id;
-	translate = cb;
-}
-
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
-					  enum qemu_plugin_cb_flags flags, void *data)
-{
-	(void)tb;
-	(void)flags;
-	run_block = cb;
-	block_word = data;
-}
-
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
-					    qemu_plugin_vcpu_udata_cb_t cb,
-					    enum qemu_plugin_cb_flags flags, void *data)
-{
-	(void)insn;
-	(void)flags;
-	if (translates_marker) {
-		run_marker = cb;
-		return;
-	}
-	enter[slots] = cb; /* the plugin asks for an instruction's accesses last */
-	entry_word[slots] = data;
-}
-
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
-				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
-				      void *data)
-{
-	(void)insn;
-	(void)flags;
-	(void)rw;
-	access_memory[slots] = cb;
-	slot[slots++] = data;
-}
-
-/* Nothing here keeps a profile, which needs these. */
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t cb, void *data)
-{
-	(void)id;
-	(void)cb;
-	(void)data;
-}
-
-GArray *qemu_plugin_get_registers(void)
-{
-	return NULL;
-}
-
-READ_RESULT qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buf)
-{
-	(void)handle;
-	(void)buf;
-	return 0;
-}
-
-bool qemu_plugin_read_memory_vaddr(uint64_t addr, GByteArray *data, size_t len)
-{
-	(void)addr;
-	(void)data;
-	(void)len;
-	return false;
-}
-
-GByteArray *g_byte_array_new(void)
-{
-	return NULL;
-}
-
-uint8_t *g_byte_array_free(GByteArray *array, int free_segment)
-{
-	(void)array;
-	(void)free_segment;
-	return NULL;
-}
-
-unsigned int g_array_get_element_size(GArray *array)
-{
-	(void)array;
-	return 0;
-}
-
-char *g_array_free(GArray *array, int free_segment)
-{
-	(void)array;
-	(void)free_segment;
-	return NULL;
-}
-
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
-{
-	(void)tb;
-	return translates_marker ? 1 : instructions;
-}
-
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index)
-{
-	(void)tb;
-	return (struct qemu_plugin_insn *)(0x401000 + 4 * index);
-}
-
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
-{
-	return (uintptr_t)insn | (uint64_t)of_kernel << 63;
-}
-
-size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len)
-{
-	size_t index = ((uintptr_t)insn - 0x401000) / 4;
-	const void *from = translates_marker		 ? (const char *)marker :
-			   LENGTH * index < strlen(code) ? code + LENGTH * index :
-							   NOP;
-	size_t size = translates_marker ? sizeof(marker) : LENGTH;
-
-	size = size < len ? size : len;
-	memcpy(dest, from, size);
-	return size;
-}
-
-bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
-{
-	return info & STORE;
-}
-
-struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t vaddr)
-{
-	static struct qemu_plugin_hwaddr found;
-
-	(void)info;
-	found.physical = vaddr & 0x3fffffff;
-	return &found;
-}
-
-bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address)
-{
-	(void)address;
-	return false;
-}
-
-uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address)
-{
-	return address->physical;
-}
-
-/*
- * Of QEMU's own functions the plugin calls three here: no timer is ever due, and a CPU that is asked to leave its code,
- * so that QEMU drops its translations, does not.
- */
-
-int64_t qemu_clock_deadline_ns_all(int type, int attributes)
-{
-	(void)type;
-	(void)attributes;
-	return -1;
-}
-
-void *qemu_get_cpu(int index);
-void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data);
-
-void *qemu_get_cpu(int index)
-{
-	(void)index;
-	return NULL;
-}
-
-void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data)
-{
-	(void)cpu;
-	(void)work;
-	(void)data;
-}
-
-#define NEVER_CALLED(name) \
-	void name(void); \
-	void name(void) \
-	{ \
-		abort(); \
-	}
-
-NEVER_CALLED(cpus_get_virtual_clock)
-NEVER_CALLED(cpus_get_elapsed_ticks)
-NEVER_CALLED(qemu_clock_run_timers)
-NEVER_CALLED(object_class_by_name)
-NEVER_CALLED(tlb_flush)
-NEVER_CALLED(cpu_thread_is_idle)
-NEVER_CALLED(all_cpu_threads_idle)
-NEVER_CALLED(bql_locked)
-NEVER_CALLED(qemu_add_vm_change_state_handler)
-NEVER_CALLED(cpu_get_clock)
-NEVER_CALLED(qemu_notify_event)
-NEVER_CALLED(timer_init_full)
-NEVER_CALLED(timer_mod_ns)
-
-/* The programs */
 
 static void use(unsigned int instruction, qemu_plugin_meminfo_t kind, uint64_t vaddr)
 {
-	access_memory[instruction](0, kind, vaddr, slot[instruction]);
+	replay_qemu.access_memory[instruction](0, kind, vaddr, replay_qemu.slot[instruction]);
 	calls++;
 }
 
 static void block(void)
 {
-	run_block(0, block_word);
+	replay_qemu.run_block(0, replay_qemu.block_word);
 }
 
 static uint64_t random_below(uint64_t n)
@@ -381,8 +113,8 @@ static void clear(unsigned int rounds)
 	for (uint64_t at = 0; at < ARRAY; at += WORD) {
 		if (at / WORD % rounds == 0) {
 			block();
-			if (enter[0])
-				enter[0](0, entry_word[0]);
+			if (replay_qemu.enter[0])
+				replay_qemu.enter[0](0, replay_qemu.entry_word[0]);
 		}
 		use(0, STORE, array[0] + at);
 	}
@@ -427,11 +159,9 @@ static const struct program {
 
 static void translate_program(const struct program *p)
 {
-	slots = 0;
-	memset(enter, 0, sizeof(enter));
-	code = p->code;
-	instructions = p->instructions;
-	TRANSLATE();
+	replay_qemu.code = p->code;
+	replay_qemu.instructions = p->instructions;
+	replay_translate();
 }
 
 static uint64_t now_ns(void)
@@ -483,20 +213,20 @@ static void *load(const char *plugin, const char *config)
  */
 static bool end_untimed_start(void)
 {
-	translates_marker = true;
-	TRANSLATE();
-	if (run_marker)
+	replay_qemu.translates_marker = true;
+	replay_translate();
+	if (replay_qemu.run_marker)
 		return false;
-	of_kernel = true;
-	TRANSLATE();
-	translates_marker = of_kernel = false;
-	if (!run_marker)
+	replay_qemu.of_kernel = true;
+	replay_translate();
+	replay_qemu.translates_marker = replay_qemu.of_kernel = false;
+	if (!replay_qemu.run_marker)
 		return false;
 	block();
-	run_marker(0, NULL);
-	if (!when_reset)
+	replay_qemu.run_marker(0, NULL);
+	if (!replay_qemu.when_reset)
 		return false;
-	RESET();
+	replay_reset();
 	return true;
 }
 

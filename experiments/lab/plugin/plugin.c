@@ -8,6 +8,7 @@
 #include "contention.h"
 #include "host_time.h"
 #include "in_flight.h"
+#include "calls.h"
 #include "instrument.h"
 #include "marker.h"
 #include "qemu_api.h"
@@ -211,7 +212,7 @@ static int init(const char *path, int vcpus)
 	if (np_hierarchy_init(&np_sim.hierarchy, c) || init_cpus() || init_profiles())
 		return refuse("out of memory");
 	init_shared();
-	np_instrument_begin(end_start);
+	np_calls_begin(end_start);
 	timed_insn_ps = np_sim.insn_ps;
 	np_sim.insn_ps = START_INSN_PS;
 	np_sim.booting = true;
@@ -250,7 +251,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 			skip_idle_time(id);
 		return 0;
 	}
-	if (!np_instrument_can_tell_stores())
+	if (!np_calls_can_tell_stores())
 		return refuse("this QEMU tells loads from stores in another way than QEMU 10.0");
 	if (missing)
 		return refuse("this QEMU does not export %s, without which its clocks cannot be simulated: run with "

@@ -20,10 +20,13 @@ def make(target: str) -> Path:
     return ROOT / target
 
 
-def build_replay(program: Path, source: Path, interface: int = 4) -> Path:
+REPLAY = ROOT / "experiments/bench/lab"
+
+
+def build_replay(program: Path, folder: Path = REPLAY, interface: int = 4) -> Path:
     """Builds what calls the plugin in the place of a QEMU of this interface."""
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-O2", "-rdynamic", f"-DNP_QEMU_API_VERSION={interface}", "-iquote", ROOT / "experiments/bench/lab",
-                    "-o", program, source, "-ldl"], check=True)
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O2", "-rdynamic", f"-DNP_QEMU_API_VERSION={interface}", "-iquote", REPLAY, "-o", program,
+                    *sorted(folder.glob("replay*.c")), "-ldl"], check=True)
     return program
 
 
@@ -41,7 +44,7 @@ def test_plugin_threads_do_not_race():
 @pytest.mark.parametrize(("name", "interface"), [("plugin.so", 4), ("plugin-7.so", 7)])
 def test_the_built_plugin_counts_what_is_called(name, interface, tmp_path):
     """The plugin as QEMU loads and calls it."""
-    program = build_replay(tmp_path / "replay", ROOT / "experiments/bench/lab/replay.c", interface)
+    program = build_replay(tmp_path / "replay", interface=interface)
     found = {record["program"]: record for record in calls.replay(make(f"build/lab/{name}"), program)}
     for triad in (found["triad, SSE2"], found["triad, words"]):
         assert triad["misses"] == pytest.approx(triad["calls"] / 8, rel=1e-3)  # words of eight bytes, lines of 64
@@ -85,11 +88,10 @@ def test_qemu_does_not_start_with_a_broken_configuration(tmp_path):
 def test_qemu_that_describes_accesses_otherwise_is_refused(tmp_path):
     """The plugin reads a bit of the description itself; here QEMU's side has stores at another."""
     plugin = make("build/lab/plugin.so")
-    replay = ROOT / "experiments/bench/lab/replay.c"
-    text, changed = re.subn(r"^#define STORE\s.*", "#define STORE (1u << 16)", replay.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert changed == 1
-    (tmp_path / "replay.c").write_text(text, encoding="utf-8")
-    build_replay(tmp_path / "replay", tmp_path / "replay.c")
+    for file in REPLAY.glob("replay*.[ch]"):
+        text = file.read_text(encoding="utf-8")
+        (tmp_path / file.name).write_text(re.sub(r"^#define STORE\s.*", "#define STORE (1u << 16)", text, flags=re.MULTILINE), encoding="utf-8")
+    build_replay(tmp_path / "replay", tmp_path)
     simulated.qemu_options(machine.find("demo-2s"), tmp_path)
     run = subprocess.run([tmp_path / "replay", plugin, tmp_path / "simulation.conf", tmp_path / "simulation.shared"],
                          capture_output=True, text=True, check=False, timeout=120)
