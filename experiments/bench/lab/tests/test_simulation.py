@@ -215,5 +215,4 @@ def test_a_plan_predicts_what_tasks_get_now(longer):
 def test_the_module_can_leave_and_come_back_at_any_time(measured):
     (line,) = select_rows(measured, "unload")
     assert line["loaded"] and not line["left"], line
-    assert line["went_on"] >= 0.1, line
     assert line["cpus"] == machine.find(MACHINE).cpus and line["counts_on"], line
