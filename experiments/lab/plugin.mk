@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The simulation: a plugin for QEMU 10.0 to 11.0, and one for newer ones, whose plugin interface is version 7.
 
-LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c)
+LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c experiments/lab/plugin/caches/*.c experiments/lab/plugin/decode/*.c)
 LAB_MODEL_SRC  := $(wildcard policies/model/*.c)
 LAB_PLUGIN_OBJ := $(LAB_PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) $(LAB_MODEL_SRC:%.c=$(BUILD)/plugin/%.o)
 # What calls QEMU is compiled for either.
@@ -38,8 +38,8 @@ $(BUILD)/lab/watch: experiments/lab/watch/watch.c experiments/lab/guest/shared.h
 LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
 	$(filter-out %/plugin.c %/calls.c %/instrument.c %/marker.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
 
-$(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h \
-		experiments/lab/plugin/tests/*.h policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o
+$(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h experiments/lab/plugin/*/*.h \
+		policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -rdynamic -o $@ -Wl,--wrap=syscall,--wrap=np_host_ns $(filter %.c %.o,$^) \

@@ -4,7 +4,7 @@
 # Calls the plugin as QEMU does, without QEMU.
 LAB_REPLAY := $(BUILD)/lab/replay
 
-$(LAB_REPLAY): $(wildcard experiments/bench/lab/replay*.[ch]) experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
+$(LAB_REPLAY): $(wildcard experiments/bench/lab/replay/*.[ch]) experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -rdynamic \
 		-o $@ $(filter %.c,$^) -ldl

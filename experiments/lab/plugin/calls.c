@@ -2,7 +2,7 @@
 /* What QEMU calls while translated code runs: at a block, at an instruction, at an access. */
 #include "calls.h"
 
-#include "block_memory.h"
+#include "decode/block_memory.h"
 #include "clock.h"
 #include "in_flight.h"
 #include "qemu_clock.h"

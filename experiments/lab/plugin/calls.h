@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataflow.h"
+#include "decode/dataflow.h"
 #include "qemu_api.h"
 
 /* How an instruction makes its accesses. */

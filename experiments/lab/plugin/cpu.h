@@ -8,11 +8,11 @@
 #ifndef NP_CPU_H
 #define NP_CPU_H
 
-#include "hierarchy.h"
+#include "caches/hierarchy.h"
 #include "outstanding.h"
 #include "translation_cache.h"
 #include "rounds.h"
-#include "prefetch.h"
+#include "caches/prefetch.h"
 #include "profile.h"
 
 #define NP_COMBINING 10 /* lines that non-temporal stores may have open */

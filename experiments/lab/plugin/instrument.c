@@ -2,10 +2,10 @@
 /* Which calls QEMU makes of a block that it translates. */
 #include "instrument.h"
 
-#include "block_memory.h"
+#include "decode/block_memory.h"
 #include "calls.h"
-#include "dataflow.h"
-#include "decode.h"
+#include "decode/dataflow.h"
+#include "decode/decode.h"
 #include "marker.h"
 #include "timing.h"
 

@@ -8,7 +8,7 @@
 #ifndef NP_OUTSTANDING_H
 #define NP_OUTSTANDING_H
 
-#include "dataflow.h"
+#include "decode/dataflow.h"
 
 #define NP_OUTSTANDING 64 /* of the window that are remembered; a power of two */
 #define NP_PLACES      32 /* for misses, at most; the core's own limit is less */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines that CPUs take from each other: by clocks that a test sets, and by threads of the host. */
 #include "clock_fixture.h"
-#include "../block_memory.h"
+#include "../decode/block_memory.h"
 #include "../clock_sync.h"
 #include "../contended.h"
-#include "../dataflow.h"
+#include "../decode/dataflow.h"
 #include "../host_time.h"
 
 #include <pthread.h>

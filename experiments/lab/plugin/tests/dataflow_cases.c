@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What instructions need, and loads that overlap because of it. */
 #include "fixture.h"
-#include "../block_memory.h"
-#include "../dataflow.h"
+#include "../decode/block_memory.h"
+#include "../decode/dataflow.h"
 
 #include <pthread.h>
 

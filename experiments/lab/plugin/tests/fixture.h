@@ -4,7 +4,7 @@
 #define NP_PLUGIN_FIXTURE_H
 
 #include "../timing.h"
-#include "../decode.h"
+#include "../decode/decode.h"
 #include "../contention.h"
 #include "../../../../tests/cunit_main.h"
 

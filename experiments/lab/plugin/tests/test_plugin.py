@@ -20,13 +20,13 @@ def make(target: str) -> Path:
     return ROOT / target
 
 
-REPLAY = ROOT / "experiments/bench/lab"
+REPLAY = ROOT / "experiments/bench/lab/replay"
 
 
 def build_replay(program: Path, folder: Path = REPLAY, interface: int = 4) -> Path:
     """Builds what calls the plugin in the place of a QEMU of this interface."""
     subprocess.run(["cc", "-D_GNU_SOURCE", "-O2", "-rdynamic", f"-DNP_QEMU_API_VERSION={interface}", "-iquote", REPLAY, "-o", program,
-                    *sorted(folder.glob("replay*.c")), "-ldl"], check=True)
+                    *sorted(folder.glob("*.c")), "-ldl"], check=True)
     return program
 
 
@@ -88,7 +88,7 @@ def test_qemu_does_not_start_with_a_broken_configuration(tmp_path):
 def test_qemu_that_describes_accesses_otherwise_is_refused(tmp_path):
     """The plugin reads a bit of the description itself; here QEMU's side has stores at another."""
     plugin = make("build/lab/plugin.so")
-    for file in REPLAY.glob("replay*.[ch]"):
+    for file in REPLAY.glob("*.[ch]"):
         text = file.read_text(encoding="utf-8")
         (tmp_path / file.name).write_text(re.sub(r"^#define STORE\s.*", "#define STORE (1u << 16)", text, flags=re.MULTILINE), encoding="utf-8")
     build_replay(tmp_path / "replay", tmp_path)

@@ -10,7 +10,7 @@
 #define NP_HIERARCHY_H
 
 #include "cache.h"
-#include "config.h"
+#include "../config.h"
 #include "l1.h"
 
 #define NP_STRIPES	 1024

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "decode.h"
-#include "../guest/shared.h"
+#include "../../guest/shared.h"
 
 #include <stdbool.h>
 #include <string.h>

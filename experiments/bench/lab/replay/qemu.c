@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* QEMU's side of the plugin interface, without QEMU. */
-#include "replay_qemu.h"
+#include "qemu.h"
 
-#include "../../lab/guest/shared.h"
+#include "../../../lab/guest/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +211,7 @@ uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address)
 }
 
 /*
- * Of QEMU's own functions the plugin calls three here: no timer is ever due, and a CPU that is asked to leave its replay_qemu.code,
+ * Of QEMU's own functions the plugin calls three here: no timer is ever due, and a CPU that is asked to leave its code,
  * so that QEMU drops its translations, does not.
  */
 

@@ -7,9 +7,9 @@
  * fastest of ROUNDS), and what the plugin counted for all rounds, which tells
  * whether a faster plugin still counts the same.
  */
-#include "replay_qemu.h"
+#include "qemu.h"
 
-#include "../../lab/guest/shared.h"
+#include "../../../lab/guest/shared.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

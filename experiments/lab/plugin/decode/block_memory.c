@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "block_memory.h"
-#include "lock.h"
+#include "../lock.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "hierarchy.h"
-#include "lock.h"
+#include "../lock.h"
 
 #include <errno.h>
 #include <stdlib.h>
