@@ -25,6 +25,15 @@ def test_a_part_is_told_above_its_budget_and_fails_at_twice_that(processor, boot
     assert tuple(map(len, check.list_over_budget(COSTS, budget))) == (told, failed)
 
 
+def test_a_budget_is_that_of_a_machine_as_fast_as_the_median_part():
+    """Where each part costs twice its budget, none fails; one that costs twice as much more does."""
+    parts = {name: 10.0 for name in "abcde"}
+    costs = [Cost(f"{name}/test_x.py::one", "passed", 0, 22 if name != "e" else 40) for name in parts]
+    assert tuple(map(len, check.list_over_budget(costs, {"processor_seconds": parts, "boots": {}}))) == (5, 0)
+    costs[-1].processor = 45
+    assert check.list_over_budget(costs, {"processor_seconds": parts, "boots": {}})[1][0].startswith("e: 45 s of a processor, 4.4 times")
+
+
 def test_a_part_without_a_budget_fails():
     assert len(check.list_over_budget(COSTS, {"processor_seconds": {}, "boots": {"a": 1}})[1]) == 2
 
