@@ -2,6 +2,7 @@
 """Runs a command in a lab machine: boots, forwards its output and its status, powers off."""
 
 import os
+import queue
 import shlex
 import shutil
 import signal
@@ -66,22 +67,33 @@ class Job:
 
 
 class Pump(threading.Thread):
-    """Copies what the guest writes to one of our own outputs, as it comes."""
+    """Copies what the guest writes to one of our own outputs, as it comes.
+
+    QEMU holds a lock of all its CPUs while it writes. What comes is always read, and kept until our output's reader takes it.
+    """
 
     def __init__(self, target: int):
         super().__init__(daemon=True)
         self.target = target
         self.source, self.sink = os.pipe()
+        self.kept: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.on_broken = lambda: None
 
     def run(self):
+        writer = threading.Thread(target=self.write_kept, daemon=True)
+        writer.start()
         while data := os.read(self.source, 65536):
-            try:
+            self.kept.put(data)
+        self.kept.put(b"")
+        writer.join()
+
+    def write_kept(self):
+        try:
+            while data := self.kept.get():
                 while data:
                     data = data[os.write(self.target, data):]
-            except BrokenPipeError:
-                self.on_broken()
-                return
+        except BrokenPipeError:
+            self.on_broken()
 
 
 def write_job_files(job: Job, files: qemu.Files):

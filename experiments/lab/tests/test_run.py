@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -276,6 +277,26 @@ def test_kernel_that_is_none_is_reported(tmp_path):
     done = run_in_lab("true", env=name_cache(tmp_path))
     assert done.returncode == 125
     assert "QEMU did not start" in done.stderr
+
+
+def write_all(to: int, data: bytes):
+    while data:
+        data = data[os.write(to, data):]
+
+
+def test_output_that_nobody_reads_does_not_hold_the_machine():
+    """A pager on its first page: QEMU writes more than both pipes hold, and is not kept waiting."""
+    source, target = os.pipe()
+    pump = boot.Pump(target)
+    pump.start()
+    written, many = threading.Event(), b"x" * (1 << 20)
+    threading.Thread(target=lambda: (write_all(pump.sink, many), os.close(pump.sink), written.set()), daemon=True).start()
+    assert written.wait(20)
+    found = bytearray()
+    while len(found) < len(many):
+        found += os.read(source, len(many))
+    pump.join(20)
+    assert found == many and not pump.is_alive()
 
 
 @pytest.mark.parametrize(("options", "functional"), [
