@@ -101,7 +101,7 @@ static void print_links(const json_t *links)
 /* The tables of every node, and those that are different on one. */
 static void print_node_tables(const json_t *model, const char *suffix)
 {
-	static const char *const tables[] = { "line", "core", "port", "dram", "c2c", "lab" };
+	static const char *const tables[] = { "line", "core", "port", "dram", "c2c", "tlb", "lab" };
 	char name[32];
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

@@ -81,7 +81,7 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 {
 	const json_t *model = json_object_get(root, "model"),
 		     *core = json_object_get(model, "core"), *lab = json_object_get(model, "lab"),
-		     *c2c = json_object_get(model, "c2c");
+		     *c2c = json_object_get(model, "c2c"), *tlb = json_object_get(model, "tlb");
 
 	if (!model || !cache_of(root, 0))
 		return;
@@ -93,6 +93,10 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 	fprintf(f, "reorder=%.12g\n", value_of(core, "reorder_buffer"));
 	fprintf(f, "c2c=%.12g %.12g %.12g\n", value_of(c2c, "local_ns"), value_of(c2c, "remote_ns"),
 		value_of(c2c, "remote_home_ns"));
+	if (value_of(tlb, "l1_entries") > 0)
+		fprintf(f, "tlb=%.12g %.12g %.12g %.12g %.12g\n", value_of(tlb, "l1_entries"),
+			value_of(tlb, "l1_huge_entries"), value_of(tlb, "l2_entries"),
+			value_of(tlb, "l2_huge_entries"), value_of(tlb, "l2_latency_ns"));
 	if (np_json_number_of(root, "scale") > 1)
 		fprintf(f, "scale=%.12g\n", np_json_number_of(root, "scale"));
 	print_caches(root, f);

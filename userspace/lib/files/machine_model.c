@@ -10,15 +10,11 @@
 #define KEYS_MAX 32
 
 static const struct np_toml_key sections[] = {
-	{ "line", NP_TOML_TABLE, false },
-	{ "core", NP_TOML_TABLE, false },
-	{ "port", NP_TOML_TABLE, false },
-	{ "dram", NP_TOML_TABLE, false },
-	{ "c2c", NP_TOML_TABLE, true },
-	{ "lab", NP_TOML_TABLE, true },
-	{ "link", NP_TOML_TABLES, true },
-	{ "node", NP_TOML_TABLES, true },
-	{ 0 },
+	{ "line", NP_TOML_TABLE, false }, { "core", NP_TOML_TABLE, false },
+	{ "port", NP_TOML_TABLE, false }, { "dram", NP_TOML_TABLE, false },
+	{ "c2c", NP_TOML_TABLE, true },	  { "tlb", NP_TOML_TABLE, true },
+	{ "lab", NP_TOML_TABLE, true },	  { "link", NP_TOML_TABLES, true },
+	{ "node", NP_TOML_TABLES, true }, { 0 },
 };
 
 static const struct np_toml_key exceptions[] = {
@@ -226,7 +222,7 @@ static int read_model(const struct np_toml_table *t, const struct np_machine *m,
 		      struct np_model *model)
 {
 	struct np_toml_table line = np_toml_sub(t, "line"), lab = np_toml_sub(t, "lab"),
-			     c2c = np_toml_sub(t, "c2c");
+			     c2c = np_toml_sub(t, "c2c"), tlb = np_toml_sub(t, "tlb");
 	int e;
 
 	if (m->n_nodes > NP_MODEL_NODES)
@@ -239,6 +235,8 @@ static int read_model(const struct np_toml_table *t, const struct np_machine *m,
 		e = read_table(&line, "line", true, model);
 	if (!e && c2c.json)
 		e = read_table(&c2c, "c2c", true, NULL);
+	if (!e && tlb.json)
+		e = read_table(&tlb, "tlb", true, NULL);
 	if (!e && lab.json)
 		e = read_table(&lab, "lab", true, NULL);
 	if (!e)

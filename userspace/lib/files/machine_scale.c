@@ -102,6 +102,7 @@ void np_machine_scale_apply(json_t *file, unsigned int scale)
 		return;
 	scale_nodes(model, scale);
 	scale_table(json_object_get(model, "c2c"), "c2c", scale);
+	scale_table(json_object_get(model, "tlb"), "tlb", scale);
 	json_array_foreach(json_object_get(model, "node"), i, one)
 		scale_nodes(one, scale);
 	json_array_foreach(json_object_get(model, "link"), i, one)
