@@ -5,7 +5,7 @@ LAB_PLUGIN_SRC := $(wildcard experiments/lab/plugin/*.c experiments/lab/plugin/c
 LAB_MODEL_SRC  := $(wildcard policies/model/*.c)
 LAB_PLUGIN_OBJ := $(LAB_PLUGIN_SRC:%.c=$(BUILD)/plugin/%.o) $(LAB_MODEL_SRC:%.c=$(BUILD)/plugin/%.o)
 # What calls QEMU is compiled for either.
-LAB_PLUGIN_7_OBJ := $(foreach name,plugin calls instrument marker,$(BUILD)/plugin/experiments/lab/plugin/$(name)-7.o)
+LAB_PLUGIN_7_OBJ := $(foreach name,plugin calls instrument marker registers,$(BUILD)/plugin/experiments/lab/plugin/$(name)-7.o)
 LAB_PLUGIN_PARTS := $(filter-out $(LAB_PLUGIN_7_OBJ:-7.o=.o),$(LAB_PLUGIN_OBJ))
 
 LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -flto=auto -g -fPIC -fvisibility=hidden -fno-plt \
@@ -36,7 +36,7 @@ $(BUILD)/lab/watch: experiments/lab/watch/watch.c experiments/lab/guest/shared.h
 
 # Its parts, without QEMU, under the sanitizers.
 LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
-	$(filter-out %/plugin.c %/calls.c %/instrument.c %/marker.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
+	$(filter-out %/plugin.c %/calls.c %/instrument.c %/marker.c %/registers.c,$(LAB_PLUGIN_SRC)) $(LAB_MODEL_SRC)
 
 $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h experiments/lab/plugin/*/*.h \
 		policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "in_flight.h"
 #include "qemu_clock.h"
+#include "registers.h"
 #include "timing.h"
 
 #include <stdlib.h>
@@ -113,16 +114,18 @@ static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uin
 		np_in_flight_ask();
 }
 
-/* The running number of the line, or false: a device, or memory of no node. */
+/* The running number of the line, and its translation's wait; or false: a device, or memory of no node. */
 static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 		      uint32_t *line)
 {
 	uint32_t in_page = (vaddr >> cpu->l1->line_shift) & cpu->l1->set_mask;
 	struct qemu_plugin_hwaddr *found;
 	uint64_t number, address;
+	uint32_t leaf;
 
-	if (np_translation_find(&cpu->translations, vaddr, line)) {
+	if (np_translation_find(&cpu->translations, vaddr, line, &leaf)) {
 		*line += in_page;
+		cpu->walk_ps = np_tlb_use(cpu, vaddr, *line, leaf);
 		return true;
 	}
 	found = qemu_plugin_get_hwaddr(info, vaddr);
@@ -136,7 +139,9 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 	if (np_config_node(&np_sim.config, address, &number) < 0)
 		return false;
 	*line = number;
-	np_translation_enter(&cpu->translations, vaddr, *line - in_page);
+	leaf = np_tlb_find_leaf(cpu, vaddr, address & ~0xfffull);
+	np_translation_enter(&cpu->translations, vaddr, *line - in_page, leaf);
+	cpu->walk_ps = np_tlb_use(cpu, vaddr, *line, leaf);
 	return true;
 }
 
@@ -261,6 +266,11 @@ static void on_new_translations(unsigned int vcpu, void *data)
 	np_translation_forget(&np_sim.cpu[whose(vcpu)].translations);
 }
 
+static void on_load_cr3(unsigned int vcpu, void *number)
+{
+	np_tlb_load(&np_sim.cpu[whose(vcpu)], np_registers_read((uintptr_t)number));
+}
+
 static void on_pause(unsigned int vcpu, void *data)
 {
 	(void)data;
@@ -347,6 +357,7 @@ const struct np_calls np_calls = {
 	.new_translations = on_new_translations,
 	.pause = on_pause,
 	.halt = on_halt,
+	.load_cr3 = on_load_cr3,
 	.rep = on_rep,
 	.access = { on_access, on_atomic, on_rep1_access, on_rep2_access, on_nontemporal_store },
 	.profiled = { on_profiled_access, on_profiled_atomic, on_profiled_rep1, on_profiled_rep2,

@@ -20,6 +20,8 @@ extern const struct np_calls {
 	qemu_plugin_vcpu_udata_cb_t start_block;
 	/* Of an instruction. Word of rep: the accesses of a round. */
 	qemu_plugin_vcpu_udata_cb_t start_end, drain, new_translations, pause, halt, rep;
+	/* Of a load of CR3, with QEMU_PLUGIN_CB_R_REGS. Word: the register that it is loaded from. */
+	qemu_plugin_vcpu_udata_cb_t load_cr3;
 	/* Word: np_calls_word_of_access(), with profiles for the second. */
 	qemu_plugin_vcpu_mem_cb_t access[NP_ACCESSES], profiled[NP_ACCESSES];
 } np_calls;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
+#include "tlb.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -125,6 +126,21 @@ static int set_l1(const struct parser *p, struct np_config *c, const double *v, 
 	return 0;
 }
 
+static int set_tlb(const struct parser *p, struct np_config *c, const double *v)
+{
+	for (int i = 0; i < 4; i++)
+		if (v[i] > NP_TLB_ENTRIES || v[i] != (unsigned int)v[i])
+			return fail(p, "a TLB has up to %d entries", NP_TLB_ENTRIES);
+	if (v[0] && !v[1])
+		return fail(p, "a TLB has entries for large pages in its first level");
+	for (int i = 0; i < 2; i++) {
+		c->tlb.first[i] = v[i];
+		c->tlb.second[i] = v[2 + i];
+	}
+	c->tlb.latency_ns = v[4];
+	return 0;
+}
+
 static int set_times(const struct parser *p, uint64_t *ns, const double *v)
 {
 	if (v[0] < 100 || v[0] > 1e9)
@@ -160,6 +176,8 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		return set_cache(p, &c->l2, v);
 	if (!strcmp(key, "llc") && n == 3)
 		return set_cache(p, &c->llc, v);
+	if (!strcmp(key, "tlb") && n == 5)
+		return set_tlb(p, c, v);
 	if (!strcmp(key, "quantum") && n == 1)
 		return set_times(p, &c->quantum_ns, v);
 	if (!strcmp(key, "window") && n == 1)

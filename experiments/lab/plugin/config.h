@@ -13,6 +13,9 @@
  *   reorder=N                        instructions that a core begins after a load that is on its way
  *   l2=BYTES WAYS LATENCY_NS         of each CPU; may be left out
  *   llc=BYTES WAYS LATENCY_NS        of each node
+ *   tlb=FIRST HUGE SECOND HUGE LATENCY_NS  entries of each CPU's two levels, for 4 KiB pages and for larger ones: as
+ *                                    many in the second are the same for both, 0: none; the latency is the
+ *                                    second's; without this line translations take no time
  *   c2c=LOCAL REMOTE HOME             ns of a line that another core has modified: of the node; of another
  *                                    node, which has its memory; of one that has not; 0: no cost of its own
  *   machine .. , node N .. , link A B ..   lines of the contention model (policies/model/model.h)
@@ -60,6 +63,10 @@ struct np_config {
 	double mhz, ipc;
 	unsigned int line_bytes, line_shift;
 	struct np_geometry l1, l2, llc; /* l2.bytes is 0 without one */
+	struct {
+		unsigned int first[2], second[2]; /* entries, of 4 KiB pages and of larger ones */
+		double latency_ns;		  /* of the second level */
+	} tlb;
 	struct {
 		double local_ns, remote_ns, remote_home_ns; /* 0: no cost of its own */
 	} c2c;

@@ -14,6 +14,7 @@
 #include "rounds.h"
 #include "caches/prefetch.h"
 #include "profile.h"
+#include "tlb.h"
 
 #define NP_COMBINING 10 /* lines that non-temporal stores may have open */
 
@@ -72,8 +73,10 @@ struct np_cpu {
 	struct np_arrival arriving[NP_ARRIVING];
 	struct np_outstanding outstanding;
 	unsigned int load_number; /* of the access that the CPU makes, in its block */
-	uint64_t demand_ps;	  /* of all demand misses, one after the other. Others read */
-	uint64_t waited_ps;	  /* in which one at least was on its way. Others read */
+	uint64_t walk_ps;	  /* that it waits for its translation */
+	struct np_tlb tlb;
+	uint64_t demand_ps; /* of all demand misses, one after the other. Others read */
+	uint64_t waited_ps; /* in which one at least was on its way. Others read */
 	uint64_t waited_to_ps;
 	uint64_t late_to_ps;
 	uint64_t late_ps; /* in which loads waited for a line that a store had missed. Others read */

@@ -41,6 +41,18 @@ static void on_entry(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t 
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, call, QEMU_PLUGIN_CB_NO_REGS, (void *)word);
 }
 
+static void watch_cr3(struct qemu_plugin_insn *insn, const uint8_t *code, size_t len)
+{
+	int number = np_sim.config.tlb.first[0] && !np_sim.config.counts ?
+			     np_decode_cr3(code, len) :
+			     -1;
+
+	if (number >= 0)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, np_calls.load_cr3,
+						       QEMU_PLUGIN_CB_R_REGS,
+						       (void *)(uintptr_t)number);
+}
+
 static void on_translate_insn(struct qemu_plugin_insn *insn, unsigned int number, bool drains)
 {
 	enum np_accesses accesses = NP_ORDINARY;
@@ -53,6 +65,7 @@ static void on_translate_insn(struct qemu_plugin_insn *insn, unsigned int number
 	switch (np_decode_kind(code, len)) {
 	case NP_DECODE_NEW_TRANSLATIONS:
 		on_entry(insn, np_calls.new_translations, 0);
+		watch_cr3(insn, code, len);
 		break;
 	case NP_DECODE_PAUSE:
 		on_entry(insn, np_calls.pause, 0);
@@ -146,6 +159,9 @@ void NP_QEMU_BLOCK_CALL(np_instrument_start)
 			if (np_decode_marker(code) == NP_LAB_START_ENDS &&
 			    may_say(insn, NP_LAB_START_ENDS))
 				on_entry(insn, np_calls.start_end, 0);
+			break;
+		case NP_DECODE_NEW_TRANSLATIONS:
+			watch_cr3(insn, code, len);
 			break;
 		case NP_DECODE_HALT:
 			if (np_sim.config.exact)

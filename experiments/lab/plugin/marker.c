@@ -2,45 +2,16 @@
 #include "marker.h"
 #include "cpu.h"
 #include "qemu_clock.h"
+#include "registers.h"
 
 #include <string.h>
 
 #define MOST_BYTES 4095 /* of a text */
 
-static struct qemu_plugin_register *rax, *rcx;
-
-bool np_marker_find_registers(void)
-{
-	GArray *all = qemu_plugin_get_registers();
-	unsigned int size = g_array_get_element_size(all);
-
-	for (unsigned int i = 0; i < all->len; i++) {
-		const qemu_plugin_reg_descriptor *found = (void *)(all->data + i * size);
-
-		if (!strcmp(found->name, "rax"))
-			rax = found->handle;
-		if (!strcmp(found->name, "rcx"))
-			rcx = found->handle;
-	}
-	g_array_free(all, true);
-	return rax && rcx;
-}
-
-static uint64_t read_register(struct qemu_plugin_register *which)
-{
-	GByteArray *bytes = g_byte_array_new();
-	uint64_t value = 0;
-
-	if (qemu_plugin_read_register(which, bytes) > 0 && bytes->len >= sizeof(value))
-		memcpy(&value, bytes->data, sizeof(value));
-	g_byte_array_free(bytes, true);
-	return value;
-}
-
 /* The text at the operands' place, without line breaks; false: it cannot be read. */
 static bool read_text(char *text)
 {
-	uint64_t address = read_register(rax), len = read_register(rcx);
+	uint64_t address = np_registers_read(NP_RAX), len = np_registers_read(NP_RCX);
 	GByteArray *bytes = g_byte_array_new();
 	bool found;
 
@@ -64,7 +35,7 @@ static struct np_profile *profile_of(unsigned int vcpu)
 static void on_switch(unsigned int vcpu, void *data)
 {
 	(void)data;
-	np_profile_switch(profile_of(vcpu), read_register(rax), read_register(rcx));
+	np_profile_switch(profile_of(vcpu), np_registers_read(NP_RAX), np_registers_read(NP_RCX));
 }
 
 static void on_region(unsigned int vcpu, void *enters)

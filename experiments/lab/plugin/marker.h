@@ -5,9 +5,6 @@
 
 #include "qemu_api.h"
 
-/* Called where the first CPU begins. Returns false: this QEMU has no registers of these names. */
-bool np_marker_find_registers(void);
-
 /* Has the instruction, a marker of this number, call. */
 void np_marker_watch(struct qemu_plugin_insn *insn, unsigned int number);
 

@@ -13,6 +13,7 @@
 #include "marker.h"
 #include "qemu_api.h"
 #include "qemu_clock.h"
+#include "registers.h"
 #include "timing.h"
 
 #include <errno.h>
@@ -121,7 +122,7 @@ static void NP_QEMU_CPU_CALL(on_vcpu)
 	np_write(np_sim.cpu[vcpu].state, np_host_open_state());
 	if (__atomic_test_and_set(&taken, __ATOMIC_SEQ_CST))
 		return;
-	if (np_sim.config.profile[0] && !np_marker_find_registers())
+	if ((np_sim.config.profile[0] || np_sim.config.tlb.first[0]) && !np_registers_find())
 		refuse("this QEMU names its registers in another way than QEMU 10.0");
 	else if (np_qemu_clock_take())
 		return;
@@ -174,6 +175,8 @@ static int init_cpus(void)
 		np_sim.cpu[i].node = c->cpu_node[i];
 		np_sim.cpu[i].translations.epoch = NP_TRANSLATION_EPOCH;
 		np_sim.cpu[i].l1 = &np_sim.hierarchy.cpu[i].l1;
+		if (np_tlb_init(&np_sim.cpu[i]))
+			return -ENOMEM;
 	}
 	np_sim.insn_ps = 1e6 / c->mhz / c->ipc;
 	np_sim.step_ps = NP_CLOCK_STEP_PS * c->scale;
@@ -256,6 +259,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	if (missing)
 		return refuse("this QEMU does not export %s, without which its clocks cannot be simulated: run with "
 			      "--functional, or use Debian's QEMU 10.0",
+			      missing);
+	if (np_sim.config.tlb.first[0] && (missing = np_guest_pages_find()))
+		return refuse("this QEMU does not export %s, without which page tables cannot be read: take [model.tlb] out of "
+			      "the machine file, or use Debian's QEMU 10.0",
 			      missing);
 	own_id = id;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu NP_NO_WORD);

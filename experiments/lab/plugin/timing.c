@@ -61,12 +61,22 @@ static uint64_t post_store(struct np_cpu *cpu, uint32_t line, uint64_t ps)
 	return start;
 }
 
+/* For how long the access waits for its translation, once. */
+static uint64_t take_walk(struct np_cpu *cpu)
+{
+	uint64_t ps = cpu->walk_ps;
+
+	cpu->walk_ps = 0;
+	return ps;
+}
+
 /* A line that takes so long: a load's or a store's is on its way, an atomic access waits for it. */
 static uint64_t wait_for_line(struct np_cpu *cpu, uint32_t line, enum np_access access, uint64_t ps,
 			      bool memory)
 {
 	uint64_t start;
 
+	ps += take_walk(cpu);
 	if (access == NP_STORE)
 		return post_store(cpu, line, ps);
 	if (access == NP_LOAD) {
@@ -130,22 +140,13 @@ static void fetch(struct np_cpu *cpu, unsigned int node, enum np_data_source kin
 	pass_port(cpu);
 }
 
-static void count_dram(struct np_cpu *cpu, uint64_t vaddr, unsigned int node)
+static void count_dram(struct np_cpu *cpu, unsigned int node)
 {
-	if (cpu->profile)
-		np_profile_dram(cpu->profile, vaddr, node);
 	if (node == cpu->node)
 		cpu->local_dram++;
 	else
 		cpu->remote_dram++;
 	cpu->dram[node]++;
-}
-
-static void count_remote_cache(struct np_cpu *cpu)
-{
-	cpu->remote_cache++;
-	if (cpu->profile)
-		np_profile_remote_cache(cpu->profile);
 }
 
 static void write_back(struct np_cpu *cpu, int node)
@@ -157,7 +158,7 @@ static void write_back(struct np_cpu *cpu, int node)
 	pass_port(cpu);
 }
 
-static void count(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr)
+static void count(struct np_cpu *cpu, const struct np_result *r)
 {
 	if (r->served == NP_SERVED_L2)
 		return;
@@ -166,11 +167,19 @@ static void count(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr)
 		return;
 	cpu->llc_misses++;
 	if (r->served == NP_SERVED_DRAM)
-		count_dram(cpu, vaddr, r->node);
+		count_dram(cpu, r->node);
 	else
-		count_remote_cache(cpu);
+		cpu->remote_cache++;
 	write_back(cpu, r->written_back[0]);
 	write_back(cpu, r->written_back[1]);
+}
+
+static void count_in_profile(struct np_cpu *cpu, const struct np_result *r, uint64_t vaddr)
+{
+	if (r->served == NP_SERVED_DRAM)
+		np_profile_dram(cpu->profile, vaddr, r->node);
+	else if (r->served == NP_SERVED_REMOTE_CACHE)
+		np_profile_remote_cache(cpu->profile);
 }
 
 /* The prefetcher keeps as many lines in flight as the core can. */
@@ -309,8 +318,37 @@ void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np
 		np_l1_set_contended(cpu->l1, line, true);
 		np_l1_new_epoch(cpu->l1); /* voids the records of hits, which skip this lookup */
 	}
-	if (r.served != NP_SERVED_UPGRADE)
-		count(cpu, &r, vaddr);
+	if (r.served == NP_SERVED_UPGRADE)
+		return;
+	count(cpu, &r);
+	if (cpu->profile)
+		count_in_profile(cpu, &r, vaddr);
+}
+
+uint64_t np_timing_read(struct np_cpu *cpu, uint32_t line)
+{
+	const struct np_config *c = &np_sim.config;
+	struct np_traffic *traffic;
+	struct np_result r;
+	enum np_data_source kind;
+	bool writable;
+	uint64_t ps;
+
+	if (np_l1_hit(cpu->l1, line, false, &writable))
+		return 1000 * c->l1.latency_ns;
+	r = np_hierarchy_access(&np_sim.hierarchy, cpu->index, line, false);
+	count(cpu, &r);
+	if (r.served == NP_SERVED_L2)
+		return 1000 * c->l2.latency_ns;
+	if (r.served == NP_SERVED_LLC || r.served == NP_SERVED_NEIGHBOUR)
+		return 1000 * c->llc.latency_ns;
+	kind = r.served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE;
+	traffic = &cpu->traffic[r.node][kind];
+	ps = np_read(cpu->cost[r.node][kind].latency_ps);
+	np_write(traffic->demand, traffic->demand + 1);
+	count_wait(cpu, cpu->ps + cpu->pending_ps, ps);
+	pass_port(cpu);
+	return ps;
 }
 
 /* Whether the first level has a line; of a contended one, whether no other CPU has taken it since. */
@@ -324,6 +362,23 @@ static bool hits(struct np_cpu *cpu, uint32_t line, bool store, bool *writable)
 	return np_l1_hit(cpu->l1, line, store, writable);
 }
 
+/*
+ * Nothing else of the access is waited for. A load of a line that the first level has needs its
+ * translation; of lines that are fetched ahead, and of stores, several are on their way at once.
+ */
+static void wait_for_translation(struct np_cpu *cpu, enum np_access access, bool hit)
+{
+	uint64_t ps = take_walk(cpu);
+
+	if (access == NP_ATOMIC)
+		np_timing_wait(cpu, ps, false);
+	else if (access == NP_LOAD && hit)
+		np_outstanding_wait_for(cpu, cpu->load_number,
+					np_outstanding_ready(cpu, cpu->load_number) + ps, true);
+	else
+		stall(cpu, ps / np_sim.config.model.node[cpu->node].core_outstanding);
+}
+
 bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access,
 		   bool *writable)
 {
@@ -335,6 +390,8 @@ bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_ac
 		np_timing_access(cpu, vaddr, line, access);
 		*writable = store;
 	}
+	if (cpu->walk_ps)
+		wait_for_translation(cpu, access, hit);
 	/* Until it has arrived, uses of the line have to come here. */
 	arrives = np_timing_arrives(cpu, line, hit && access != NP_STORE);
 	if (!np_l1_is_contended(cpu->l1, line))
@@ -358,6 +415,8 @@ void np_timing_nontemporal(struct np_cpu *cpu, uint32_t line)
 		return;
 	np_write(cpu->traffic[node][NP_DRAM].nontemporal,
 		 cpu->traffic[node][NP_DRAM].nontemporal + 1);
+	if (cpu->walk_ps)
+		wait_for_translation(cpu, NP_STORE, false);
 	overlap(cpu, node, NP_DRAM);
 	pass_port(cpu);
 }

@@ -22,6 +22,9 @@ void np_timing_wait(struct np_cpu *cpu, uint64_t ps, bool memory);
 bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access,
 		   bool *writable);
 
+/* The CPU reads an entry of a page table. Returns for how long it waits for it, in ps. */
+uint64_t np_timing_read(struct np_cpu *cpu, uint32_t line);
+
 /* An access that the first level could not serve alone. */
 void np_timing_access(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_access access);
 

@@ -14,6 +14,7 @@ struct np_translation_cache {
 	struct {
 		uint64_t key;
 		uint32_t first_line; /* running number of the page's first line */
+		uint32_t leaf;	     /* of the entry that maps it (tlb.h) */
 	} page[1 << NP_TRANSLATION_BITS];
 };
 
@@ -29,21 +30,23 @@ static inline uint64_t np_translation_key(const struct np_translation_cache *p, 
 }
 
 static inline bool np_translation_find(const struct np_translation_cache *p, uint64_t vaddr,
-				       uint32_t *first_line)
+				       uint32_t *first_line, uint32_t *leaf)
 {
 	unsigned int slot = np_translation_slot(vaddr);
 
 	*first_line = p->page[slot].first_line;
+	*leaf = p->page[slot].leaf;
 	return p->page[slot].key == np_translation_key(p, vaddr);
 }
 
 static inline void np_translation_enter(struct np_translation_cache *p, uint64_t vaddr,
-					uint32_t first_line)
+					uint32_t first_line, uint32_t leaf)
 {
 	unsigned int slot = np_translation_slot(vaddr);
 
 	p->page[slot].key = np_translation_key(p, vaddr);
 	p->page[slot].first_line = first_line;
+	p->page[slot].leaf = leaf;
 }
 
 static inline void np_translation_forget(struct np_translation_cache *p)

@@ -95,6 +95,17 @@ static bool drops_translations(const struct opcode *op)
 	return op->map == 2 && op->pp == PP_66 && op->byte == 0x82; /* invpcid */
 }
 
+int np_decode_cr3(const uint8_t *code, size_t len)
+{
+	struct opcode op;
+	bool extends = len && code[0] >> 4 == 4 && code[0] & 1; /* REX.B */
+
+	if (!decode(&op, code, len) || op.vex || op.map != 1 || op.byte != 0x22 ||
+	    (op.modrm >> 3 & 7) != 3)
+		return -1;
+	return (op.modrm & 7) + 8 * extends;
+}
+
 static bool is_nontemporal(const struct opcode *op)
 {
 	if (op->map != 1 || op->modrm >> 6 == 3)

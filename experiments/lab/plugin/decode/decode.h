@@ -19,6 +19,9 @@ enum np_decoded {
 
 enum np_decoded np_decode_kind(const uint8_t *code, size_t len);
 
+/* The register that such a load of CR3 takes its value from, or -1: it loads none. */
+int np_decode_cr3(const uint8_t *code, size_t len);
+
 /* The number of a marker, of experiments/lab/guest/shared.h. */
 static inline unsigned int np_decode_marker(const uint8_t *code)
 {

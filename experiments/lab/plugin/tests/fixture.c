@@ -29,10 +29,16 @@ int read_text(const char *text, struct np_config *c, char *err, size_t err_len)
 
 void begin(void)
 {
-	char err[512];
+	begin_with("");
+}
+
+void begin_with(const char *lines)
+{
+	char err[512], text[2048];
 
 	host_ns += 1000000000; /* later than all that the test before has left to wait for */
-	if (read_text(CONFIG, &np_sim.config, err, sizeof(err))) {
+	snprintf(text, sizeof(text), "%s%s", lines, CONFIG);
+	if (read_text(text, &np_sim.config, err, sizeof(err))) {
 		fprintf(stderr, "%s\n", err);
 		abort();
 	}
@@ -44,6 +50,8 @@ void begin(void)
 		np_sim.cpu[i].index = i;
 		np_sim.cpu[i].node = np_sim.config.cpu_node[i];
 		np_sim.cpu[i].l1 = &np_sim.hierarchy.cpu[i].l1;
+		if (np_tlb_init(&np_sim.cpu[i]))
+			abort();
 	}
 	if (np_contention_init())
 		abort();
@@ -53,6 +61,8 @@ void begin(void)
 void end(void)
 {
 	np_contention_exit();
+	for (unsigned int i = 0; i < 4; i++)
+		np_tlb_free(&np_sim.cpu[i]);
 	np_hierarchy_free(&np_sim.hierarchy);
 	free(np_sim.cpu);
 }

@@ -34,8 +34,9 @@ int read_text(const char *text, struct np_config *c, char *err, size_t err_len);
 /* The host's clock, which tests advance: a busy host ends nothing that waits for it. */
 extern uint64_t host_ns;
 
-/* A machine of CONFIG in np_sim. */
+/* A machine in np_sim: of CONFIG, or of CONFIG and more lines. */
 void begin(void);
+void begin_with(const char *lines);
 void end(void);
 
 /* A CPU uses a line, through its first level as the plugin does. */

@@ -157,6 +157,28 @@ TEST(instructions_are_recognised)
 				table[i].kind);
 }
 
+TEST(a_load_of_cr3_names_its_register)
+{
+	static const struct {
+		int number;
+		const char *code;
+		size_t len;
+	} table[] = {
+		{ 0, "\x0f\x22\xd8", 3 },      /* mov %rax,%cr3 */
+		{ 3, "\x0f\x22\xdb", 3 },      /* mov %rbx,%cr3 */
+		{ 8, "\x41\x0f\x22\xd8", 4 },  /* mov %r8,%cr3 */
+		{ 15, "\x41\x0f\x22\xdf", 4 }, /* mov %r15,%cr3 */
+		{ -1, "\x0f\x22\xe0", 3 },     /* mov %rax,%cr4 */
+		{ -1, "\x0f\x20\xd8", 3 },     /* mov %cr3,%rax */
+		{ -1, "\x0f\x01\x3f", 3 },     /* invlpg (%rdi) */
+		{ -1, "", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		CU_ASSERT_EQUAL(np_decode_cr3((const uint8_t *)table[i].code, table[i].len),
+				table[i].number);
+}
+
 TEST(repeated_instructions_are_recognised)
 {
 	static const struct {
@@ -267,4 +289,7 @@ TEST(broken_files_are_refused_with_the_line)
 	refused(CONFIG "# more\nnode 1 core_outstanding=x\n", ": line 15: ");
 	refused(CONFIG "ram=2 0x200000000 0x200001000\n", "no node line for node 2");
 	refused(CONFIG "l2=4096 64 1\nl2=4096 65 1\n", "1 to 64 ways");
+	refused("tlb=64 32 4097 0 3\n", "a TLB has up to 4096 entries");
+	refused("tlb=64 32.5 512 0 3\n", "a TLB has up to 4096 entries");
+	refused("tlb=64 0 512 0 3\n", "entries for large pages in its first level");
 }
