@@ -29,6 +29,7 @@ from experiments.bench.lab import (
     simulation,
     speed,
     start,
+    walks,
 )
 from experiments.bench.lab.inside import ROOT
 from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
@@ -39,6 +40,7 @@ CLAIMS = [
     Claim("idle", "what idle time costs the host, and reads beside it: demo-2s", idle.measure_idle),
     Claim("lines", "what CPUs cost each other that use one line, whatever the host does: two machines", lines.measure_lines),
     Claim("misses", "misses that do and do not need each other: demo-2s", misses.measure_misses),
+    Claim("walks", "translations of 4 KiB and of huge pages, page tables local and remote: demo-2s with a TLB", walks.measure_walks),
     Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.measure_exact),
     Claim("planted", "a table on the wrong node, found by its accesses; what counting costs: 2x2", planted.measure_planted),
     Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",

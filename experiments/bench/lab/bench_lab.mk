@@ -10,7 +10,7 @@ $(LAB_REPLAY): $(wildcard experiments/bench/lab/replay/*.[ch]) experiments/lab/p
 		-o $@ $(filter %.c,$^) -ldl
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
-LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase lines misses new_pages rounds timers triad)
+LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase lines misses new_pages pages rounds timers triad)
 
 $(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/bench/lab/programs/%.c
 	@mkdir -p $(@D)
