@@ -114,6 +114,13 @@ static void on_device_access(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uin
 		np_in_flight_ask();
 }
 
+/* Most machines have no TLB. */
+static inline void translate(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, uint32_t leaf)
+{
+	if (__builtin_expect(leaf != NP_TLB_NO_LEAF, false))
+		cpu->walk_ps = np_tlb_use(cpu, vaddr, line, leaf);
+}
+
 /* The running number of the line, and its translation's wait; or false: a device, or memory of no node. */
 static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 		      uint32_t *line)
@@ -125,7 +132,7 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 
 	if (np_translation_find(&cpu->translations, vaddr, line, &leaf)) {
 		*line += in_page;
-		cpu->walk_ps = np_tlb_use(cpu, vaddr, *line, leaf);
+		translate(cpu, vaddr, *line, leaf);
 		return true;
 	}
 	found = qemu_plugin_get_hwaddr(info, vaddr);
@@ -141,7 +148,7 @@ static bool find_line(struct np_cpu *cpu, qemu_plugin_meminfo_t info, uint64_t v
 	*line = number;
 	leaf = np_tlb_find_leaf(cpu, vaddr, address & ~0xfffull);
 	np_translation_enter(&cpu->translations, vaddr, *line - in_page, leaf);
-	cpu->walk_ps = np_tlb_use(cpu, vaddr, *line, leaf);
+	translate(cpu, vaddr, *line, leaf);
 	return true;
 }
 

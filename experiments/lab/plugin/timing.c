@@ -366,7 +366,8 @@ static bool hits(struct np_cpu *cpu, uint32_t line, bool store, bool *writable)
  * Nothing else of the access is waited for. A load of a line that the first level has needs its
  * translation; of lines that are fetched ahead, and of stores, several are on their way at once.
  */
-static void wait_for_translation(struct np_cpu *cpu, enum np_access access, bool hit)
+static __attribute__((noinline)) void wait_for_translation(struct np_cpu *cpu,
+							   enum np_access access, bool hit)
 {
 	uint64_t ps = take_walk(cpu);
 
@@ -390,7 +391,7 @@ bool np_timing_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, enum np_ac
 		np_timing_access(cpu, vaddr, line, access);
 		*writable = store;
 	}
-	if (cpu->walk_ps)
+	if (__builtin_expect(cpu->walk_ps != 0, false))
 		wait_for_translation(cpu, access, hit);
 	/* Until it has arrived, uses of the line have to come here. */
 	arrives = np_timing_arrives(cpu, line, hit && access != NP_STORE);

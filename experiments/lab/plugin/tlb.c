@@ -152,8 +152,6 @@ uint64_t np_tlb_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, uint32_t 
 	unsigned int huge = leaf & 1;
 	uint32_t page = line >> (PAGE_SHIFT - np_sim.config.line_shift), key;
 
-	if (leaf == NP_TLB_NO_LEAF)
-		return 0;
 	if (huge)
 		page = (page - (vaddr >> PAGE_SHIFT & ((1u << HUGE_SHIFT) - 1))) >> HUGE_SHIFT;
 	key = (page + 1) << 2 | huge << 1 | (vaddr >> 63);

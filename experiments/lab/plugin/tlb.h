@@ -43,7 +43,7 @@ void np_tlb_divide(unsigned int entries, unsigned int *sets, unsigned int *ways)
  */
 uint32_t np_tlb_find_leaf(const struct np_cpu *cpu, uint64_t vaddr, uint64_t page);
 
-/* Returns for how long an access waits for its translation, in ps. line: of the access. */
+/* Returns for how long an access waits for its translation, in ps. line: of the access; leaf: not NP_TLB_NO_LEAF. */
 uint64_t np_tlb_use(struct np_cpu *cpu, uint64_t vaddr, uint32_t line, uint32_t leaf);
 
 /* CR3 has this value now: what is not the kernel's is dropped, unless it says that it is to stay. */
