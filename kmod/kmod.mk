@@ -46,11 +46,11 @@ $(BUILD)/tests/faults: kmod/tests/faults.c
 KERNEL ?= 6.1
 
 .PHONY: check-debug
-check-debug: setup-check		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7; FILE= one file of tests
+check-debug: setup-check		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7; FILES= some files of tests
 	@setup/debug-kernel $(KERNEL)
 	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
 	NUMAPLACE_KERNELS=debug-$(KERNEL) $(PY) -m pytest tests/guest.toml::debug-$(KERNEL)-module \
-		$(if $(FILE),-k "$(FILE) or (log and fault)")
+		$(if $(FILES),-k "$(patsubst %,% or,$(FILES)) (log and fault)")
 
 .PHONY: check-fuzz
 check-fuzz: setup-check		## the fuzzer of the module's files on that kernel, a boot for each seed, for MINUTES (25); KERNEL=6.1, 6.12 or 7
