@@ -105,10 +105,16 @@ def list_other_targets() -> Iterator[Piece]:
             yield Piece(f"torture {series} {engine}", MODULE, ("make", "-s", "check-torture", f"KERNEL={series}", f"ENGINE={engine}"))
     for series in kernels.known_series():
         yield Piece(f"fuzz {series}", MODULE, ("make", "-s", "check-fuzz", f"KERNEL={series}"))
+
+
+def list_on_debug_kernels() -> Iterator[Piece]:
+    """The module's tests, file by file, on kernels with checkers of their own."""
+    for checker, series in [*(("debug", series) for series in kernels.known_series()), ("kcsan", kernels.DEFAULT_SERIES)]:
+        options = ("setup/debug.config", f"setup/debug-{series}.config", *["setup/kcsan.config"] * (checker == "kcsan"))
         for file in sorted((TOP / "kmod/tests/guest").glob("*/test_*.py")):
             name = str(file.relative_to(TOP))
-            yield Piece(f"debug {series} {file.stem}", ("kmod/*.[ch]", "kmod/uapi", "Kbuild", name, "setup/debug.config", f"setup/debug-{series}.config"),
-                        ("make", "-s", "check-debug", f"KERNEL={series}"), file=name)
+            yield Piece(f"{checker} {series} {file.stem}", ("kmod/*.[ch]", "kmod/uapi", "Kbuild", name, *options),
+                        ("make", "-s", "check-debug", f"KERNEL={series}", f"CHECKER={checker}"), file=name)
 
 
 def list_repeated() -> Iterator[Piece]:
@@ -117,7 +123,7 @@ def list_repeated() -> Iterator[Piece]:
 
 
 def list_pieces() -> list[Piece]:
-    return [*list_proving(), *list_on_host(), *list_with_boots(), *list_in_lab(), *list_other_targets(), *list_repeated()]
+    return [*list_proving(), *list_on_host(), *list_with_boots(), *list_in_lab(), *list_other_targets(), *list_on_debug_kernels(), *list_repeated()]
 
 
 def run_tests(command: tuple[str, ...], series: str) -> tuple[int, list[Cost], int]:

@@ -117,7 +117,7 @@ def test_what_has_passed_for_these_inputs_is_left_out(kept, monkeypatch):
 
 def test_a_record_ages_no_piece():
     kept = str(full.KEPT.path.relative_to(TOP))
-    every = (*full.list_proving(), *full.list_on_host(), *full.list_in_lab(), *full.list_other_targets())
+    every = (*full.list_proving(), *full.list_on_host(), *full.list_in_lab(), *full.list_other_targets(), *full.list_on_debug_kernels())
     known = pieces.git(TOP, "ls-files", "--", *{path for one in every for path in one.inputs}).splitlines()
     assert "Documentation/testing.md" in known and kept not in known
 
