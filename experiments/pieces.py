@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Work that is kept under a digest of what it depends on, a line of JSON for each piece: it is not done again for the same."""
 
+import fcntl
 import hashlib
 import json
+import os
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,8 +42,13 @@ class Kept:
         return {record["piece"]: record for record in map(json.loads, lines)}
 
     def write(self, record: dict[str, Any]) -> None:
-        """Writes a record in the place of what there was of its piece; the file is replaced whole."""
-        records = self.read() | {record["piece"]: record}
-        new = self.path.with_name(self.path.name + ".new")
-        new.write_text("".join(json.dumps(records[name]) + "\n" for name in sorted(records)), encoding="utf-8")
-        new.replace(self.path)
+        """Writes a record in the place of what there was of its piece; the file is replaced whole, one writer after the other."""
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            records = self.read() | {record["piece"]: record}
+            new = self.path.with_name(self.path.name + ".new")
+            new.write_text("".join(json.dumps(records[name]) + "\n" for name in sorted(records)), encoding="utf-8")
+            new.replace(self.path)
+        finally:
+            os.close(folder)

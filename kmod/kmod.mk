@@ -19,8 +19,8 @@ kmod-tests: $(KMOD_TESTS)
 
 # Built with other options, a debug kernel takes another module.
 $(KMOD_DEBUG): KMOD_OPTIONS := NUMAPLACE_KUNIT=m
-$(foreach series,$(KMOD_SERIES),$(eval $(BUILD)/modules/debug-$(series)/numaplace.ko: \
-	$(wildcard $(CACHE)/kernels/debug-$(series)/options)))
+$(foreach series,$(KMOD_DEBUG_SERIES),$(eval $(BUILD)/modules/$(series)/numaplace.ko: \
+	$(wildcard $(CACHE)/kernels/$(series)/options)))
 
 ifeq ($(filter $(KERNELRELEASE),$(KMOD_SERIES)),)
 $(BUILD)/modules/$(KERNELRELEASE)/numaplace.ko: $(KMOD_SOURCES)
@@ -46,11 +46,13 @@ $(BUILD)/tests/faults: kmod/tests/faults.c
 KERNEL ?= 6.1
 
 .PHONY: check-debug
-check-debug: setup-check		## the module's tests on a kernel with KASAN, lockdep and kmemleak, built once; KERNEL=6.1, 6.12 or 7; FILE= one file of tests
-	@setup/debug-kernel $(KERNEL)
-	@$(MAKE) --no-print-directory all $(BUILD)/modules/debug-$(KERNEL)/numaplace.ko
-	NUMAPLACE_KERNELS=debug-$(KERNEL) $(PY) -m pytest tests/guest.toml::debug-$(KERNEL)-module \
-		$(if $(FILE),-k "$(FILE) or (log and fault)")
+CHECKER ?= debug
+check-debug: DEBUG_SERIES = $(CHECKER)-$(KERNEL)
+check-debug: setup-check		## the module's tests on a kernel with KASAN, lockdep and kmemleak, or with CHECKER=kcsan, built once; KERNEL=6.1, 6.12 or 7; FILES= some files of tests
+	@setup/debug-kernel $(KERNEL) $(CHECKER)
+	@$(MAKE) --no-print-directory all $(BUILD)/modules/$(DEBUG_SERIES)/numaplace.ko
+	NUMAPLACE_KERNELS=$(DEBUG_SERIES) $(PY) -m pytest tests/guest.toml::$(DEBUG_SERIES)-module \
+		$(if $(FILES),-k "$(patsubst %,% or,$(FILES)) (log and fault)")
 
 .PHONY: check-fuzz
 check-fuzz: setup-check		## the fuzzer of the module's files on that kernel, a boot for each seed, for MINUTES (25); KERNEL=6.1, 6.12 or 7

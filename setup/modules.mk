@@ -6,7 +6,8 @@ MODULES ?= build/modules
 KMOD_SERIES := $(shell awk '/^[0-9]/ { print $$1 }' KERNELS) $(OWN_KERNEL)
 KMOD_FLAGS := W=1 $(if $(OWN_KERNEL),,KCFLAGS=-Werror)
 KMOD_SOURCES := Kbuild $(wildcard kmod/*.[ch] kmod/uapi/*.h kmod/tests/kunit/*.[ch])
-KMOD_DEBUG := $(KMOD_SERIES:%=$(MODULES)/debug-%/numaplace.ko)
+KMOD_DEBUG_SERIES := $(KMOD_SERIES:%=debug-%) $(KMOD_SERIES:%=kcsan-%)
+KMOD_DEBUG := $(KMOD_DEBUG_SERIES:%=$(MODULES)/%/numaplace.ko)
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/numaplace
 # Kernels' own makefiles take no path with blanks: in such a tree modules are built in the cache, in a folder for the tree.

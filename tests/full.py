@@ -23,6 +23,7 @@ from experiments import pieces
 from experiments.lab import kernels
 from experiments.pieces import Kept
 from tests import durations, style
+from tests.durations import Cost
 
 TOP = Path(__file__).resolve().parents[1]
 KEPT = Kept(TOP / "Documentation/measured/check-full.jsonl")
@@ -35,6 +36,7 @@ ENGINES = ("Module", "ToolByModule", "ToolBySyscall")
 GUEST = "tests/guest.toml"
 TIMES = 10  # that each test with a boot of its own is to pass
 PYTEST = (sys.executable, "-m", "pytest")
+FILES_A_BOOT = 7  # of a debug kernel, whose boots end within a quarter of an hour
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Piece:
     series: str = ""  # that NUMAPLACE_KERNELS names
     times: int = 1
     tests: tuple[str, ...] = ()  # of list_proving()
+    file: str = ""  # of tests that share a boot with those of other pieces
 
     @functools.cached_property
     def digest(self) -> str:
@@ -102,10 +105,16 @@ def list_other_targets() -> Iterator[Piece]:
             yield Piece(f"torture {series} {engine}", MODULE, ("make", "-s", "check-torture", f"KERNEL={series}", f"ENGINE={engine}"))
     for series in kernels.known_series():
         yield Piece(f"fuzz {series}", MODULE, ("make", "-s", "check-fuzz", f"KERNEL={series}"))
+
+
+def list_on_debug_kernels() -> Iterator[Piece]:
+    """The module's tests, file by file, on kernels with checkers of their own."""
+    for checker, series in [*(("debug", series) for series in kernels.known_series()), ("kcsan", kernels.DEFAULT_SERIES)]:
+        options = ("setup/debug.config", f"setup/debug-{series}.config", *["setup/kcsan.config"] * (checker == "kcsan"))
         for file in sorted((TOP / "kmod/tests/guest").glob("*/test_*.py")):
             name = str(file.relative_to(TOP))
-            yield Piece(f"debug {series} {file.stem}", ("kmod/*.[ch]", "kmod/uapi", "Kbuild", name, "setup/debug.config", f"setup/debug-{series}.config"),
-                        ("make", "-s", "check-debug", f"KERNEL={series}", f"FILE={name}"))
+            yield Piece(f"{checker} {series} {file.stem}", ("kmod/*.[ch]", "kmod/uapi", "Kbuild", name, *options),
+                        ("make", "-s", "check-debug", f"KERNEL={series}", f"CHECKER={checker}"), file=name)
 
 
 def list_repeated() -> Iterator[Piece]:
@@ -114,22 +123,59 @@ def list_repeated() -> Iterator[Piece]:
 
 
 def list_pieces() -> list[Piece]:
-    return [*list_proving(), *list_on_host(), *list_with_boots(), *list_in_lab(), *list_other_targets(), *list_repeated()]
+    return [*list_proving(), *list_on_host(), *list_with_boots(), *list_in_lab(), *list_other_targets(), *list_on_debug_kernels(), *list_repeated()]
 
 
-def run_once(piece: Piece) -> dict[str, Any]:
+def run_tests(command: tuple[str, ...], series: str) -> tuple[int, list[Cost], int]:
+    """The command's status, the tests that it ran and its seconds."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder) / "costs"
-        settings = {"NUMAPLACE_COSTS": str(costs), "NUMAPLACE_KERNELS": piece.series}
-        status = subprocess.run(piece.command, cwd=TOP, env=os.environ | settings, check=False).returncode
-        tests = durations.read_costs(costs)
-    if piece.command[:len(PYTEST)] == PYTEST and not any(test.outcome == "passed" for test in tests):
-        status = status or 1  # nothing has passed, so nothing is proved
-    return {"piece": piece.name, "inputs": piece.digest, "status": status, "times": 1, "seconds": round(time.monotonic() - began),
+        settings = {"NUMAPLACE_COSTS": str(costs), "NUMAPLACE_KERNELS": series}
+        status = subprocess.run(command, cwd=TOP, env=os.environ | settings, check=False).returncode
+        return status, durations.read_costs(costs), round(time.monotonic() - began)
+
+
+def make_record(piece: Piece, status: int, tests: list[Cost], seconds: int) -> dict[str, Any]:
+    return {"piece": piece.name, "inputs": piece.digest, "status": status, "times": 1, "seconds": seconds,
             **{outcome: sum(test.outcome == outcome for test in tests) for outcome in ("passed", "skipped")},
             "failed": sorted(test.test for test in tests if test.outcome == "failed"),
             "commit": pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()}
+
+
+def run_once(piece: Piece) -> dict[str, Any]:
+    status, tests, seconds = run_tests(piece.command, piece.series)
+    if piece.command[:len(PYTEST)] == PYTEST and not any(test.outcome == "passed" for test in tests):
+        status = status or 1  # nothing has passed, so nothing is proved
+    return make_record(piece, status, tests, seconds)
+
+
+def read_file(test: Cost) -> str:
+    """tests/guest.toml::6.12-module::kmod/tests/guest/any/test_x.py::test_y -> kmod/tests/guest/any/test_x.py; "" for the log's."""
+    return next((part for part in test.test.split("::") if part.endswith(".py")), "")
+
+
+def run_sharing(chosen: list[Piece]) -> Iterator[dict[str, Any]]:
+    """The records of pieces whose files share a boot: each has its own tests and that of the kernel's log.
+
+    A file of which nothing has passed is not proved: the boot may have ended before it. A status without a failed test is each one's.
+    """
+    status, tests, seconds = run_tests((*chosen[0].command, f"FILES={' '.join(piece.file for piece in chosen)}"), "")
+    explained = any(test.outcome == "failed" for test in tests)
+    for piece in chosen:
+        own = [test for test in tests if read_file(test) in ("", piece.file)]
+        proved = any(test.outcome == "passed" for test in own if read_file(test))
+        yield make_record(piece, int(not proved) or (0 if explained else status), own, seconds // len(chosen))
+
+
+def run_files(chosen: list[Piece]) -> int:
+    """Runs pieces that share boots. Returns how many failed."""
+    failed = 0
+    for record in run_sharing(chosen):
+        KEPT.write(record)
+        failed += bool(record["failed"] or record["status"])
+        print(f"check-full: {record['piece']}: {'failed' if record['failed'] or record['status'] else 'passed'}", flush=True)
+    return failed
 
 
 def merge_runs(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
@@ -140,23 +186,45 @@ def merge_runs(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, 
                   "status": max(before["status"], now["status"], key=abs), "failed": sorted({*before["failed"], *now["failed"]})}
 
 
+def share_boots(chosen: list[Piece]) -> Iterator[list[Piece]]:
+    """Those that have not passed, FILES_A_BOOT at a time where they can share a boot."""
+    records = KEPT.read()
+    sharing: dict[tuple[str, ...], list[Piece]] = {}
+    for piece in chosen:
+        if piece.state(records.get(piece.name)) == "passed":
+            continue
+        if not piece.file:
+            yield [piece]
+            continue
+        group = sharing.setdefault(piece.command, [])
+        group.append(piece)
+        if len(group) == FILES_A_BOOT:
+            yield sharing.pop(piece.command)
+    yield from sharing.values()
+
+
+def run_until_passed(piece: Piece, until: float) -> int:
+    """Runs a piece as often as it says, or until the time is over. Returns 1 where it failed."""
+    record = KEPT.read().get(piece.name)
+    if piece.state(record) in ("failed", "older than its inputs"):
+        record = None
+    while piece.state(record) != "passed" and time.monotonic() <= until:
+        record = merge_runs(record if piece.times > 1 else None, run_once(piece))
+        KEPT.write(record)
+        print(f"check-full: {piece.name}: {piece.state(record)}, {record['seconds']} s", flush=True)
+        if record["times"] >= piece.times:
+            break
+    return int(piece.state(record) == "failed")
+
+
 def run_pieces(chosen: list[Piece], until: float) -> int:
     """1 where a piece failed."""
     failed = 0
-    for piece in chosen:
-        record = KEPT.read().get(piece.name)
-        if piece.state(record) in ("failed", "older than its inputs"):
-            record = None
-        while piece.state(record) != "passed":
-            if time.monotonic() > until:
-                print(f"check-full: the time is over before '{piece.name}': call again to go on")
-                return int(failed > 0)
-            record = merge_runs(record if piece.times > 1 else None, run_once(piece))
-            KEPT.write(record)
-            print(f"check-full: {piece.name}: {piece.state(record)}, {record['seconds']} s", flush=True)
-            if record["times"] >= piece.times:
-                failed += piece.state(record) == "failed"
-                break
+    for group in share_boots(chosen):
+        if time.monotonic() > until:
+            print(f"check-full: the time is over before '{group[0].name}': call again to go on")
+            break
+        failed += run_files(group) if group[0].file else run_until_passed(group[0], until)
     return int(failed > 0)
 
 

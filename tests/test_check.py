@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tiers of the tests: what a budget refuses, what needs a reason, and which pieces of make check-full are run again."""
 
+import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +88,30 @@ def test_a_piece_of_which_nothing_passed_proves_nothing(kept):
     assert full.run_pieces([none], float("inf")) == 1 and none.state(kept.read()["p"]) == "failed"
 
 
+def sharing(name: str, outcomes: dict[str, str], status: int = 0) -> Piece:
+    """Of tests in name.py, in a boot where the tests of these files, "" for the log, have these outcomes."""
+    tests = [json.dumps({"test": f"boot::{file}.py::t" if file else "boot::log", "outcome": outcome}) for file, outcome in outcomes.items()]
+    costs = shlex.quote("".join(f"{test}\n" for test in tests))
+    return Piece(name, ("KERNELS",), ("sh", "-c", f"printf %s {costs} >$NUMAPLACE_COSTS; exit {status}"), file=f"{name}.py")
+
+
+@pytest.mark.parametrize(("outcomes", "status", "failed"), [
+    ({"": "passed", "a": "passed", "b": "passed"}, 0, ""),
+    ({"": "passed", "a": "passed", "b": "failed"}, 1, "b"),
+    ({"": "failed", "a": "passed", "b": "passed"}, 1, "ab"),
+    ({"": "passed", "a": "passed", "b": "skipped"}, 0, "b"),
+    ({"a": "failed"}, 1, "ab"),
+    ({}, 1, "ab"),
+])
+def test_files_that_share_a_boot_have_a_record_each(outcomes, status, failed, kept):
+    """The log's fault is each one's; what another file's test failed for is not; a boot that ended early proves no further file."""
+    both = [sharing(name, outcomes, status) for name in "ab"]
+    assert [len(group) for group in full.share_boots(both)] == [2]
+    assert full.run_pieces(both, float("inf")) == int(failed != "")
+    assert "".join(piece.name for piece in both if piece.state(kept.read()[piece.name]) == "failed") == failed
+    assert [piece.name for group in full.share_boots(both) for piece in group] == list(failed), "what has passed is not run again"
+
+
 def test_what_has_passed_for_these_inputs_is_left_out(kept, monkeypatch):
     monkeypatch.delenv("SERIES", raising=False)
     assert check.list_proved() == []
@@ -100,7 +126,7 @@ def test_what_has_passed_for_these_inputs_is_left_out(kept, monkeypatch):
 
 def test_a_record_ages_no_piece():
     kept = str(full.KEPT.path.relative_to(TOP))
-    every = (*full.list_proving(), *full.list_on_host(), *full.list_in_lab(), *full.list_other_targets())
+    every = (*full.list_proving(), *full.list_on_host(), *full.list_in_lab(), *full.list_other_targets(), *full.list_on_debug_kernels())
     known = pieces.git(TOP, "ls-files", "--", *{path for one in every for path in one.inputs}).splitlines()
     assert "Documentation/testing.md" in known and kept not in known
 

@@ -8,7 +8,7 @@ from experiments.lab.errors import UNABLE, USAGE, LabError
 from experiments.paths import HERE, cache
 
 DEFAULT_SERIES = "6.12"
-DEBUG_PREFIX = "debug-"  # of a series of KERNELS, built by make check-debug
+DEBUG_PREFIXES = ("debug-", "kcsan-")  # of a series of KERNELS, built by make check-debug
 OWN_PREFIX = "own-"  # of a kernel that is not in KERNELS: experiments/lab/own_kernel.py
 
 
@@ -20,8 +20,9 @@ class Kernel:
     image: Path
 
     @property
-    def checks_itself(self) -> bool:
-        return is_debug(self.series)
+    def ends_at_report(self) -> bool:
+        """Whether the first report of its checkers ends it; after one of KCSAN it goes on."""
+        return split_series(self.series)[0] == "debug"
 
     def build_remedy(self, make: str) -> str:
         """Returns the words that say what builds the modules for it: `make` in a tree."""
@@ -49,7 +50,13 @@ def known_series() -> list[str]:
 
 
 def is_debug(series: str) -> bool:
-    return series.startswith(DEBUG_PREFIX)
+    return series.startswith(DEBUG_PREFIXES)
+
+
+def split_series(series: str) -> tuple[str, str]:
+    """debug-6.12 -> debug, 6.12; 6.12 -> "", 6.12."""
+    kind, _, stock = series.partition("-") if is_debug(series) else ("", "", series)
+    return kind, stock
 
 
 def choose_target(series: str) -> str:
@@ -59,14 +66,15 @@ def choose_target(series: str) -> str:
 
 def find(series: str) -> Kernel:
     """Finds the kernel of a series in the cache. LabError: the series is not known or not there."""
-    if series.removeprefix(DEBUG_PREFIX) not in known_series() and not series.startswith(OWN_PREFIX):
+    kind, stock = split_series(series)
+    if stock not in known_series() and not series.startswith(OWN_PREFIX):
         raise LabError(USAGE, f"there is no kernel series '{series}': known are "
-                       f"{', '.join(known_series())} (file KERNELS), each also as {DEBUG_PREFIX}SERIES")
+                       f"{', '.join(known_series())} (file KERNELS), each also as {' and '.join(f'{prefix}SERIES' for prefix in DEBUG_PREFIXES)}")
     kernel = get_folder() / series
     try:
         release = (kernel / "release").read_text(encoding="utf-8").strip()
     except OSError as error:
-        make = f"check-debug KERNEL={series.removeprefix(DEBUG_PREFIX)}" if is_debug(series) else choose_target(series)
+        make = f"check-debug KERNEL={stock}{' CHECKER=kcsan' * (kind == 'kcsan')}" if kind else choose_target(series)
         remedy = HERE.remedy(f"run make {make}", f"run numaplace lab setup --kernel {series}")
         raise LabError(UNABLE, f"kernel {series} is not in {kernel}: {remedy}") from error
     image = kernel / "boot" / f"vmlinuz-{release}"

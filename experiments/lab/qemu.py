@@ -122,7 +122,7 @@ def format_topology(machine: Machine) -> str:
 def build_command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Path,
                   timed: bool = False, more_kernel_options: tuple[str, ...] = (), *, counts: bool = False) -> list[str]:
     """Returns QEMU and its arguments; the guest runs the script `guest`, with `cwd` and the run's files writable."""
-    kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.checks_itself else ()),
+    kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.ends_at_report else ()),
                       *(build_simulated_kernel_options(machine) if timed else ()),
                       f"numaplace_lab={machine.name},{'timed' if timed and not counts else 'functional'}",
                       *[f"numaplace_lab_set={','.join(machine.changes)}"] * bool(machine.changes), *more_kernel_options)
