@@ -112,10 +112,13 @@ def build_machine_options(machine: Machine) -> list[str]:
 
 
 def format_topology(machine: Machine) -> str:
-    """Formats the CPUs with one socket a node where the nodes are alike; a socket, and so a last-level cache, never spans two nodes."""
+    """Formats the CPUs with one socket a last level where nodes are alike, and last levels are: of QEMU's processor a guest knows no
+    other groups."""
     sizes = {len(node.cpus) for node in machine.nodes if node.cpus}
     in_order = [cpu for node in machine.nodes for cpu in node.cpus] == list(range(machine.cpus))
     cores = sizes.pop() if len(sizes) == 1 and in_order else 1
+    shared = machine.cache[-1]["shared_by_cpus"] if machine.cache else cores
+    cores = shared if cores % shared == 0 else cores
     return f"{machine.cpus},sockets={machine.cpus // cores},cores={cores},threads=1"
 
 

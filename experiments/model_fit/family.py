@@ -67,7 +67,7 @@ def _list_numbers(model: dict) -> Iterator[tuple[str, str, str]]:
 
 
 LAB_ONLY = {("core", "mhz"), ("core", "instructions_per_cycle"), ("core", "reorder_buffer"), ("lab", "quantum_us"), ("lab", "window_us"),
-            *(("c2c", f"{which}_ns") for which in ("local", "remote", "remote_home")),
+            *(("c2c", f"{which}_ns") for which in ("local", "remote", "remote_home", "node")),
             *(("tlb", key) for key in ("l1_entries", "l1_huge_entries", "l2_entries", "l2_huge_entries", "l2_latency_ns"))}
 
 

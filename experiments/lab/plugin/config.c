@@ -176,13 +176,18 @@ static int set_numbers(const struct parser *p, struct np_config *c, const char *
 		return set_cache(p, &c->l2, v);
 	if (!strcmp(key, "llc") && n == 3)
 		return set_cache(p, &c->llc, v);
+	if (!strcmp(key, "llc_cpus") && n == 1) {
+		c->llc_cpus = v[0];
+		return 0;
+	}
 	if (!strcmp(key, "tlb") && n == 5)
 		return set_tlb(p, c, v);
 	if (!strcmp(key, "quantum") && n == 1)
 		return set_times(p, &c->quantum_ns, v);
 	if (!strcmp(key, "window") && n == 1)
 		return set_times(p, &c->window_ns, v);
-	if (!strcmp(key, "c2c") && n == 3) {
+	if (!strcmp(key, "c2c") && n == 4) {
+		c->c2c.node_ns = v[3];
 		c->c2c.local_ns = v[0];
 		c->c2c.remote_ns = v[1];
 		c->c2c.remote_home_ns = v[2] ?: v[1];
@@ -255,6 +260,27 @@ static int check_nodes(const struct parser *p, const struct np_config *c)
 	return 0;
 }
 
+/* Last levels are numbered by node, then by their first CPU. */
+static int number_last_levels(const struct parser *p, struct np_config *c)
+{
+	for (unsigned int node = 0; node < c->nodes; node++) {
+		unsigned int n = 0;
+
+		for (unsigned int cpu = 0; cpu < c->cpus; cpu++) {
+			if (c->cpu_node[cpu] != node)
+				continue;
+			if (!n || (c->llc_cpus && n % c->llc_cpus == 0)) {
+				if (c->llcs == NP_MAX_LLCS)
+					return fail(p, "more than %d last levels", NP_MAX_LLCS);
+				c->llc_node[c->llcs++] = node;
+			}
+			c->cpu_llc[cpu] = c->llcs - 1;
+			n++;
+		}
+	}
+	return 0;
+}
+
 static int finish(const struct parser *p, struct np_config *c)
 {
 	c->quantum_ns *= c->scale;
@@ -271,7 +297,7 @@ static int finish(const struct parser *p, struct np_config *c)
 	}
 	if (c->lines > UINT32_MAX / 2)
 		return fail(p, "more memory than %u lines", UINT32_MAX / 2);
-	return check_nodes(p, c);
+	return number_last_levels(p, c) ?: check_nodes(p, c);
 }
 
 static int check_present(const struct parser *p, const struct np_config *c)

@@ -12,12 +12,14 @@
  *   l1=BYTES LATENCY_NS              of each CPU, virtually indexed; the latency is that of a load whose address a load brings
  *   reorder=N                        instructions that a core begins after a load that is on its way
  *   l2=BYTES WAYS LATENCY_NS         of each CPU; may be left out
- *   llc=BYTES WAYS LATENCY_NS        of each node
+ *   llc=BYTES WAYS LATENCY_NS        of each node, or of
+ *   llc_cpus=N                       so many of its CPUs, in their order
  *   tlb=FIRST HUGE SECOND HUGE LATENCY_NS  entries of each CPU's two levels, for 4 KiB pages and for larger ones: as
  *                                    many in the second are the same for both, 0: none; the latency is the
  *                                    second's; without this line translations take no time
- *   c2c=LOCAL REMOTE HOME             ns of a line that another core has modified: of the node; of another
- *                                    node, which has its memory; of one that has not; 0: no cost of its own
+ *   c2c=LOCAL REMOTE HOME NODE        ns of a line that another core has modified: of the same last level; of
+ *                                    another node, which has its memory; of one that has not; of another last
+ *                                    level of the node; 0: no cost of its own
  *   machine .. , node N .. , link A B ..   lines of the contention model (policies/model/model.h)
  *   quantum=NS                       how far apart the CPUs' clocks may be
  *   window=NS                        over which traffic is counted
@@ -39,7 +41,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NP_MAX_RAM 64
+#define NP_MAX_LLCS 32 /* what a state of the directory can name */
+#define NP_MAX_RAM  64
 
 struct np_ram {
 	unsigned int node;
@@ -57,6 +60,8 @@ struct np_config {
 	char shared[4096], profile[4096];
 	unsigned int cpus, nodes;
 	unsigned int cpu_node[NP_LAB_MAX_CPUS];
+	unsigned int llcs, llc_cpus; /* last levels; CPUs of each at most, 0: all of its node */
+	uint8_t cpu_llc[NP_LAB_MAX_CPUS], llc_node[NP_MAX_LLCS];
 	unsigned int n_ram;
 	struct np_ram ram[NP_MAX_RAM]; /* sorted by address */
 	uint64_t lines;		       /* of all memory */
@@ -68,7 +73,7 @@ struct np_config {
 		double latency_ns;		  /* of the second level */
 	} tlb;
 	struct {
-		double local_ns, remote_ns, remote_home_ns; /* 0: no cost of its own */
+		double local_ns, remote_ns, remote_home_ns, node_ns; /* 0: no cost of its own */
 	} c2c;
 	struct np_model model;
 	uint64_t quantum_ns, window_ns, start_ns;

@@ -168,7 +168,7 @@ static void count(struct np_cpu *cpu, const struct np_result *r)
 	cpu->llc_misses++;
 	if (r->served == NP_SERVED_DRAM)
 		count_dram(cpu, r->node);
-	else
+	else if (r->served == NP_SERVED_REMOTE_CACHE)
 		cpu->remote_cache++;
 	write_back(cpu, r->written_back[0]);
 	write_back(cpu, r->written_back[1]);
@@ -191,12 +191,22 @@ static double llc_ns(const struct np_cpu *cpu, bool overlapped)
 			    c->llc.latency_ns;
 }
 
+/* A line that another last level of the node has modified: as the file says, or as its memory. */
+static uint64_t node_cache_ps(const struct np_cpu *cpu, const struct np_result *r)
+{
+	double ns = np_sim.config.c2c.node_ns;
+
+	return ns > 0 ? 1000 * ns : np_read(cpu->cost[r->home][NP_DRAM].latency_ps);
+}
+
 /* A line that has left another CPU's caches. */
 static uint64_t transfer_ps(const struct np_cpu *cpu, const struct np_result *r)
 {
 	const struct np_config *c = &np_sim.config;
 	double ns = 0;
 
+	if (r->taken_from == (int)cpu->node && r->of_other_llc)
+		return node_cache_ps(cpu, r);
 	if (r->taken_from == (int)cpu->node)
 		return 1000 * (c->c2c.local_ns > 0 ? c->c2c.local_ns : c->llc.latency_ns);
 	if ((int)r->home != r->taken_from)
@@ -259,6 +269,10 @@ static void take_time(struct np_cpu *cpu, const struct np_result *r, uint64_t va
 		stall(cpu, np_contended_find(cpu, line) - cpu->ps - cpu->pending_ps);
 	if (r->served == NP_SERVED_NEIGHBOUR && c->c2c.local_ns > 0) {
 		wait_for_line(cpu, line, access, 1000 * c->c2c.local_ns, false);
+		return;
+	}
+	if (r->served == NP_SERVED_NODE_CACHE) {
+		wait_for_line(cpu, line, access, node_cache_ps(cpu, r), false);
 		return;
 	}
 	if (r->served == NP_SERVED_LLC || r->served == NP_SERVED_NEIGHBOUR) {
@@ -342,6 +356,8 @@ uint64_t np_timing_read(struct np_cpu *cpu, uint32_t line)
 		return 1000 * c->l2.latency_ns;
 	if (r.served == NP_SERVED_LLC || r.served == NP_SERVED_NEIGHBOUR)
 		return 1000 * c->llc.latency_ns;
+	if (r.served == NP_SERVED_NODE_CACHE)
+		return node_cache_ps(cpu, &r);
 	kind = r.served == NP_SERVED_DRAM ? NP_DRAM : NP_CACHE;
 	traffic = &cpu->traffic[r.node][kind];
 	ps = np_read(cpu->cost[r.node][kind].latency_ps);

@@ -41,6 +41,13 @@ def test_socket_never_spans_nodes(nodes):
     assert qemu.format_topology(described) == "4,sockets=4,cores=1,threads=1"
 
 
+@pytest.mark.parametrize(("sharing", "cores"), [(1, 1), (2, 2), (3, 4), (4, 4), (8, 4)])
+def test_socket_is_a_last_level_where_nodes_have_several(sharing, cores):
+    described = build_machine(Node([0, 1, 2, 3], GIB), Node([4, 5, 6, 7], GIB))
+    described.cache = [{"shared_by_cpus": 1}, {"shared_by_cpus": sharing}]
+    assert qemu.format_topology(described) == f"8,sockets={8 // cores},cores={cores},threads=1"
+
+
 def test_script_ports_of_virtme_are_dropped_and_the_rest_kept():
     argv = ["qemu", "-m", "1G", "-no-reboot", "-chardev", "file,id=console,path=/dev/null",
             "-chardev", "stdio,id=stdin", "-device", "virtio-serial-pci",

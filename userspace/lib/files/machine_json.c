@@ -71,6 +71,22 @@ static void print_caches(const json_t *root, FILE *f)
 	print_cache("llc", last, f);
 }
 
+/* How many CPUs have one last level, where that is not all of a node. */
+static void print_groups(const json_t *last, const struct np_machine *m, FILE *f)
+{
+	size_t shared = (size_t)np_json_number_of(last, "shared_by_cpus"), most = 0;
+
+	for (size_t node = 0; node < m->n_nodes; node++) {
+		size_t cpus = 0;
+
+		for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
+			cpus += m->cpu_node[cpu] == (int)node;
+		most = cpus > most ? cpus : most;
+	}
+	if (shared < most)
+		fprintf(f, "llc_cpus=%zu\n", shared);
+}
+
 static double value_of(const json_t *table, const char *key)
 {
 	return np_json_number_of(json_object_get(table, key), "value");
@@ -91,8 +107,9 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 		value_of(core, "instructions_per_cycle"), 1e3 * value_of(lab, "quantum_us"),
 		1e3 * value_of(lab, "window_us"));
 	fprintf(f, "reorder=%.12g\n", value_of(core, "reorder_buffer"));
-	fprintf(f, "c2c=%.12g %.12g %.12g\n", value_of(c2c, "local_ns"), value_of(c2c, "remote_ns"),
-		value_of(c2c, "remote_home_ns"));
+	fprintf(f, "c2c=%.12g %.12g %.12g %.12g\n", value_of(c2c, "local_ns"),
+		value_of(c2c, "remote_ns"), value_of(c2c, "remote_home_ns"),
+		value_of(c2c, "node_ns"));
 	if (value_of(tlb, "l1_entries") > 0)
 		fprintf(f, "tlb=%.12g %.12g %.12g %.12g %.12g\n", value_of(tlb, "l1_entries"),
 			value_of(tlb, "l1_huge_entries"), value_of(tlb, "l2_entries"),
@@ -100,6 +117,7 @@ static void print_plugin(const json_t *root, const struct np_machine *m, FILE *f
 	if (np_json_number_of(root, "scale") > 1)
 		fprintf(f, "scale=%.12g\n", np_json_number_of(root, "scale"));
 	print_caches(root, f);
+	print_groups(cache_of(root, 0), m, f);
 	print_model(root, m, f);
 }
 

@@ -32,10 +32,12 @@ def test_machine_plugin_refuses_what_cannot_be_simulated_neg(table: str, tmp_pat
 
 
 def test_machine_plugin_has_the_levels_that_there_are(tmp_path: Path) -> None:
-    """The highest one is the node's, whatever its number; the second is left out where there is none."""
+    """The highest one is the last, whatever its number; the second is left out where there is none."""
     text = DEMO.replace("level = 2", "level = 4")
     lines = machine(tmp_path / "m.toml", text, "--plugin").stdout.splitlines()
-    caches = [line for line in lines if re.match("line|l1|l2|llc", line)]
+    caches = [line for line in lines if re.match("(line|l1|l2|llc)=", line)]
     (size, latency), = re.findall(r'level = 4\nsize = "(\d+) KiB".*?latency_ns = (\d+)', text, re.DOTALL)
     assert [line.partition("=")[0] for line in caches] == ["line", "l1", "llc"]
     assert caches[2].split()[0] == f"llc={int(size) << 10}" and caches[2].split()[2] == latency
+    assert "llc_cpus=1" in lines, "of each CPU"
+    assert not any("llc_cpus" in line for line in machine(tmp_path / "m.toml", DEMO, "--plugin").stdout.splitlines()), "of the node"

@@ -7,24 +7,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* State of a line in the directory; the node is in the low bits. */
+/* State of a line in the directory; the group of CPUs, which have one last level, is in the low bits. */
 #define NOWHERE	 0x00
-#define ALONE	 0x20 /* unmodified, in this node only */
-#define SHARED	 0x40 /* unmodified, in several nodes perhaps */
-#define MODIFIED 0x80 /* in this node only */
-#define NODE	 0x1f
+#define ALONE	 0x20 /* unmodified, in this group only */
+#define SHARED	 0x40 /* unmodified, in several groups perhaps */
+#define MODIFIED 0x80 /* in this group only */
+#define GROUP	 0x1f
 
 #define CORE_BITS 16 /* of np_state */
 
 static int init_cpu(struct np_hierarchy *m, unsigned int cpu)
 {
 	const struct np_config *c = m->config;
-	unsigned int node = c->cpu_node[cpu], n = m->node_cpus[node]++;
+	unsigned int group = c->cpu_llc[cpu], n = m->group_cpus[group]++;
 	struct np_private *p = &m->cpu[cpu];
 
-	m->node_cpu[node][n] = cpu;
-	p->node = node;
-	p->llc = &m->llc[node];
+	m->group_cpu[group][n] = cpu;
+	p->node = c->cpu_node[cpu];
+	p->group = group;
+	p->llc = &m->llc[group];
 	p->core = 1u << n % CORE_BITS;
 	np_l1_init(&p->l1, c->l1.ways, c->line_shift);
 	return c->l2.bytes ? np_cache_init(&p->l2, c->l2.bytes, c->l2.ways, c->line_bytes) : 0;
@@ -63,13 +64,12 @@ int np_hierarchy_init(struct np_hierarchy *m, const struct np_config *config)
 	for (unsigned int cpu = 0; cpu < config->cpus; cpu++)
 		ret = ret ?: init_cpu(m, cpu);
 	for (unsigned int cpu = 0; cpu < config->cpus; cpu++)
-		if (m->node_cpus[m->cpu[cpu].node] <= CORE_BITS)
+		if (m->group_cpus[m->cpu[cpu].group] <= CORE_BITS)
 			m->cpu[cpu].own = m->cpu[cpu].core;
-	for (unsigned int node = 0; node < config->nodes; node++)
-		if (m->node_cpus[node])
-			ret = ret   ?:
-				      np_cache_init(&m->llc[node], config->llc.bytes,
-						    config->llc.ways, config->line_bytes);
+	for (unsigned int group = 0; group < config->llcs; group++)
+		ret = ret   ?:
+			      np_cache_init(&m->llc[group], config->llc.bytes, config->llc.ways,
+					    config->line_bytes);
 	return ret;
 }
 
@@ -77,8 +77,8 @@ void np_hierarchy_free(struct np_hierarchy *m)
 {
 	for (unsigned int cpu = 0; cpu < m->config->cpus; cpu++)
 		np_cache_free(&m->cpu[cpu].l2);
-	for (unsigned int node = 0; node < m->config->nodes; node++)
-		np_cache_free(&m->llc[node]);
+	for (unsigned int group = 0; group < m->config->llcs; group++)
+		np_cache_free(&m->llc[group]);
 	munmap(m->directory, m->config->lines);
 	free(m->home);
 	free(m->cpu);
@@ -158,12 +158,12 @@ static bool has_line(const struct np_private *p, uint32_t line)
 
 /* how: 0, or NP_PROTECT. Returns whether one of them had it. */
 static bool take_from_others(struct np_hierarchy *m, const struct np_private *self,
-			     unsigned int node, unsigned int cores, uint32_t line, uint32_t how)
+			     unsigned int group, unsigned int cores, uint32_t line, uint32_t how)
 {
 	bool had = false;
 
-	for (unsigned int i = 0; i < m->node_cpus[node]; i++) {
-		struct np_private *p = &m->cpu[m->node_cpu[node][i]];
+	for (unsigned int i = 0; i < m->group_cpus[group]; i++) {
+		struct np_private *p = &m->cpu[m->group_cpu[group][i]];
 
 		if (p == self || !(p->core & cores) || !has_line(p, line))
 			continue;
@@ -173,49 +173,58 @@ static bool take_from_others(struct np_hierarchy *m, const struct np_private *se
 	return had;
 }
 
-/* The own node's private caches lose a line. */
+/* The own group's private caches lose a line. */
 static inline void drop_private(struct np_hierarchy *m, struct np_private *self, unsigned int cores,
 				uint32_t line)
 {
 	if (cores & self->core)
 		drop_now(self, line);
 	if (cores & ~self->own)
-		take_from_others(m, self, self->node, cores, line, 0);
+		take_from_others(m, self, self->group, cores, line, 0);
 }
 
-/* Returns whether the node had it. */
-static bool drop_node(struct np_hierarchy *m, struct np_private *self, unsigned int node,
-		      uint32_t line)
+/* Returns whether the group had it. */
+static bool drop_group(struct np_hierarchy *m, struct np_private *self, unsigned int group,
+		       uint32_t line)
 {
-	struct np_cache *llc = &m->llc[node];
+	struct np_cache *llc = &m->llc[group];
 	uint32_t set = np_cache_set(llc, line);
 	size_t slot = np_cache_find_in(llc, set, line);
 
 	if (slot == NP_NO_SLOT)
 		return false;
-	if (node == self->node)
+	if (group == self->group)
 		drop_private(m, self, llc->state[slot].cores, line);
 	else
-		take_from_others(m, self, node, llc->state[slot].cores, line, 0);
+		take_from_others(m, self, group, llc->state[slot].cores, line, 0);
 	np_cache_drop(llc, set, slot);
 	return true;
 }
 
-/* Returns the last of the other nodes that had it, or -1. */
+/* Returns the last of the other groups that had it, or -1. */
 static int drop_elsewhere(struct np_hierarchy *m, struct np_private *self, uint32_t line)
 {
 	unsigned int state = m->directory[line];
 	int had = -1;
 
-	if (state == NOWHERE || (state != SHARED && (state & NODE) == self->node))
+	if (state == NOWHERE || (state != SHARED && (state & GROUP) == self->group))
 		return -1;
-	for (unsigned int other = 0; other < m->config->nodes; other++)
-		if (other != self->node && drop_node(m, self, other, line))
+	for (unsigned int other = 0; other < m->config->llcs; other++)
+		if (other != self->group && drop_group(m, self, other, line))
 			had = other;
 	return had;
 }
 
-/* A node reads a line that another has modified: the holder keeps it unmodified, memory gets it. */
+/* A CPU of another group has lost the line; group -1: none has. */
+static void note_taken(const struct np_hierarchy *m, struct np_result *r, int group)
+{
+	if (group < 0)
+		return;
+	r->taken_from = m->config->llc_node[group];
+	r->of_other_llc = true;
+}
+
+/* A group reads a line that another has modified: the holder keeps it unmodified, memory gets it. */
 static void downgrade(struct np_hierarchy *m, const struct np_private *self, unsigned int holder,
 		      uint32_t line)
 {
@@ -228,7 +237,7 @@ static void downgrade(struct np_hierarchy *m, const struct np_private *self, uns
 	llc->state[slot].writable = llc->state[slot].owned = false;
 }
 
-/* The slot's line leaves the node; returns the node that it is written back to, or -1. */
+/* The slot's line leaves the group; returns the node that it is written back to, or -1. */
 static int evict(struct np_hierarchy *m, struct np_private *self, size_t slot)
 {
 	struct np_state state = self->llc->state[slot];
@@ -252,20 +261,22 @@ static struct np_result miss(struct np_hierarchy *m, struct np_private *self, ui
 		np_hierarchy_home(m, line),
 		{ -1, -1 },
 		-1,
+		false,
 	};
 
-	if (state & MODIFIED && (state & NODE) != self->node) {
-		r.served = NP_SERVED_REMOTE_CACHE;
+	if (state & MODIFIED && (state & GROUP) != self->group) {
 		if (!store) {
-			downgrade(m, self, state & NODE, line);
+			downgrade(m, self, state & GROUP, line);
 			r.written_back[0] = r.node;
+			note_taken(m, &r, state & GROUP);
 		}
-		r.node = r.taken_from = state & NODE;
+		r.node = m->config->llc_node[state & GROUP];
+		r.served = r.node == self->node ? NP_SERVED_NODE_CACHE : NP_SERVED_REMOTE_CACHE;
 	}
 	if (store)
-		r.taken_from = drop_elsewhere(m, self, line);
+		note_taken(m, &r, drop_elsewhere(m, self, line));
 	else
-		m->directory[line] = state == NOWHERE ? ALONE | self->node : SHARED;
+		m->directory[line] = state == NOWHERE ? ALONE | self->group : SHARED;
 	return r;
 }
 
@@ -275,7 +286,7 @@ static bool take_from_neighbours(struct np_hierarchy *m, struct np_private *self
 {
 	if (!(state->cores & ~self->own) || !(store || state->owned))
 		return false;
-	return take_from_others(m, self, self->node, state->cores, line, store ? 0 : NP_PROTECT);
+	return take_from_others(m, self, self->group, state->cores, line, store ? 0 : NP_PROTECT);
 }
 
 static struct np_result hit(struct np_hierarchy *m, struct np_private *self, struct np_state *state,
@@ -288,6 +299,7 @@ static struct np_result hit(struct np_hierarchy *m, struct np_private *self, str
 		np_hierarchy_home(m, line),
 		{ -1, -1 },
 		taken ? (int)self->node : -1,
+		false,
 	};
 
 	if (!store) {
@@ -297,11 +309,8 @@ static struct np_result hit(struct np_hierarchy *m, struct np_private *self, str
 	if (!taken && m->directory[line] != SHARED && np_l1_find(&self->l1, line) >= 0)
 		r.served = NP_SERVED_UPGRADE;
 	state->cores = 0;
-	if (m->directory[line] == SHARED) {
-		int had = drop_elsewhere(m, self, line);
-
-		r.taken_from = had >= 0 ? had : r.taken_from;
-	}
+	if (m->directory[line] == SHARED)
+		note_taken(m, &r, drop_elsewhere(m, self, line));
 	return r;
 }
 
@@ -325,7 +334,7 @@ static inline struct np_result last_level(struct np_hierarchy *m, struct np_priv
 	llc->state[slot].cores |= self->core;
 	if (store) {
 		llc->state[slot].writable = llc->state[slot].owned = true;
-		m->directory[line] = MODIFIED | self->node;
+		m->directory[line] = MODIFIED | self->group;
 	}
 	return r;
 }
@@ -334,7 +343,7 @@ struct np_result np_hierarchy_access(struct np_hierarchy *m, unsigned int cpu, u
 				     bool store)
 {
 	struct np_private *p = &m->cpu[cpu];
-	struct np_result r = { NP_SERVED_L2, p->node, p->node, { -1, -1 }, -1 };
+	struct np_result r = { NP_SERVED_L2, p->node, p->node, { -1, -1 }, -1, false };
 	uint32_t own_set = np_cache_set(&p->l2, line), set = np_cache_set(p->llc, line);
 	size_t slot;
 	uint8_t *stripe;
@@ -371,8 +380,8 @@ void np_hierarchy_bypass(struct np_hierarchy *m, unsigned int cpu, uint32_t line
 		return;
 	stripe = &m->stripe[np_cache_set(self->llc, line) % NP_STRIPES];
 	np_lock(stripe);
-	for (unsigned int node = 0; node < m->config->nodes; node++)
-		drop_node(m, self, node, line);
+	for (unsigned int group = 0; group < m->config->llcs; group++)
+		drop_group(m, self, group, line);
 	m->directory[line] = NOWHERE;
 	np_unlock(stripe);
 }

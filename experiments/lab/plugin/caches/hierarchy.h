@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The level that serves an access: private caches of every CPU, an inclusive
- * last-level cache for every node, a directory of the lines that a node's cache
- * has modified, DRAM.
+ * The level that serves an access: private caches of every CPU, inclusive
+ * last-level caches of the CPUs of a node or of groups of them, a directory of
+ * the lines that one of these has modified, DRAM.
  *
  * Independent of timing and of QEMU.
  */
@@ -20,8 +20,9 @@
 enum np_served {
 	NP_SERVED_UPGRADE, /* held unmodified by no other cache: becomes writable at no cost */
 	NP_SERVED_L2,
-	NP_SERVED_LLC,		/* of the own node */
-	NP_SERVED_NEIGHBOUR,	/* the same, and another core of the node had modified it */
+	NP_SERVED_LLC,		/* the own one */
+	NP_SERVED_NEIGHBOUR,	/* the same, and another of its cores had modified it */
+	NP_SERVED_NODE_CACHE,	/* another last level of the node had it modified */
 	NP_SERVED_REMOTE_CACHE, /* another node's cache had it modified */
 	NP_SERVED_DRAM,
 };
@@ -32,6 +33,7 @@ struct np_result {
 	unsigned int home;   /* of the line's DRAM */
 	int written_back[2]; /* nodes whose DRAM gets a line because of this; -1: none */
 	int taken_from; /* node of another CPU that loses the line, or the right to write it; -1: none */
+	bool of_other_llc; /* that CPU has another last level */
 };
 
 /*
@@ -47,24 +49,24 @@ struct np_invalidations {
 
 struct np_private {
 	struct np_l1 l1;
-	struct np_cache l2;   /* no sets: none */
-	struct np_cache *llc; /* of its node */
-	unsigned int node;
-	uint16_t core; /* its bit of np_state */
-	uint16_t own;  /* the same, if the bit means no other core; else 0 */
+	struct np_cache l2;	  /* no sets: none */
+	struct np_cache *llc;	  /* the one that it shares */
+	unsigned int node, group; /* number of the last level */
+	uint16_t core;		  /* its bit of np_state */
+	uint16_t own;		  /* the same, if the bit means no other core; else 0 */
 	struct np_invalidations invalidations __attribute__((aligned(64)));
 };
 
 struct np_hierarchy {
 	const struct np_config *config;
 	struct np_private *cpu;
-	unsigned int node_cpus[NP_LAB_MAX_NODES];
-	uint16_t node_cpu[NP_LAB_MAX_NODES][NP_LAB_MAX_CPUS];
-	struct np_cache llc[NP_LAB_MAX_NODES];
+	unsigned int group_cpus[NP_MAX_LLCS];
+	uint16_t group_cpu[NP_MAX_LLCS][NP_LAB_MAX_CPUS];
+	struct np_cache llc[NP_MAX_LLCS];
 	uint8_t *directory; /* [config->lines] */
 	uint8_t *home;	    /* [lines >> home_shift], node */
 	unsigned int home_shift;
-	uint8_t stripe[NP_STRIPES]; /* a set of the last level, in all nodes at once */
+	uint8_t stripe[NP_STRIPES]; /* a set of the last level, in all of them at once */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -74,6 +74,6 @@ struct np_result use(unsigned int cpu, uint32_t line, bool store)
 
 	np_hierarchy_invalidate(p);
 	if (np_l1_hit(&p->l1, line, store, &writable))
-		return (struct np_result) { SERVED_L1, 0, 0, { -1, -1 }, -1 };
+		return (struct np_result) { SERVED_L1, 0, 0, { -1, -1 }, -1, false };
 	return np_hierarchy_access(&np_sim.hierarchy, cpu, line, store);
 }

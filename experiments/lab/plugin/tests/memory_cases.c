@@ -42,6 +42,46 @@ TEST(a_working_set_is_served_by_the_level_that_it_fits)
 	CU_ASSERT_EQUAL(second_round(2 * LLC_LINES, NP_SERVED_DRAM), 2 * LLC_LINES);
 }
 
+/* Each CPU has a last level of its own: a line of one is in no other one's. */
+TEST(cpus_of_a_node_may_have_several_last_levels)
+{
+	struct np_result r;
+
+	begin_with("llc_cpus=1\n");
+	CU_ASSERT_EQUAL(np_sim.config.llcs, 4);
+	SERVED(use(0, 5, false), NP_SERVED_DRAM);
+	SERVED(use(1, 5, false), NP_SERVED_DRAM); /* unmodified: from memory */
+	r = use(0, 5, true);
+	SERVED(r, NP_SERVED_LLC);
+	CU_ASSERT(r.taken_from == 0 && r.of_other_llc);
+	r = use(1, 5, false);
+	SERVED(r, NP_SERVED_NODE_CACHE);
+	CU_ASSERT(r.node == 0 && r.taken_from == 0 && r.of_other_llc && r.written_back[0] == 0);
+	SERVED(use(1, 5, false), SERVED_L1);
+	r = use(2, 5, true);
+	SERVED(r, NP_SERVED_DRAM); /* of both that have it, unmodified */
+	CU_ASSERT(r.taken_from == 0 && r.of_other_llc);
+	r = use(1, 5, false);
+	SERVED(r, NP_SERVED_REMOTE_CACHE);
+	CU_ASSERT(r.node == 1 && r.taken_from == 1);
+	end();
+}
+
+TEST(last_levels_of_groups_are_as_many_as_the_cpus_need)
+{
+	char text[1024], err[512];
+
+	for (unsigned int cpus = 1; cpus < 4; cpus++) {
+		snprintf(text, sizeof(text), "llc_cpus=%u\n%s", cpus, CONFIG);
+		memcpy(strstr(text, "0,0,1,1"), "0,0,0,1", 7);
+		CU_ASSERT_FATAL(!read_text(text, &np_sim.config, err, sizeof(err)));
+		CU_ASSERT_EQUAL(np_sim.config.llcs, (3 + cpus - 1) / cpus + 1);
+		CU_ASSERT_EQUAL(np_sim.config.cpu_llc[3], np_sim.config.llcs - 1);
+		CU_ASSERT_EQUAL(np_sim.config.llc_node[np_sim.config.cpu_llc[2]], 0);
+		CU_ASSERT_EQUAL(np_sim.config.cpu_llc[2], 2 / cpus);
+	}
+}
+
 TEST(a_modified_line_comes_from_the_other_nodes_cache)
 {
 	struct np_result r;

@@ -8,27 +8,33 @@
 #define LINES	  12000u /* three last levels full: evictions all the time */
 #define HOT_LINES 64u
 
-static const struct np_state *in_llc(unsigned int node, uint32_t line)
+static const struct np_state *in_llc(unsigned int group, uint32_t line)
 {
-	const struct np_cache *llc = &np_sim.hierarchy.llc[node];
+	const struct np_cache *llc = &np_sim.hierarchy.llc[group];
 	size_t slot = np_cache_find(llc, line);
 
 	return slot == NP_NO_SLOT ? NULL : &llc->state[slot];
 }
 
-/* A node that has the line modified is the only one that has it. */
+/* A last level that has the line modified is the only one that has it. */
 static bool one_writer(uint32_t line)
 {
-	const struct np_state *a = in_llc(0, line), *b = in_llc(1, line);
+	unsigned int have = 0, write = 0;
 
-	return !(a && a->writable && b) && !(b && b->writable && a);
+	for (unsigned int group = 0; group < np_sim.config.llcs; group++) {
+		const struct np_state *state = in_llc(group, line);
+
+		have += state != NULL;
+		write += state && state->writable;
+	}
+	return !write || have == 1;
 }
 
-/* A line in a CPU's cache is in its node's last level; a writable one is modified there. */
-static bool held_by_node(unsigned int cpu, uint32_t line)
+/* A line in a CPU's cache is in its last level; a writable one is modified there. */
+static bool held_by_last_level(unsigned int cpu, uint32_t line)
 {
 	struct np_private *p = &np_sim.hierarchy.cpu[cpu];
-	const struct np_state *node = in_llc(np_sim.config.cpu_node[cpu], line);
+	const struct np_state *group = in_llc(np_sim.config.cpu_llc[cpu], line);
 	int way = np_l1_find(&p->l1, line);
 	size_t slot = np_cache_find(&p->l2, line);
 	bool writable = way >= 0 && p->l1.set[line & p->l1.set_mask].writable >> way & 1;
@@ -36,7 +42,7 @@ static bool held_by_node(unsigned int cpu, uint32_t line)
 	if (way < 0 && slot == NP_NO_SLOT)
 		return true;
 	writable |= slot != NP_NO_SLOT && p->l2.state[slot].writable;
-	return node && (!writable || node->writable);
+	return group && (!writable || group->writable);
 }
 
 static bool all_hold(void)
@@ -47,15 +53,15 @@ static bool all_hold(void)
 		if (!one_writer(line))
 			return false;
 		for (unsigned int cpu = 0; cpu < 4; cpu++)
-			if (!held_by_node(cpu, line))
+			if (!held_by_last_level(cpu, line))
 				return false;
 	}
 	return true;
 }
 
-TEST(caches_stay_coherent)
+static void use_at_random(const char *lines)
 {
-	begin();
+	begin_with(lines);
 	srand(1);
 	for (unsigned int i = 0; i < ACCESSES; i++) {
 		uint32_t line = rand() % (i & 1 ? HOT_LINES : LINES);
@@ -68,6 +74,12 @@ TEST(caches_stay_coherent)
 	}
 	CU_ASSERT(all_hold());
 	end();
+}
+
+TEST(caches_stay_coherent)
+{
+	use_at_random("");
+	use_at_random("llc_cpus=1\n");
 }
 
 /* Every access that reaches the last level is a hit or a miss with a source. */
@@ -115,12 +127,12 @@ static void *stress(void *arg)
 	return NULL;
 }
 
-TEST(caches_stay_coherent_while_all_cpus_run)
+static void use_all_at_once(const char *lines)
 {
 	pthread_t thread[4];
 	unsigned int coherent = 0;
 
-	begin();
+	begin_with(lines);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		for (uintptr_t cpu = 0; cpu < 4; cpu++)
 			if (pthread_create(&thread[cpu], NULL, stress, (void *)cpu))
@@ -131,4 +143,10 @@ TEST(caches_stay_coherent_while_all_cpus_run)
 	}
 	CU_ASSERT_EQUAL(coherent, ROUNDS);
 	end();
+}
+
+TEST(caches_stay_coherent_while_all_cpus_run)
+{
+	use_all_at_once("");
+	use_all_at_once("llc_cpus=1\n");
 }

@@ -314,4 +314,13 @@ TEST(a_modified_line_costs_what_the_machine_says)
 	CU_ASSERT_DOUBLE_EQUAL(read_modified(0, 2, NODE_LINES + 5000), 150,
 			       1e-9); /* the reader's */
 	end();
+	begin_with("llc_cpus=1\nc2c=37 74 150 60\n");
+	CU_ASSERT_DOUBLE_EQUAL(read_modified(0, 1, 1000), 60, 1e-9); /* another last level's */
+	CU_ASSERT_DOUBLE_EQUAL(read_modified(0, 2, 3000), 74, 1e-9);
+	CU_ASSERT(np_sim.cpu[1].llc_misses == 1 && !np_sim.cpu[1].remote_cache);
+	CU_ASSERT_EQUAL(np_sim.cpu[2].remote_cache, 1);
+	end();
+	begin_with("llc_cpus=1\n");
+	CU_ASSERT_DOUBLE_EQUAL(read_modified(0, 1, 1000), 80, 1e-9); /* as its memory */
+	end();
 }
