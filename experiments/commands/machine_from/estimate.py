@@ -145,9 +145,11 @@ def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, D
     return found
 
 
-def estimate_c2c(described: Description, reduced: Reduced) -> dict[str, Sourced]:
-    """Returns the costs of a line that another core has modified: of a matrix between CPUs, and what mlc says beside it."""
-    folded = fold_cores(described, described.cpus, reduced.node_of) if described.core_matrix else {}
+def estimate_c2c(described: Description, reduced: Reduced, sharing: int) -> dict[str, Sourced]:
+    """Estimates the costs of a line that another core has modified: of a matrix between CPUs, and what mlc says beside it. sharing: how
+    many CPUs of a node, in their order, have one last level."""
+    places = {cpu: (node.id, index // sharing) for node in reduced.nodes for index, cpu in enumerate(node.cpus)}
+    folded = fold_cores(described, described.cpus, places) if described.core_matrix else {}
     found = described.c2c | folded
     home, remote = found.get("remote_home_ns"), found.get("remote_ns")
     if home and (not remote or home.value < remote.value):

@@ -42,20 +42,25 @@ def compute_mean(values: list[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def fold_cores(description: Description, all_cpus: list[int], node_of: dict[int, int]) -> dict[str, Sourced]:
-    """Computes what CPUs of a node, and of two, cost each other. all_cpus: those that the rows are of, where there are as many;
-    else they are of the CPUs in node_of. UsageError: there are as many of neither."""
+def name_pair(near: tuple[int, int], far: tuple[int, int]) -> tuple[str, str]:
+    """Names the cost of a line between two CPUs, of which each has a node and a last level of it."""
+    if near == far:
+        return "local_ns", "of a last level"
+    return ("node_ns", "of two last levels of a node") if near[0] == far[0] else ("remote_ns", "of two nodes")
+
+
+def fold_cores(description: Description, all_cpus: list[int], place_of: dict[int, tuple[int, int]]) -> dict[str, Sourced]:
+    """Computes what CPUs of a last level, of a node, and of two, cost each other. all_cpus: those that the rows are of, where there are
+    as many; else they are of the CPUs in place_of: a node and a last level of it. UsageError: there are as many of neither."""
     rows, name = description.core_matrix, description.core_matrix_name
-    kept = sorted(node_of)
+    kept = sorted(place_of)
     cpus = next((cpus for cpus in (all_cpus, kept) if len(cpus) == len(rows)), None)
     if cpus is None:
         raise UsageError(f"{name} has {len(rows)} rows, and the machine {len(all_cpus)} CPUs on {len(kept)} cores that are kept: give a "
                          "matrix with a row of each CPU, or of each core")
-    values: dict[bool, list[float]] = {True: [], False: []}
+    values: dict[tuple[str, str], list[float]] = {}
     for near, row in zip(cpus, rows):
         for far, value in zip(cpus, row):
-            if value and near != far and near in node_of and far in node_of:
-                values[node_of[near] == node_of[far]].append(value)
-    keys = {True: ("local_ns", "of a node"), False: ("remote_ns", "of two nodes")}
-    return {keys[same][0]: Sourced(compute_mean(found), f"{name}, mean of pairs of CPUs {keys[same][1]}")
-            for same, found in values.items() if found}
+            if value and near != far and near in place_of and far in place_of:
+                values.setdefault(name_pair(place_of[near], place_of[far]), []).append(value)
+    return {key: Sourced(compute_mean(found), f"{name}, mean of pairs of CPUs {which}") for (key, which), found in values.items()}

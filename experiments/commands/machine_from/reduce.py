@@ -14,6 +14,7 @@ ASSUMED_CPUS = 4                 # of a node whose CPUs are not said
 # Limits of userspace/lib/files/machine_caches.c
 PAGE, MOST_FIRST, LEAST_CACHE, MOST_CACHE, MOST_WAYS, MOST_LEVEL = 4096, 65536, 4096, 1_000_000_000, 64, 4
 LINES = (16, 32, 64, 128, 256)
+MOST_LAST_LEVELS = 32  # NP_MAX_LLCS of experiments/lab/plugin/config.h
 ASSUMED_LINE = 64
 ASSUMED_WAYS = {1: 8, 2: 16, 3: 16, 4: 16}
 ASSUMED_CACHES = {1: 32 << 10, 2: 1 << 20, 3: 16 << 20}
@@ -174,6 +175,18 @@ def count_sharing(cache: Cache, described: Description, reduced: Reduced) -> int
     return max(1, len(cpus) if reduced.choice.cpus_per_node is None else min(len(cpus), largest))
 
 
+def count_sharing_last(cache: Cache, described: Description, reduced: Reduced) -> int:
+    """Counts the CPUs that share a last level: all of a node where no file says. Warns where the lab has not so many of them."""
+    sizes = [len(node.cpus) for node in reduced.nodes if node.cpus]
+    if not cache.cpus or not sizes:
+        return max([1, *sizes])
+    own = count_sharing(cache, described, reduced)
+    shared = next(own * times for times in range(1, max(sizes) + 1) if sum(-(-size // (own * times)) for size in sizes) <= MOST_LAST_LEVELS)
+    if shared != own:
+        reduced.warnings.append(f"L{cache.level} of {own} CPUs is written as one of {shared}: the lab has up to {MOST_LAST_LEVELS} last levels")
+    return shared
+
+
 def choose_line(caches: list[Cache], reduced: Reduced) -> int:
     """Returns the length of a line, which is one of all levels: that of the last that says it."""
     said = [cache.line for cache in caches if cache.line]
@@ -212,5 +225,7 @@ def choose_caches(described: Description, reduced: Reduced) -> tuple[list[Writte
     missing = {1: 1} if set(said) - {1} else {level: level for level in ASSUMED_CACHES}
     largest = max((tuple(node.cpus) for node in reduced.nodes), key=len, default=())
     assumed = {level: Cache(level, ASSUMED_CACHES[level], 0, line, largest if level == 3 else ()) for level in missing if level not in said}
-    return [Written(fit_cache(cache, line, reduced), count_sharing(cache, described, reduced), list_assumed(cache, level in said))
-            for level, cache in sorted((said | assumed).items())], line
+    caches = said | assumed
+    return [Written(fit_cache(cache, line, reduced), (count_sharing_last if level == max(caches) else count_sharing)(cache, described, reduced),
+                    list_assumed(cache, level in said))
+            for level, cache in sorted(caches.items())], line

@@ -85,7 +85,7 @@ def build_cache(written: Written, source: str) -> list[str]:
 
 def build_caches(caches: list[Written], described: Description) -> list[str]:
     """Builds the tables of caches."""
-    lines = ["# The lab simulates one cache of the last level a node, and the others of each CPU."]
+    lines = ["# The lab simulates caches of the last level of so many CPUs of a node, and the others of each CPU."]
     for written in caches:
         lines += build_cache(written, described.caches_source)
     return lines
@@ -134,13 +134,13 @@ def build_c2c(found: dict[str, Sourced]) -> list[str]:
     return ["[model.c2c]", *entries, ""] if entries else []
 
 
-def build_model(described: Description, reduced: Reduced, line: int) -> list[str]:
-    """Builds the tables of the contention model."""
+def build_model(described: Description, reduced: Reduced, line: int, sharing: int) -> list[str]:
+    """Builds the tables of the contention model. sharing: the CPUs of a last level."""
     base = estimate_base(described, reduced)
     drams = {node.id: estimate_dram(described, node, base) for node in reduced.nodes}
     links = estimate_links(described, reduced.nodes, drams, line)
     said = any(cache.line == line for cache in described.caches)
-    lines = build_core(described, line, said) + build_controllers(base, drams, reduced.nodes) + build_c2c(estimate_c2c(described, reduced))
+    lines = build_core(described, line, said) + build_controllers(base, drams, reduced.nodes) + build_c2c(estimate_c2c(described, reduced, sharing))
     for link, pairs in links.items():
         lines += build_link(link, pairs)
     return lines
@@ -151,5 +151,5 @@ def build_toml(name: str, described: Description, reduced: Reduced, files: list[
     caches, line = choose_caches(described, reduced)
     reduced.remarks += [f"{warning}." for warning in reduced.warnings]
     lines = (build_head(name, described, reduced, files) + build_nodes(reduced, described) + build_caches(caches, described)
-             + build_model(described, reduced, line))
+             + build_model(described, reduced, line, caches[-1].shared_by))
     return "\n".join(lines).rstrip() + "\n"

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from experiments.commands.machine_from import cli
+from experiments.commands.machine_from.describe import Cache, Description
+from experiments.commands.machine_from.reduce import Choice, Kept, Reduced, count_sharing_last
 from experiments.commands.machine_from.write import make_name
 from experiments.errors import ExperimentError
 from experiments.paths import HERE
@@ -180,6 +182,20 @@ def test_hwloc_2(tmp_path: Path) -> None:
     assert whole["cpus"] == 8 and whole["cache"][1]["shared_by_cpus"] == 4
 
 
+@pytest.mark.parametrize(("cpus", "sharing", "written", "warned"), [
+    (16, 8, 8, ""),
+    (128, 8, 8, ""),
+    (128, 4, 8, "L3 of 4 CPUs is written as one of 8: the lab has up to 32 last levels"),
+    (8, 16, 16, ""),  # of two nodes
+    (8, 0, 8, ""),    # not said: of a node
+])
+def test_last_levels_of_groups_of_cpus(cpus: int, sharing: int, written: int, warned: str) -> None:
+    cache = Cache(3, 1 << 25, 16, 64, tuple(range(sharing)))
+    reduced = Reduced([Kept(node, list(range(node * cpus, (node + 1) * cpus)), 1024) for node in range(2)], Choice(), [])
+    assert count_sharing_last(cache, Description("box"), reduced) == written
+    assert reduced.warnings == [warned] * bool(warned)
+
+
 def test_hwloc_1(tmp_path: Path) -> None:
     made = convert("--from", write(tmp_path / "old.xml", HWLOC_1))
     assert [node["cpus"] for node in made["node"]] == ["0-1", "2-3"] and made["distances"] == [[10, 20], [20, 10]]
@@ -209,8 +225,19 @@ def test_matrix_between_cpus(tmp_path: Path, cell: str) -> None:
     rows = [",".join((("40" if (near < 4) == (far < 4) else "120") if far < near else cell) for far in range(8)) for near in range(8)]
     csv = write(tmp_path / "c2c.csv", "\n".join(rows) + "\n")
     c2c = convert("--from", write(tmp_path / "numactl.txt", NUMACTL), "--from", csv)["model"]["c2c"]
-    assert c2c["local_ns"] == {"value": 40, "source": "calibrated: c2c.csv, mean of pairs of CPUs of a node"}
+    assert c2c["local_ns"] == {"value": 40, "source": "calibrated: c2c.csv, mean of pairs of CPUs of a last level"}
     assert c2c["remote_ns"]["value"] == 120
+
+
+def test_matrix_of_a_node_with_several_last_levels(tmp_path: Path) -> None:
+    """Four CPUs of a node with a third level for each two, as core complexes have it."""
+    places = [(cpu // 4, cpu // 2) for cpu in range(8)]
+    rows = [",".join(str(25 if near == far else 90 if near[0] == far[0] else 200) for far in places) for near in places]
+    csv, folder = write(tmp_path / "c2c.csv", "\n".join(rows)), make_sysfs(tmp_path / "box", [("0-3", 4096, "10 20"), ("4-7", 4096, "20 10")], 8)
+    write(folder / "sys/devices/system/cpu/cpu0/cache/index3/shared_cpu_list", "0-1\n")
+    made = convert("--from", csv, "--from", folder, "--smt")
+    assert made["cache"][-1]["shared_by_cpus"] == 2
+    assert {key: one["value"] for key, one in made["model"]["c2c"].items()} == {"local_ns": 25, "node_ns": 90, "remote_ns": 200}
 
 
 def test_matrix_leaves_out_threads_of_one_core(tmp_path: Path) -> None:
