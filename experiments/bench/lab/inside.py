@@ -6,10 +6,23 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from experiments.lab import kernels
+from experiments.lab import kernels, machine
 from experiments.lab.command import build_words
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+def write_variant(folder: Path, base: str, name: str, changes: dict[str, str], table: str, numbers: dict[str, float]) -> Path:
+    """Writes a machine file that differs from another in lines that it has, and in a table of the model. Returns its path."""
+    text = (machine.MACHINES / f"{base}.toml").read_text(encoding="utf-8")
+    for line, other in changes.items():
+        if line not in text:
+            raise RuntimeError(f"{base} has no '{line}'")
+        text = text.replace(line, other)
+    entries = "\n".join(f'{key} = {{ value = {value}, source = "assumed: for this measurement" }}' for key, value in numbers.items())
+    path = folder / f"{name}.toml"
+    path.write_text(f"{text}\n[model.{table}]\n{entries}\n", encoding="utf-8")
+    return path
 
 
 def build_command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES,

@@ -11,18 +11,8 @@ from experiments.lab import machine
 PROGRAM = "build/lab/programs/pages"
 # demo-2s with the TLB of a processor of 2010 (Westmere, as cpuid leaf 2 names it), and a last level that page tables leave.
 TLB = {"l1_entries": 64, "l1_huge_entries": 32, "l2_entries": 512, "l2_huge_entries": 0, "l2_latency_ns": 2.9}
-LLC = ('size = "4 MiB"', 'size = "512 KiB"')
+LLC = {'size = "4 MiB"': 'size = "512 KiB"'}
 FEW, NEAR, FAR = (32, 1), (2048, 1), (12000, 8)  # pages, and how many pages they are apart
-
-
-def write_machine(folder: Path) -> Path:
-    """Writes the machine's file and returns its path."""
-    text = (machine.MACHINES / "demo-2s.toml").read_text(encoding="utf-8")
-    assert LLC[0] in text
-    tlb = "\n".join(f'{key} = {{ value = {value}, source = "assumed: as Westmere" }}' for key, value in TLB.items())
-    path = folder / "demo-2s-tlb.toml"
-    path.write_text(text.replace(*LLC) + f"\n[model.tlb]\n{tlb}\n", encoding="utf-8")
-    return path
 
 
 def measure_ns(machine_file: Path, tables: int) -> dict[tuple[int, int], tuple[float, float]]:
@@ -37,7 +27,7 @@ def measure_walks() -> Outcome:
     """Measures chases with page tables on either node, and compares what 4 KiB pages cost more with the machine file."""
     out = Outcome()
     with tempfile.TemporaryDirectory() as folder:
-        path = write_machine(Path(folder))
+        path = inside.write_variant(Path(folder), "demo-2s", "demo-2s-tlb", LLC, "tlb", TLB)
         described = machine.find(str(path))
         found = {tables: measure_ns(path, tables) for tables in (0, 1)}
     first, second = (level["latency_ns"] for level in described.cache[:2])
