@@ -74,6 +74,11 @@ DELAYS = (
 )
 
 
+# Of all who write to a file at once, often enough to be watched.
+RACE = Fault("count without a lock", "debugfs.c", "memdup_user_nul(from, count)",
+             "({ static unsigned long writes; for (int i = 0; i < 10000; i++) { writes++; barrier(); } memdup_user_nul(from, count); })")
+
+
 def plant(faults: tuple[Fault, ...], folder: Path):
     """A copy of the sources with the faults, each in the only place that it fits."""
     shutil.rmtree(folder, ignore_errors=True)

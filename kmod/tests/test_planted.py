@@ -14,6 +14,7 @@ from kmod.tests import planted
 TOP = Path(__file__).resolve().parents[2]
 TABLES = "kmod/tests/guest/kernel/test_tables.py"
 CPUSET = "kmod/tests/guest/kernel/test_cpuset.py"
+WRITERS = "for n in 1 2 3; do (for i in $(seq 30); do echo none >/sys/kernel/debug/numaplace/place; done 2>/dev/null) & done; wait"
 TIME_LIMIT = 900  # seconds; a busy host takes some hundred
 
 
@@ -42,7 +43,20 @@ def test_a_table_that_is_read_too_early_is_found_by_delays_neg():
     assert "WARNING: kmod/classify.c" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.lab
+@pytest.mark.full("boots a kernel of make check-debug CHECKER=kcsan")
+def test_a_race_is_found_by_kcsan_neg(tmp_path):
+    series = f"kcsan-{kernels.DEFAULT_SERIES}"
+    if not (kernels.get_folder() / series / "release").exists():
+        pytest.skip(f"there is no kernel {series}: make check-debug KERNEL={kernels.DEFAULT_SERIES} CHECKER=kcsan")
+    module = planted.build((planted.RACE,), series, tmp_path / "source")
+    done = subprocess.run(build_words("demo-2s", ["sh", "-c", WRITERS], ["--module", module, "--console", tmp_path / "console"],
+                                      functional=True, kernel=series, seconds=TIME_LIMIT), cwd=TOP, capture_output=True, text=True, check=False)
+    console = (tmp_path / "console").read_text(encoding="utf-8", errors="replace")
+    assert "BUG: KCSAN: data-race in " in console and "numaplace" in console.partition("BUG: KCSAN")[2], done.stdout + done.stderr
+
+
 def test_planted_faults_are_in_the_sources(tmp_path):
     for fault in planted.FAULTS:
         planted.plant((fault,), tmp_path / "copy")
-    planted.plant((planted.EARLY_READ, *planted.DELAYS), tmp_path / "copy")
+    planted.plant((planted.EARLY_READ, *planted.DELAYS, planted.RACE), tmp_path / "copy")
