@@ -158,14 +158,14 @@ def read_file(test: Cost) -> str:
 def run_sharing(chosen: list[Piece]) -> Iterator[dict[str, Any]]:
     """The records of pieces whose files share a boot: each has its own tests and that of the kernel's log.
 
-    A file of which nothing has passed is not proved: the boot may have ended before it. A status without a failed test is each one's.
+    A file of which nothing was run is not proved: the boot may have ended before it. A status without a failed test is each one's.
     """
     status, tests, seconds = run_tests((*chosen[0].command, f"FILES={' '.join(piece.file for piece in chosen)}"), "")
     explained = any(test.outcome == "failed" for test in tests)
     for piece in chosen:
         own = [test for test in tests if read_file(test) in ("", piece.file)]
-        proved = any(test.outcome == "passed" for test in own if read_file(test))
-        yield make_record(piece, int(not proved) or (0 if explained else status), own, seconds // len(chosen))
+        reached = any(test.outcome != "failed" for test in own if read_file(test))
+        yield make_record(piece, int(not reached) or (0 if explained else status), own, seconds // len(chosen))
 
 
 def run_files(chosen: list[Piece]) -> int:
