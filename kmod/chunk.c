@@ -47,13 +47,14 @@ void numaplace_chunk_free(struct numaplace_migrate_buf *buf)
 static bool may_move(const struct numaplace_batch *b, struct page *page)
 {
 	struct folio *folio = page_folio(page);
+	int nid = data_race(folio_nid(folio)); /* of its flags, of which others change */
 
 	/*
 	 * A page of a file would be moved behind its file system's back, and
 	 * migrate_vma_pages() stops the machine at one that is being written.
 	 */
 	return folio_test_anon(folio) && !folio_test_ksm(folio) && !folio_test_writeback(folio) &&
-	       folio_nid(folio) != b->to && node_isset(folio_nid(folio), b->from);
+	       nid != b->to && node_isset(nid, b->from);
 }
 
 static bool is_huge(unsigned long entry)

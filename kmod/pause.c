@@ -86,7 +86,7 @@ static void release(struct numaplace_taskwork *work)
 /* Whether a thread ever returns to user mode: kernel workers of the process do not. */
 static bool has_user_mode(const struct task_struct *task)
 {
-	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	return !(READ_ONCE(task->flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
 static void start_all(struct numaplace_pause *p)

@@ -68,7 +68,7 @@ static struct numaplace_placement *record_of(struct numaplace_placement *fresh, 
 		added = true;
 	}
 	smp_mb(); /* The exit hook reads the table after the flag is set. */
-	if (task->flags & PF_EXITING) {
+	if (READ_ONCE(task->flags) & PF_EXITING) {
 		if (added)
 			numaplace_task_table_remove(fresh);
 		p = NULL;
@@ -303,7 +303,7 @@ static int finish_all(const struct numaplace_threads *threads, u64 call,
 			numaplace_placement_put(p);
 		} else {
 			/* A later write has acted on it, unless it ends. */
-			err = threads->task[i]->flags & PF_EXITING ? -ESRCH : 0;
+			err = READ_ONCE(threads->task[i]->flags) & PF_EXITING ? -ESRCH : 0;
 		}
 		if (!err)
 			n++;
@@ -378,7 +378,7 @@ static bool all_placed(struct task_struct *task, u64 call,
 
 	rcu_read_lock();
 	for_each_thread(task, t)
-		all &= t->flags & (PF_IO_WORKER | PF_EXITING) ||
+		all &= READ_ONCE(t->flags) & (PF_IO_WORKER | PF_EXITING) ||
 		       numaplace_target_has_seen(seen, t) || is_placed(t, call, request);
 	rcu_read_unlock();
 	return all;

@@ -17,7 +17,7 @@ static int choose_cpus(const struct numaplace_placement *p, const struct cpumask
 {
 	int err;
 
-	if (p->task->flags & PF_NO_SETAFFINITY)
+	if (READ_ONCE(p->task->flags) & PF_NO_SETAFFINITY)
 		return -EINVAL;
 	/* Its bandwidth was granted for the CPUs that it has. */
 	if (p->task->policy == SCHED_DEADLINE)

@@ -39,7 +39,7 @@ static bool is_stopped(struct task_struct *task)
  */
 static bool is_outside_fork(struct task_struct *task)
 {
-	return is_stopped(task) || task->flags & (PF_IO_WORKER | PF_USER_WORKER) ||
+	return is_stopped(task) || READ_ONCE(task->flags) & (PF_IO_WORKER | PF_USER_WORKER) ||
 	       READ_ONCE(task->__state) & TASK_INTERRUPTIBLE;
 }
 

@@ -41,7 +41,7 @@ static struct task_struct *thread_that_runs_on(struct task_struct *task)
 
 	rcu_read_lock();
 	for_each_thread(task, t) {
-		if (t->flags & (PF_IO_WORKER | PF_EXITING))
+		if (READ_ONCE(t->flags) & (PF_IO_WORKER | PF_EXITING))
 			continue;
 		found = get_task_struct(t);
 		break;
@@ -63,17 +63,17 @@ struct task_struct *numaplace_target_get(pid_t nr, bool process)
 {
 	struct pid *pid = find_get_pid(nr);
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
+	unsigned int flags;
 
 	put_pid(pid);
-	if (task && process && (task->flags & PF_EXITING))
+	if (task && process && (READ_ONCE(task->flags) & PF_EXITING))
 		task = thread_that_runs_on(task);
 	if (!task)
 		return ERR_PTR(-ESRCH);
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING)) {
-		int err = task->flags & PF_EXITING ? -ESRCH : -EINVAL;
-
+	flags = READ_ONCE(task->flags);
+	if (flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING)) {
 		put_task_struct(task);
-		return ERR_PTR(err);
+		return ERR_PTR(flags & PF_EXITING ? -ESRCH : -EINVAL);
 	}
 	return task;
 }
@@ -142,7 +142,7 @@ static unsigned int collect_threads(struct task_struct *task, struct numaplace_t
 	rcu_read_lock();
 	for_each_thread(task, t) {
 		/* io_uring and vhost workers have no user mode, but vhost's run task works. */
-		if (t->flags & (PF_IO_WORKER | PF_EXITING))
+		if (READ_ONCE(t->flags) & (PF_IO_WORKER | PF_EXITING))
 			continue;
 		if (n < capacity)
 			threads->task[n] = get_task_struct(t);
