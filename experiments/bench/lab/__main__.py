@@ -14,7 +14,6 @@ from pathlib import Path
 from experiments.bench.lab import (
     accessed,
     calibrated,
-    calls,
     contention,
     endurance,
     exact,
@@ -33,6 +32,7 @@ from experiments.bench.lab import (
     walks,
 )
 from experiments.bench.lab.inside import ROOT
+from experiments.bench.lab.replay import calls
 from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
 from experiments.model_fit import predictions
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.lab import calls
+from experiments.bench.lab.replay import calls
 from experiments.lab import machine, qemu_program, simulated
 from tests import building, cunit
 
