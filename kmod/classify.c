@@ -130,6 +130,7 @@ static u8 status_of_page(const struct numaplace_batch *b, struct vm_area_struct 
 {
 	struct folio *folio = page_folio(page);
 	int nid = data_race(folio_nid(folio)); /* of its flags, of which others change */
+	bool is_device = data_race(is_zone_device_page(page)); /* the same */
 
 	/* Not a file's and not a program's own: the huge zero page. */
 	if (how != BY_PTE && !folio_test_anon(folio) && vma_is_anonymous(vma))
@@ -138,7 +139,7 @@ static u8 status_of_page(const struct numaplace_batch *b, struct vm_area_struct 
 		return NUMAPLACE_PAGE_already;
 	if (!node_isset(nid, b->from))
 		return NUMAPLACE_PAGE_not_asked;
-	if (!folio_test_anon(folio) || data_race(is_zone_device_page(page)))
+	if (!folio_test_anon(folio) || is_device)
 		return NUMAPLACE_PAGE_file;
 	if (folio_test_large(folio))
 		return status_of_large(b, folio, how, last);
