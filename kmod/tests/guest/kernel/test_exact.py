@@ -380,7 +380,7 @@ def test_exact_worker_of_vhost(target):
     """The worker is forked without sched_process_fork, and inherits CPUs and policy of the placed process."""
     if subprocess.run(["modprobe", "vhost_net"], check=False).returncode:
         assert "-numaplace-" in os.uname().release, "Debian's kernels have vhost_net"
-        pytest.skip("this kernel of make check-debug is built without vhost_net")
+        pytest.skip("the debug kernel is built without vhost_net")
     with subprocess.Popen([sys.executable, "-c", VHOST], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as process:
         assert process.stdout.readline() == "ready\n"
