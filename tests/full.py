@@ -34,6 +34,7 @@ AREAS = ("kmod", "policies", "userspace", "experiments", "tests")
 DOCUMENTS = ("Documentation/*.md", "Documentation/ABI", "Documentation/sphinx")  # without what is measured, as KEPT is
 ENGINES = ("Module", "ToolByModule", "ToolBySyscall")
 GUEST = "tests/guest.toml"
+TORTURE = "kmod/tests/guest/any/test_torture.py"
 TIMES = 10  # that each test with a boot of its own is to pass
 PYTEST = (sys.executable, "-m", "pytest")
 FILES_A_BOOT = 7  # of a debug kernel, whose boots end within a quarter of an hour
@@ -108,10 +109,10 @@ def list_other_targets() -> Iterator[Piece]:
 
 
 def list_on_debug_kernels() -> Iterator[Piece]:
-    """The module's tests, file by file, on kernels with checkers of their own."""
+    """The module's tests, file by file, on kernels with checkers of their own; without those of make check-torture, which do nothing here."""
     for checker, series in [*(("debug", series) for series in kernels.known_series()), ("kcsan", kernels.DEFAULT_SERIES)]:
         options = ("setup/debug.config", f"setup/debug-{series}.config", *["setup/kcsan.config"] * (checker == "kcsan"))
-        for file in sorted((TOP / "kmod/tests/guest").glob("*/test_*.py")):
+        for file in sorted(set((TOP / "kmod/tests/guest").glob("*/test_*.py")) - {TOP / TORTURE}):
             name = str(file.relative_to(TOP))
             yield Piece(f"{checker} {series} {file.stem}", ("kmod/*.[ch]", "kmod/uapi", "Kbuild", name, *options),
                         ("make", "-s", "check-debug", f"KERNEL={series}", f"CHECKER={checker}"), file=name)
@@ -158,14 +159,14 @@ def read_file(test: Cost) -> str:
 def run_sharing(chosen: list[Piece]) -> Iterator[dict[str, Any]]:
     """The records of pieces whose files share a boot: each has its own tests and that of the kernel's log.
 
-    A file of which nothing was run is not proved: the boot may have ended before it. A status without a failed test is each one's.
+    A file of which nothing has passed is not proved: the boot may have ended before it. A status without a failed test is each one's.
     """
     status, tests, seconds = run_tests((*chosen[0].command, f"FILES={' '.join(piece.file for piece in chosen)}"), "")
     explained = any(test.outcome == "failed" for test in tests)
     for piece in chosen:
         own = [test for test in tests if read_file(test) in ("", piece.file)]
-        reached = any(test.outcome != "failed" for test in own if read_file(test))
-        yield make_record(piece, int(not reached) or (0 if explained else status), own, seconds // len(chosen))
+        proved = any(test.outcome == "passed" for test in own if read_file(test))
+        yield make_record(piece, int(not proved) or (0 if explained else status), own, seconds // len(chosen))
 
 
 def run_files(chosen: list[Piece]) -> int:

@@ -99,7 +99,7 @@ def sharing(name: str, outcomes: dict[str, str], status: int = 0) -> Piece:
     ({"": "passed", "a": "passed", "b": "passed"}, 0, ""),
     ({"": "passed", "a": "passed", "b": "failed"}, 1, "b"),
     ({"": "failed", "a": "passed", "b": "passed"}, 1, "ab"),
-    ({"": "passed", "a": "passed", "b": "skipped"}, 0, ""),
+    ({"": "passed", "a": "passed", "b": "skipped"}, 0, "b"),
     ({"a": "failed"}, 1, "ab"),
     ({}, 1, "ab"),
 ])
