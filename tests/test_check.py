@@ -19,21 +19,11 @@ COSTS = [Cost("a/tests/test_x.py::one", "passed", 12, 3, 1), Cost("a/tests/test_
          Cost("tests/guest.toml::6.12-module::k/test_z.py::three", "failed", 20, 50)]
 
 
-@pytest.mark.parametrize(("processor", "boots", "told", "failed"), [
-    (7, 1, 0, 0), (6, 1, 1, 0), (3.4, 1, 1, 1), (7, 0, 0, 1), (3, 0, 1, 2),
-])
-def test_a_part_is_told_above_its_budget_and_fails_at_twice_that(processor, boots, told, failed):
+@pytest.mark.parametrize(("processor", "boots", "told", "failed"), [(7, 1, 0, 0), (6, 1, 1, 0), (7, 0, 0, 1), (1, 0, 1, 1)])
+def test_a_part_is_told_above_its_budget_of_time_and_fails_above_that_of_boots(processor, boots, told, failed):
+    """How long a test takes is the machine's; how many boot one is the test's."""
     budget = {"processor_seconds": {"a": processor, "boot 6.12-module": 50}, "boots": {"a": boots}}
     assert tuple(map(len, check.list_over_budget(COSTS, budget))) == (told, failed)
-
-
-def test_a_budget_is_that_of_a_machine_as_fast_as_the_median_part():
-    """Where each part costs twice its budget, none fails; one that costs twice as much more does."""
-    parts = {name: 10.0 for name in "abcde"}
-    costs = [Cost(f"{name}/test_x.py::one", "passed", 0, 22 if name != "e" else 40) for name in parts]
-    assert tuple(map(len, check.list_over_budget(costs, {"processor_seconds": parts, "boots": {}}))) == (5, 0)
-    costs[-1].processor = 45
-    assert check.list_over_budget(costs, {"processor_seconds": parts, "boots": {}})[1][0].startswith("e: 45 s of a processor, 4.4 times")
 
 
 def test_a_part_without_a_budget_fails():
