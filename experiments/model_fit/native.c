@@ -126,15 +126,16 @@ int native_solve(const struct np_model *m, size_t n, const double (*flow)[3], do
 }
 
 /*
- * Latency in ns of a pointer chase by a core of a node in the node's memory, beside `cores` of its
- * other cores that read bytes_per_s each there; 0: as much as they can. -1: the model refuses it.
+ * Latency in ns of a pointer chase by a core of a node in the memory of node `to`, beside `cores`
+ * of its other cores that read bytes_per_s each there; 0: as much as they can. -1: the model
+ * refuses it.
  */
-double native_chase_ns(const struct np_model *m, int node, double cores, double bytes_per_s)
+double native_chase_ns(const struct np_model *m, int node, int to, double cores, double bytes_per_s)
 {
 	const struct np_model_flow flow[] = {
-		{ .from = node, .to = node, .cores = 1, .outstanding = 1 },
+		{ .from = node, .to = to, .cores = 1, .outstanding = 1 },
 		{ .from = node,
-		  .to = node,
+		  .to = to,
 		  .cores = cores,
 		  .demand_bytes_per_s = bytes_per_s,
 		  .streams = 1 },

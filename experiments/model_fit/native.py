@@ -39,7 +39,7 @@ def load_library() -> ctypes.CDLL:
     code.native_free.argtypes = [model]
     code.native_change.argtypes = [model, text, text, number, number, text, size]
     code.native_solve.argtypes = [model, size, model, number, number, model]
-    code.native_chase_ns.argtypes, code.native_chase_ns.restype = [model, ctypes.c_int, number, number], number
+    code.native_chase_ns.argtypes, code.native_chase_ns.restype = [model, ctypes.c_int, ctypes.c_int, number, number], number
     code.np_model_unloaded_ns.argtypes, code.np_model_unloaded_ns.restype = [model, ctypes.c_int, ctypes.c_int], number
     return code
 
@@ -96,7 +96,7 @@ class Model:
         """Returns the latency from node a to memory of node b while nothing else runs, in ns."""
         return load_library().np_model_unloaded_ns(self.machine, a, b)
 
-    def compute_chase_ns(self, node: int, cores: int, bytes_per_s: float) -> float:
-        """Returns the latency of a pointer chase in a node's own memory beside so many of its other cores, which read bytes_per_s each
-        there, in ns; 0: as much as they can."""
-        return load_library().native_chase_ns(self.machine, node, cores, bytes_per_s)
+    def compute_chase_ns(self, node: int, to: int, cores: int, bytes_per_s: float) -> float:
+        """Returns the latency of a pointer chase by a core of a node in the memory of node `to`, beside so many of its other cores,
+        which read bytes_per_s each there, in ns; 0: as much as they can."""
+        return load_library().native_chase_ns(self.machine, node, to, cores, bytes_per_s)

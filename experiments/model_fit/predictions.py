@@ -12,13 +12,14 @@ from statistics import fmean
 
 from experiments.bounds import Outcome
 from experiments.lab import machine
-from experiments.model_fit.native import Model
+from experiments.model_fit.native import READ, Model
 
 PUBLISHED = Path(__file__).with_name("published.toml")
 SATURATED = 0.985  # of the bandwidth: more is how many lines the cores keep in flight
 NEAR = 0.01        # of the load that a machine file's numbers were made from
-LOADED, FULL, HITM, MIXES = ("latency under load, ns", "latency of a full controller, ns", "a line that the other socket has modified, ns",
-                             "bandwidth of both nodes with writes, GB/s")
+LOADED, FULL, HITM, MIXES, IDLE, ACROSS = (
+    "latency under load, ns", "latency of a full controller, ns", "a line that the other socket has modified, ns",
+    "bandwidth of reads with writes, GB/s", "idle latency of memory behind two links, ns", "bandwidth from another node, GB/s")
 LINE = 64
 
 
@@ -35,41 +36,56 @@ class Prediction:
         return self.predicted / self.published - 1
 
 
-def get_number(described: machine.Machine, table: str, key: str) -> float:
-    tables = described.model["link"][0] if table == "link" else described.model[table]
-    return tables[key]["value"]
+def get_number(described: machine.Machine, key: str, node: int = 0) -> float:
+    """Returns a number of a node's controller."""
+    own = {entry["node"]: entry["dram"] for entry in described.model.get("node", [])}
+    return own.get(node, {}).get(key, described.model["dram"][key])["value"]
 
 
-def predict_loaded(described: machine.Machine, published: dict) -> list[Prediction]:
+def predict_loaded(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
     """Predicts the latencies under load that the machine file's numbers were not made from."""
-    model, cores, whole = Model(described.model_text), len(described.nodes[0].cpus), published["node_mb_s"] * 1e6
-    found = []
-    for ns, mb_s in published["loaded"]:
-        load = mb_s * 1e6 / (2 * whole)
+    model, cores, memory = Model(described.model_text), len(described.nodes[0].cpus), published.get("memory", 0)
+    controller, found = published["node_mb_s"] * 1e6, []
+    for ns, mb_s in published.get("loaded", []):
+        load = mb_s * 1e6 / (published.get("loaded_nodes", 2) * controller)
         full = load >= SATURATED
         if full or all(abs(load - point) > NEAR for point in published["fitted"]):
-            predicted = model.compute_chase_ns(0, cores - 1, 0 if full else load * whole / (cores - 1))
-            found.append(Prediction(FULL if full else LOADED, described.name, f"{load:.0%} of the bandwidth", predicted, ns))
+            predicted = model.compute_chase_ns(0, memory, cores - 1, 0 if full else load * controller / (cores - 1))
+            found.append(Prediction(FULL if full else LOADED, name, f"{load:.0%} of the bandwidth", predicted, ns))
     return found
 
 
-def predict_hitm(described: machine.Machine, published: dict) -> list[Prediction]:
-    """Predicts what a line costs that the other socket has modified, from the cost in the socket and the link."""
-    predicted = get_number(described, "c2c", "local_ns") + get_number(described, "link", "latency_ns")
-    return [Prediction(HITM, described.name, f"memory of the {home}'s node", predicted, published["hitm_ns"][home])
-            for home in ("writer", "reader")]
+def predict_hitm(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
+    """Predicts what a line costs that the other socket has modified, from the cost in the socket and the way there."""
+    if "hitm_ns" not in published:
+        return []
+    model, far = Model(described.model_text), published.get("far", [1])
+    way = fmean(model.compute_unloaded_ns(0, node) for node in far) - model.compute_unloaded_ns(0, 0)
+    return [Prediction(HITM, name, f"memory of the {home}'s node", described.model["c2c"]["local_ns"]["value"] + way,
+                       published["hitm_ns"][home]) for home in ("writer", "reader")]
 
 
-def predict_mixes(described: machine.Machine, published: dict) -> list[Prediction]:
+def predict_mixes(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
     """Predicts the bandwidth of reads with writes: that of reads, as the model has no cost of turning from one to the other."""
-    predicted = 2 * get_number(described, "dram", "bandwidth_mb_s") / 1e3
-    return [Prediction(MIXES, described.name, f"{reads} reads to a write", predicted, mb_s / 1e3) for reads, mb_s in published["mixes"].items()]
+    port = described.model["port"]["bandwidth_mb_s"]["value"] or float("inf")
+    one = min(port, get_number(described, "bandwidth_mb_s", published.get("memory", 0)))
+    return [Prediction(MIXES, name, f"{reads} reads to a write", published.get("mixed_nodes", 2) * one / 1e3, mb_s / 1e3)
+            for reads, mb_s in published.get("mixes", {}).items()]
+
+
+def predict_pairs(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
+    """Predicts idle latency and bandwidth between nodes of which the machine file has no figure of their own."""
+    model = Model(described.model_text)
+    found = [Prediction(IDLE, name, f"node {a} to {b}", model.compute_unloaded_ns(a, b), ns) for a, b, ns in published.get("idle", [])]
+    return found + [Prediction(ACROSS, name, f"node {a} to {b}",
+                               model.compute_bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9, mb_s / 1e3)
+                    for a, b, mb_s in published.get("across", [])]
 
 
 def list_predictions() -> list[Prediction]:
     published = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
-    return [prediction for name, figures in published.items() for predict in (predict_loaded, predict_hitm, predict_mixes)
-            for prediction in predict(machine.find(name), figures)]
+    return [prediction for name, figures in published.items() for predict in (predict_loaded, predict_hitm, predict_mixes, predict_pairs)
+            for prediction in predict(name, machine.find(figures.get("machine", name)), figures)]
 
 
 def measure_predictions() -> Outcome:
@@ -81,9 +97,9 @@ def measure_predictions() -> Outcome:
         errors = [abs(one.error) for one in found]
         out.say(f"{kind}: {len(found)} predictions, mean error {fmean(errors):.1%}, worst {max(errors):.1%}")
     for kind, found in by_kind.items():
-        out.say(f"\n{kind:46}{'predicted':>11}{'published':>11}{'error':>9}")
+        out.say(f"\n{kind:51}{'predicted':>11}{'published':>11}{'error':>9}")
         for one in found:
-            out.say(f"  {one.machine:19} {one.what:24}{one.predicted:11.1f}{one.published:11.1f}{one.error:+9.1%}")
+            out.say(f"  {one.machine:24} {one.what:24}{one.predicted:11.1f}{one.published:11.1f}{one.error:+9.1%}")
     errors = [abs(one.error) for one in by_kind[LOADED]]
     out.at_most("predictions: latency under load, mean error", fmean(errors), 0.10)
     out.at_most("predictions: latency under load, worst error", max(errors), 0.20)
@@ -93,21 +109,30 @@ def measure_predictions() -> Outcome:
 
 
 def fit_loaded(idle_ns: float, node_mb_s: float, points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Returns variability and load_ns with which a controller's latency passes two points of load, in parts, and ns."""
-    (low, low_ns), (high, high_ns) = points
-    low_queue, high_queue = low / (1 - low), high / (1 - high)
-    at_half = (high_ns - idle_ns - (low_ns - idle_ns) * high / low) / (high_queue - low_queue * high / low)
+    """Returns variability and load_ns with which a controller's latency passes two points of load, in parts, and ns; of one point
+    load_ns, with a variability of 1."""
+    low, low_ns = points[0]
+    low_queue, at_half = low / (1 - low), LINE * 1e3 / node_mb_s
+    if len(points) == 2:
+        high, high_ns = points[1]
+        high_queue = high / (1 - high)
+        at_half = (high_ns - idle_ns - (low_ns - idle_ns) * high / low) / (high_queue - low_queue * high / low)
     return at_half * node_mb_s / LINE / 1e3, (low_ns - idle_ns - at_half * low_queue) / low
+
+
+def fit_published(described: machine.Machine, figures: dict) -> tuple[float, float]:
+    """Returns variability and load_ns of what is marked as fitted."""
+    whole = figures["node_mb_s"]
+    points = [min(((mb_s / (figures.get("loaded_nodes", 2) * whole), ns) for ns, mb_s in figures["loaded"]),
+                  key=lambda point: abs(point[0] - at)) for at in figures["fitted"]]
+    return fit_loaded(get_number(described, "latency_ns", figures.get("memory", 0)), whole, points)
 
 
 def print_fits():
     for name, figures in tomllib.loads(PUBLISHED.read_text(encoding="utf-8")).items():
-        described = machine.find(name)
-        whole = figures["node_mb_s"]
-        points = [min(((mb_s / (2 * whole), ns) for ns, mb_s in figures["loaded"]), key=lambda point: abs(point[0] - at))
-                  for at in figures["fitted"]]
-        variability, load_ns = fit_loaded(get_number(described, "dram", "latency_ns"), whole, points)
-        print(f"{name}: dram.variability = {variability:.2f}, dram.load_ns = {load_ns:.1f}")
+        if "fitted" in figures:
+            variability, load_ns = fit_published(machine.find(figures.get("machine", name)), figures)
+            print(f"{name}: dram.variability = {variability:.2f}, dram.load_ns = {load_ns:.1f}")
 
 
 if __name__ == "__main__":
