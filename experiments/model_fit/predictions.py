@@ -46,7 +46,7 @@ def predict_loaded(name: str, described: machine.Machine, published: dict) -> li
     """Predicts the latencies under load that the machine file's numbers were not made from."""
     model, cores, memory = Model(described.model_text), len(described.nodes[0].cpus), published.get("memory", 0)
     controller, found = published["node_mb_s"] * 1e6, []
-    for ns, mb_s in published.get("loaded", []):
+    for ns, mb_s in published.get("loaded", [])[published.get("full_fitted", False):]:
         load = mb_s * 1e6 / (published.get("loaded_nodes", 2) * controller)
         full = load >= SATURATED
         if full or all(abs(load - point) > NEAR for point in published["fitted"]):
@@ -128,11 +128,24 @@ def fit_published(described: machine.Machine, figures: dict) -> tuple[float, flo
     return fit_loaded(get_number(described, "latency_ns", figures.get("memory", 0)), whole, points)
 
 
+def fit_stream_lines(described: machine.Machine, figures: dict) -> float:
+    """Returns the lines of streams in flight with which a full controller has the published latency without delay."""
+    low, high = 1.0, 1000.0
+    while high / low > 1.001:
+        middle = (low + high) / 2
+        model = Model(described.model_text, {("core", "stream_lines"): middle})
+        full_ns = model.compute_chase_ns(0, figures.get("memory", 0), len(described.nodes[0].cpus) - 1, 0)
+        low, high = (middle, high) if full_ns < figures["loaded"][0][0] else (low, middle)
+    return high
+
+
 def print_fits():
     for name, figures in tomllib.loads(PUBLISHED.read_text(encoding="utf-8")).items():
         if "fitted" in figures:
-            variability, load_ns = fit_published(machine.find(figures.get("machine", name)), figures)
-            print(f"{name}: dram.variability = {variability:.2f}, dram.load_ns = {load_ns:.1f}")
+            described = machine.find(figures.get("machine", name))
+            variability, load_ns = fit_published(described, figures)
+            print(f"{name}: dram.variability = {variability:.2f}, dram.load_ns = {load_ns:.1f}"
+                  + (f", core.stream_lines = {fit_stream_lines(described, figures):.1f}" if "full_fitted" in figures else ""))
 
 
 if __name__ == "__main__":

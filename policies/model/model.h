@@ -88,6 +88,12 @@ struct np_model_load {
 	double link_bytes_per_s[NP_MODEL_LINKS][2]; /* headers included; [0]: node[0] to node[1] */
 };
 
+/* Lines that a core of the node keeps in flight where it knows which come next. */
+static inline double np_model_stream_lines(const struct np_model_node *node)
+{
+	return node->core_stream_lines > 0 ? node->core_stream_lines : node->core_outstanding;
+}
+
 /*
  * Checks a machine and finds the routes (fewest links, then least latency).
  * Returns 0, or -EINVAL with a one-line explanation in err. Call it once

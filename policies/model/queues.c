@@ -13,7 +13,7 @@
 /* Lines that each core of f keeps in flight. */
 static double lines_in_flight(const struct np_model *m, const struct np_model_flow *f)
 {
-	double most = m->node[f->from].core_outstanding;
+	double most = np_model_stream_lines(&m->node[f->from]);
 
 	return f->outstanding > 0 && f->outstanding < most ? f->outstanding : most;
 }

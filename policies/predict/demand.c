@@ -36,7 +36,7 @@ static double most_lines(const struct np_model *model)
 	double most = 1;
 
 	for (size_t i = 0; i < model->n_nodes; i++)
-		most = fmax(most, model->node[i].core_outstanding);
+		most = fmax(most, np_model_stream_lines(&model->node[i]));
 	return most;
 }
 

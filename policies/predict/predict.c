@@ -15,7 +15,7 @@ static size_t cell(const struct np_predictor *p, size_t from, size_t to, int cla
 /* Bytes that a core on node from keeps in flight. */
 static double core_bytes(const struct np_predictor *p, size_t from, const struct np_demand *d)
 {
-	return fmin(d->lines, p->model->node[from].core_outstanding) * p->model->line_bytes /
+	return fmin(d->lines, np_model_stream_lines(&p->model->node[from])) * p->model->line_bytes /
 	       (1 - np_demand_posted(d));
 }
 
@@ -236,7 +236,7 @@ static double speed_from(struct np_predictor *p, size_t i, size_t from, double c
 {
 	const struct np_demand *d = &p->demand[p->class[i]];
 	double part = cores / p->tasks[i].cores * p->overcommit[from];
-	double bytes = fmin(d->lines, p->model->node[from].core_outstanding) / d->lines;
+	double bytes = fmin(d->lines, np_model_stream_lines(&p->model->node[from])) / d->lines;
 
 	return part * bytes * p->alone_ns[p->class[i]] / average_ns(p, i, from);
 }

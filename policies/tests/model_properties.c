@@ -50,6 +50,7 @@ static struct np_model_node random_node(bool cores, bool memory)
 
 	if (cores) {
 		node.core_outstanding = uniform(1, 20);
+		node.core_stream_lines = sometimes(uniform(1, 40));
 		node.core_bytes_per_s = sometimes(uniform(1e9, 1e10));
 		node.port_bytes_per_s = sometimes(uniform(1e9, 3e10));
 		node.port_remote_weight = sometimes(uniform(0.5, 2));
@@ -124,7 +125,7 @@ static void check_result(const struct np_model *m, const struct np_model_flow *f
 								m->node[f->to].cache_latency_ns :
 								m->node[f->to].dram_latency_ns);
 	double lines = fmin(f->outstanding > 0 ? f->outstanding : HUGE_VAL,
-			    m->node[f->from].core_outstanding);
+			    np_model_stream_lines(&m->node[f->from]));
 	double waited = g->bytes_per_s * (1 - f->posted_fraction);
 
 	HOLDS(isfinite(g->bytes_per_s) && g->bytes_per_s >= 0);

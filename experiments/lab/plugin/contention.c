@@ -60,9 +60,9 @@ static double idle_ns(unsigned int from, unsigned int to, enum np_data_source ki
 	return np_model_unloaded_ns(m, from, to);
 }
 
-static double outstanding(unsigned int node)
+static double stream_lines(unsigned int node)
 {
-	return np_sim.config.model.node[node].core_outstanding;
+	return np_model_stream_lines(&np_sim.config.model.node[node]);
 }
 
 static void set_idle_costs(struct np_cpu *cpu)
@@ -77,7 +77,7 @@ static void set_idle_costs(struct np_cpu *cpu)
 			double ns = idle_ns(cpu->node, node, kind);
 
 			cpu->cost[node][kind] = (struct np_cost) {
-				.service_ps = ns / outstanding(cpu->node) * PS_PER_NS,
+				.service_ps = ns / stream_lines(cpu->node) * PS_PER_NS,
 				.latency_ps = ns * PS_PER_NS,
 			};
 		}
@@ -136,7 +136,9 @@ static double count_in_flight(const struct np_cpu *cpu, struct seen *s)
 	uint64_t all = since(&cpu->demand_ps, &s->demand_ps),
 		 waited = since(&cpu->waited_ps, &s->waited_ps);
 
-	return waited && all > waited ? fmin((double)all / waited, outstanding(cpu->node)) : 1;
+	double most = np_sim.config.model.node[cpu->node].core_outstanding;
+
+	return waited && all > waited ? fmin((double)all / waited, most) : 1;
 }
 
 static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity *a,
@@ -167,9 +169,9 @@ static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity
 			demand_ns += l->demand * idle / a->in_flight;
 			loaded_ns += l->demand * load / a->in_flight;
 			overlapped = l->prefetched + l->nontemporal;
-			overlapped_ns += overlapped * idle / outstanding(cpu->node);
+			overlapped_ns += overlapped * idle / stream_lines(cpu->node);
 			a->occupied_ns += l->demand * load / a->in_flight +
-					  overlapped * load / outstanding(cpu->node);
+					  overlapped * load / stream_lines(cpu->node);
 		}
 	/* The CPU computes while misses are on their way: of these it feels what it has waited for. */
 	if (loaded_ns > 0)
@@ -193,7 +195,7 @@ static void say_dropped(void)
 static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
 		     double nonposted, double posted, double nontemporal)
 {
-	double in_flight = o->class == DEMAND ? a->in_flight : outstanding(cpu->node);
+	double in_flight = o->class == DEMAND ? a->in_flight : stream_lines(cpu->node);
 	double load = np_read(cpu->cost[o->node][o->kind].latency_ps) / PS_PER_NS;
 	double part = fmax(nonposted, 1) * load / in_flight / fmax(a->occupied_ns, 1);
 	double lines = nonposted + posted, bytes = lines * np_sim.config.line_bytes;
@@ -248,7 +250,7 @@ static void set_cost(struct np_cpu *cpu, unsigned int node, enum np_data_source 
 	double idle = idle_ns(cpu->node, node, kind), other = loaded_ns[cpu->node][node][kind];
 	double overlapped = class_ns[PREFETCHED] ?: other, demand = class_ns[DEMAND] ?: other;
 
-	approach(&cost->extra_ps, fmax(0, overlapped - idle) / outstanding(cpu->node));
+	approach(&cost->extra_ps, fmax(0, overlapped - idle) / stream_lines(cpu->node));
 	approach(&cost->latency_ps, fmax(idle, demand));
 }
 

@@ -187,7 +187,7 @@ static double llc_ns(const struct np_cpu *cpu, bool overlapped)
 {
 	const struct np_config *c = &np_sim.config;
 
-	return overlapped ? c->llc.latency_ns / c->model.node[cpu->node].core_outstanding :
+	return overlapped ? c->llc.latency_ns / np_model_stream_lines(&c->model.node[cpu->node]) :
 			    c->llc.latency_ns;
 }
 

@@ -29,6 +29,9 @@ def test_a_machine_file_has_the_numbers_of_its_fit(name):
     variability, load_ns = predictions.fit_published(described, figures)
     assert predictions.get_number(described, "variability", memory) == pytest.approx(variability, rel=0.01)
     assert predictions.get_number(described, "load_ns", memory) == pytest.approx(load_ns, rel=0.02)
+    if "full_fitted" in figures:
+        lines = predictions.fit_stream_lines(described, figures)
+        assert described.model["core"]["stream_lines"]["value"] == pytest.approx(lines, rel=0.01)
 
 
 def test_what_a_file_was_made_from_is_no_prediction():
@@ -37,4 +40,5 @@ def test_what_a_file_was_made_from_is_no_prediction():
         made[one.kind, one.machine] += 1
     for name, figures in PUBLISHED.items():
         predicted = made[predictions.LOADED, name] + made[predictions.FULL, name]
-        assert predicted == len(figures.get("loaded", [])) - len(figures.get("fitted", []))
+        fitted = len(figures.get("fitted", [])) + figures.get("full_fitted", False)
+        assert predicted == len(figures.get("loaded", [])) - fitted

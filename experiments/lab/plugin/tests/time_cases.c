@@ -255,6 +255,32 @@ TEST(a_core_takes_no_more_than_its_port)
 	CU_ASSERT(through_port_ns(0, 0, 1000) < 15);
 }
 
+/* Nanoseconds that a line of a stream takes of its core, and that a load waits. */
+static void streamed_ns(double stream_lines, double *stream, double *demand)
+{
+	struct np_cpu *cpu;
+
+	begin();
+	cpu = np_sim.cpu;
+	np_sim.config.model.node[0].core_stream_lines = stream_lines;
+	np_contention_exit();
+	np_contention_init();
+	*stream = cpu->cost[0][NP_DRAM].service_ps / 1000.0;
+	*demand = cpu->cost[0][NP_DRAM].latency_ps / 1000.0;
+	end();
+}
+
+TEST(a_stream_may_have_more_lines_in_flight_than_loads)
+{
+	double stream, demand;
+
+	streamed_ns(0, &stream, &demand);
+	CU_ASSERT_DOUBLE_EQUAL(stream, 8, 0.01);
+	streamed_ns(20, &stream, &demand);
+	CU_ASSERT_DOUBLE_EQUAL(stream, 4, 0.01);
+	CU_ASSERT_DOUBLE_EQUAL(demand, 80, 0.01);
+}
+
 TEST(queues_come_on_top_of_a_core_s_port)
 {
 	CU_ASSERT_DOUBLE_EQUAL(through_port_ns(1.6e9, 20000, 1000), 60, 0.5);
