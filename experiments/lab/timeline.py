@@ -11,7 +11,7 @@ from pathlib import Path
 
 # Of struct np_lab_shared and struct np_lab_cpu, experiments/lab/guest/shared.h
 HEAD = struct.Struct("<QIIIIQ224s")  # magic, version, cpus, nodes, bytes of a line, now_ns, names of counters
-CPU_BYTES, MAX_NODES, WORD = 256, 16, 8
+CPU_BYTES, MAX_NODES, WORD = 384, 32, 8
 LOOK_S = 0.001
 STEP_NS = 1_000_000
 TRIES = 10_000

@@ -29,7 +29,7 @@
 #include <stdio.h>
 
 #define NP_MODEL_NODES 64
-#define NP_MODEL_LINKS 256
+#define NP_MODEL_LINKS 512
 #define NP_MODEL_HOPS  4    /* links on the longest route */
 #define NP_MODEL_FLOWS 4096 /* of one call; what one call needs of its stack is 2 MB at most */
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...errors import UsageError
 from .describe import Cache, Description, Node
 
-MOST_NODES, MOST_CPUS = 16, 255  # NP_LAB_MAX_NODES of experiments/lab/guest/shared.h, MAX_CPUS of experiments/lab/qemu.py
+MOST_NODES, MOST_CPUS = 32, 255  # NP_LAB_MAX_NODES of experiments/lab/guest/shared.h, MAX_CPUS of experiments/lab/qemu.py
 LEAST_MIB, STEP_MIB = 256, 128   # of a node with memory; the kernel's sections are of a step
 ASSUMED_CPUS = 4                 # of a node whose CPUs are not said
 # Limits of userspace/lib/files/machine_caches.c

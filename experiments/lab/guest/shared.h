@@ -13,8 +13,8 @@
 #include <linux/types.h>
 
 #define NP_LAB_MAGIC	   0x62616c2d616d756eULL /* "numa-lab" */
-#define NP_LAB_VERSION	   4
-#define NP_LAB_MAX_NODES   16
+#define NP_LAB_VERSION	   5
+#define NP_LAB_MAX_NODES   32
 #define NP_LAB_MAX_CPUS	   256
 #define NP_LAB_SHARED_SIZE (1 << 20)
 

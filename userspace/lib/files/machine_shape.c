@@ -11,7 +11,7 @@
 #include "../base/size.h"
 
 #define LETTERS	   "0123456789x+:KMG"
-#define NODES_MAX  16  /* NP_LAB_MAX_NODES of experiments/lab/guest/shared.h */
+#define NODES_MAX  32  /* NP_LAB_MAX_NODES of experiments/lab/guest/shared.h */
 #define CPUS_MAX   255 /* MAX_CPUS of experiments/lab/qemu.py */
 #define MIB	   (1ull << 20)
 #define MEMORY_MAX (1ull << 40) /* of a node */

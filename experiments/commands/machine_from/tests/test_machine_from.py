@@ -270,7 +270,7 @@ def test_names(text: str, name: str) -> None:
 
 
 MANY_CPUS = "available: 1 nodes (0)\nnode 0 cpus: " + " ".join(map(str, range(300))) + "\nnode 0 size: 4096 MB\n"
-MANY_NODES = "".join(f"node {node} cpus: {node}\nnode {node} size: 64 MB\n" for node in range(20))
+MANY_NODES = "".join(f"node {node} cpus: {node}\nnode {node} size: 64 MB\n" for node in range(40))
 WRONG = {  # text of a file: what the line says
     "hello": ("is in no format that is read", 2),
     "": ("is in no format that is read", 2),
@@ -280,7 +280,7 @@ WRONG = {  # text of a file: what the line says
     "node 0 cpus: x\n": ("node 0 cpus: 'x' is not a whole number", 2),
     "node 0 cpus: 99999\n": ("CPU 99999 is beyond 8191", 2),
     MANY_CPUS: ("has 300 CPUs, and the lab's QEMU takes 255: keep fewer with --cpus-per-node 255", 2),
-    MANY_NODES: ("has 20 nodes, and the lab simulates 16 at most: choose some with --nodes LIST, as in --nodes 0-15", 2),
+    MANY_NODES: ("has 40 nodes, and the lab simulates 32 at most: choose some with --nodes LIST, as in --nodes 0-31", 2),
     NUMACTL.replace("6 7", "6 3"): ("has CPU 3 on node 0 and on node 2", 2),
     NUMACTL.replace("10   17", "10"): ("row 0 of the distances has 1 numbers for 2 nodes", 2),
     "node 0 cpus: 0\nnode 0 size: 0 MB\nnode 1 cpus:\nnode 1 size: 512 MB\n":

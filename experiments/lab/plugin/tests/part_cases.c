@@ -274,7 +274,7 @@ TEST(broken_files_are_refused_with_the_line)
 {
 	refused("nonsense\n", ":1: 'nonsense' is not key=value");
 	refused("# a comment\n\nspeed=3\n", ":3: there is no setting 'speed' with 1 numbers");
-	refused("cpu_node=0,99\n", ":1: cpu_node: 99 is not a node from 0 to 15");
+	refused("cpu_node=0,99\n", ":1: cpu_node: 99 is not a node from 0 to 31");
 	refused("cpu_node=\n", ":1: cpu_node needs the node of each");
 	refused("core=-1 2\n", ":1: core: not up to 5 numbers");
 	refused("core=2000\n", "there is no setting 'core' with 1 numbers");
