@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "contention.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ struct activity {
 	struct np_traffic lines[NP_LAB_MAX_NODES][NP_KINDS];
 };
 
-/* The CPU, node, kind and class whose cost a flow of the model sets. */
+/* The CPU, node, kind and class whose cost a flow of the model sets; of joined ones, all CPUs of that node. */
 struct origin {
 	unsigned int cpu, node;
 	enum np_data_source kind;
@@ -41,6 +42,7 @@ static uint64_t end_ps;
 static struct seen *seen; /* [cpus], at the end of the last window */
 static struct activity activity[NP_LAB_MAX_CPUS];
 static size_t n_flows;
+static bool too_many, joins; /* flows; those of a node's CPUs are one flow */
 static struct np_model_flow flow[NP_MODEL_FLOWS];
 static struct np_model_result result[NP_MODEL_FLOWS];
 static struct origin origin[NP_MODEL_FLOWS];
@@ -179,17 +181,41 @@ static void measure_activity(struct np_cpu *cpu, struct seen *s, struct activity
 	a->unloaded_ns = fmax(a->compute_ns + demand_ns, overlapped_ns);
 }
 
-/* Once: the machine goes on, and what it measures is not what it says that it is. */
-static void say_dropped(void)
+/* The means of a flow's numbers, by their cores. */
+static void join(struct np_model_flow *sum, const struct np_model_flow *f)
 {
-	static bool said;
+	double part = f->cores / (sum->cores + f->cores);
 
-	if (!said)
-		fprintf(stderr,
-			"numaplace lab plugin: more than %d flows to memory in a window: those beyond load nothing; "
-			"use fewer CPUs or nodes at once\n",
-			NP_MODEL_FLOWS);
-	said = true;
+	sum->cores += f->cores;
+	sum->outstanding += part * (f->outstanding - sum->outstanding);
+	sum->demand_bytes_per_s += part * (f->demand_bytes_per_s - sum->demand_bytes_per_s);
+	sum->write_fraction += part * (f->write_fraction - sum->write_fraction);
+	sum->posted_fraction += part * (f->posted_fraction - sum->posted_fraction);
+	sum->streams += part * (f->streams - sum->streams);
+}
+
+static_assert(NP_LAB_MAX_NODES *NP_LAB_MAX_NODES *NP_KINDS *CLASSES <= NP_MODEL_FLOWS,
+	      "joined flows fit");
+size_t np_contention_flows = NP_MODEL_FLOWS;
+
+static void keep_flow(const struct origin *o, const struct np_model_flow *f)
+{
+	static size_t at[NP_LAB_MAX_NODES][NP_LAB_MAX_NODES][NP_KINDS][CLASSES];
+	size_t *mine = &at[f->from][o->node][o->kind][o->class];
+
+	if (joins && *mine < n_flows && origin[*mine].node == o->node &&
+	    flow[*mine].from == f->from && origin[*mine].kind == o->kind &&
+	    origin[*mine].class == o->class) {
+		join(&flow[*mine], f);
+		return;
+	}
+	if (!joins && n_flows == np_contention_flows) {
+		too_many = true;
+		return;
+	}
+	*mine = n_flows;
+	origin[n_flows] = *o;
+	flow[n_flows++] = *f;
 }
 
 static void add_flow(const struct np_cpu *cpu, const struct activity *a, const struct origin *o,
@@ -202,26 +228,21 @@ static void add_flow(const struct np_cpu *cpu, const struct activity *a, const s
 
 	if (lines < MIN_LINES)
 		return;
-	if (n_flows == NP_MODEL_FLOWS) {
-		say_dropped();
-		return;
-	}
 	part = fmin(1, part);
-	origin[n_flows] = *o;
-	flow[n_flows++] = (struct np_model_flow) {
-		.from = cpu->node,
-		.to = o->node,
-		.cores = a->busy * part,
-		.outstanding = o->class == DEMAND ? a->in_flight : 0,
-		.demand_bytes_per_s = bytes / (a->unloaded_ns * part) * NS_PER_S,
-		.write_fraction = fmin(1, (posted + nontemporal) / lines),
-		.posted_fraction = fmin(MAX_POSTED, posted / lines),
-		.streams = o->class == PREFETCHED ? a->streams * part : 0,
-		.from_cache = o->kind == NP_CACHE,
-	};
+	keep_flow(o, &(struct np_model_flow) {
+			     .from = cpu->node,
+			     .to = o->node,
+			     .cores = a->busy * part,
+			     .outstanding = o->class == DEMAND ? a->in_flight : 0,
+			     .demand_bytes_per_s = bytes / (a->unloaded_ns * part) * NS_PER_S,
+			     .write_fraction = fmin(1, (posted + nontemporal) / lines),
+			     .posted_fraction = fmin(MAX_POSTED, posted / lines),
+			     .streams = o->class == PREFETCHED ? a->streams * part : 0,
+			     .from_cache = o->kind == NP_CACHE,
+		     });
 }
 
-static void add_flows(const struct np_cpu *cpu, const struct activity *a)
+static void add_flows_of(const struct np_cpu *cpu, const struct activity *a)
 {
 	for (unsigned int node = 0; node < np_sim.config.nodes; node++)
 		for (int kind = 0; kind < NP_KINDS; kind++) {
@@ -235,6 +256,14 @@ static void add_flows(const struct np_cpu *cpu, const struct activity *a)
 			o.class = DEMAND;
 			add_flow(cpu, a, &o, l->demand, with_demand ? l->written : 0, 0);
 		}
+}
+
+static void add_flows(void)
+{
+	n_flows = 0;
+	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
+		if (activity[i].busy_ns > 0)
+			add_flows_of(&np_sim.cpu[i], &activity[i]);
 }
 
 /* Exponential smoothing (1/2) damps the traffic/latency feedback. */
@@ -271,6 +300,9 @@ static void set_costs(void)
 
 		*loaded = fmax(*loaded, result[i].latency_ns);
 		ns[o->cpu][o->node][o->kind][o->class] = result[i].latency_ns;
+		for (unsigned int cpu = 0; joins && cpu < np_sim.config.cpus; cpu++)
+			if ((int)np_sim.cpu[cpu].node == flow[i].from)
+				ns[cpu][o->node][o->kind][o->class] = result[i].latency_ns;
 	}
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
 		for (unsigned int node = 0; node < np_sim.config.nodes; node++)
@@ -327,15 +359,16 @@ static void share_writes(unsigned int from, unsigned int to)
 
 static void end(uint64_t now_ps)
 {
-	n_flows = 0;
 	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
 		measure_activity(&np_sim.cpu[i], &seen[i], &activity[i], now_ps);
 	for (unsigned int from = 0; from < np_sim.config.nodes; from++)
 		for (unsigned int to = 0; to < np_sim.config.nodes; to++)
 			share_writes(from, to);
-	for (unsigned int i = 0; i < np_sim.config.cpus; i++)
-		if (activity[i].busy_ns > 0)
-			add_flows(&np_sim.cpu[i], &activity[i]);
+	too_many = joins = false;
+	add_flows();
+	joins = too_many;
+	if (joins)
+		add_flows();
 	if (!np_model_solve(&np_sim.config.model, flow, n_flows, result))
 		set_costs();
 }

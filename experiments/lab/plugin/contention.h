@@ -13,6 +13,9 @@
 int np_contention_init(void);
 void np_contention_exit(void); /* for tests: the plugin ends with QEMU */
 
+/* More flows than these in a window are joined, those of a node's CPUs to one; tests have fewer. */
+extern size_t np_contention_flows;
+
 /* Ends the window if it is over. Any thread may call it at any time. */
 void np_contention_advance(uint64_t now_ps);
 

@@ -2,6 +2,8 @@
 /* Simulated time of access sequences, without QEMU: charges and windows. */
 #include "fixture.h"
 
+#include "../contention.h"
+
 #define LINES 60000u /* far more than the last level */
 
 /* Moves a CPU's pending time to its clock, as a step does. */
@@ -86,6 +88,19 @@ TEST(streams_share_controller_and_link)
 		if (gb_s < 0.95 * table[i].gb_s || gb_s > 1.05 * table[i].gb_s)
 			printf("\n%.2f GB/s instead of %.2f\n", gb_s, table[i].gb_s);
 	}
+}
+
+/* What is beyond the most flows of the model loads the controller all the same. */
+TEST(flows_of_a_node_s_cpus_may_be_one)
+{
+	double gb_s;
+
+	np_contention_flows = 1;
+	begin();
+	gb_s = stream_gb_s(2, 0);
+	end();
+	np_contention_flows = NP_MODEL_FLOWS;
+	CU_ASSERT_DOUBLE_EQUAL(gb_s, 12, 0.6);
 }
 
 /* Each CPU in turn runs until it is ahead of the other: windows end while the clocks differ. */
