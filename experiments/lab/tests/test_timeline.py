@@ -16,8 +16,8 @@ NAMES = "instructions llc_misses "
 
 def build_memory(now: int, *cpus: tuple[int, int, int, int], sequence: int = 2) -> bytes:
     """Builds the shared memory of two nodes; a CPU: instructions, misses, lines of either node."""
-    head = timeline.HEAD.pack(1, 4, len(cpus), 2, 64, now, NAMES.encode())
-    words = [list(cpu) + [0] * 14 + [sequence] for cpu in cpus]
+    head = timeline.HEAD.pack(1, 5, len(cpus), 2, 64, now, NAMES.encode())
+    words = [list(cpu) + [0] * (timeline.MAX_NODES - 2) + [sequence] for cpu in cpus]
     return head + b"".join(b"".join(word.to_bytes(8, "little") for word in cpu).ljust(timeline.CPU_BYTES, b"\0") for cpu in words)
 
 
