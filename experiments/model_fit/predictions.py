@@ -37,9 +37,9 @@ class Prediction:
 
 
 def get_number(described: machine.Machine, key: str, node: int = 0) -> float:
-    """Returns a number of a node's controller."""
+    """Returns a number of a node's controller; 0 where the file has none."""
     own = {entry["node"]: entry["dram"] for entry in described.model.get("node", [])}
-    return own.get(node, {}).get(key, described.model["dram"][key])["value"]
+    return own.get(node, {}).get(key, described.model["dram"].get(key, {"value": 0.0}))["value"]
 
 
 def predict_loaded(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
@@ -66,11 +66,12 @@ def predict_hitm(name: str, described: machine.Machine, published: dict) -> list
 
 
 def predict_mixes(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
-    """Predicts the bandwidth of reads with writes: that of reads, as the model has no cost of turning from one to the other."""
-    port = described.model["port"]["bandwidth_mb_s"]["value"] or float("inf")
-    one = min(port, get_number(described, "bandwidth_mb_s", published.get("memory", 0)))
-    return [Prediction(MIXES, name, f"{reads} reads to a write", published.get("mixed_nodes", 2) * one / 1e3, mb_s / 1e3)
-            for reads, mb_s in published.get("mixes", {}).items()]
+    """Predicts the bandwidth of reads with writes from that of reads and what a write takes beyond a read."""
+    memory, port = published.get("memory", 0), described.model["port"]["bandwidth_mb_s"]["value"] or float("inf")
+    loss, controller = get_number(described, "write_loss", memory), get_number(described, "bandwidth_mb_s", memory)
+    return [Prediction(MIXES, name, f"{reads} reads to a write",
+                       published.get("mixed_nodes", 2) * min(port, controller / (1 + loss / (1 + int(reads)))) / 1e3, mb_s / 1e3)
+            for reads, mb_s in published.get("mixes", {}).items() if not (published.get("mix_fitted") and reads == "1")]
 
 
 def predict_pairs(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
@@ -139,10 +140,18 @@ def fit_stream_lines(described: machine.Machine, figures: dict) -> float:
     return high
 
 
+def fit_write_loss(described: machine.Machine, figures: dict) -> float:
+    """Returns the write_loss with which as many reads as writes have their published bandwidth."""
+    reads = figures.get("mixed_nodes", 2) * get_number(described, "bandwidth_mb_s", figures.get("memory", 0))
+    return 2 * (reads / figures["mixes"]["1"] - 1)
+
+
 def print_fits():
     for name, figures in tomllib.loads(PUBLISHED.read_text(encoding="utf-8")).items():
+        described = machine.find(figures.get("machine", name))
+        if "mix_fitted" in figures:
+            print(f"{name}: dram.write_loss = {fit_write_loss(described, figures):.2f}")
         if "fitted" in figures:
-            described = machine.find(figures.get("machine", name))
             variability, load_ns = fit_published(described, figures)
             print(f"{name}: dram.variability = {variability:.2f}, dram.load_ns = {load_ns:.1f}"
                   + (f", core.stream_lines = {fit_stream_lines(described, figures):.1f}" if "full_fitted" in figures else ""))

@@ -82,8 +82,8 @@ struct np_model_result {
 
 /* Load of the machine by a solution: for reports and for tests. */
 struct np_model_load {
-	double port_bytes_per_s[NP_MODEL_NODES]; /* remote lines by their weight */
-	double dram_bytes_per_s[NP_MODEL_NODES];
+	double port_bytes_per_s[NP_MODEL_NODES];    /* remote lines by their weight */
+	double dram_bytes_per_s[NP_MODEL_NODES];    /* writes by what they take of its time */
 	double dram_capacity[NP_MODEL_NODES];	    /* after overflow and row conflicts */
 	double link_bytes_per_s[NP_MODEL_LINKS][2]; /* headers included; [0]: node[0] to node[1] */
 };

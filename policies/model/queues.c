@@ -103,6 +103,12 @@ static void visit_links(struct queues *s, const struct np_model *m, const struct
 	}
 }
 
+/* A controller that turns from reads to writes does neither. */
+static double dram_weight(const struct np_model *m, const struct np_model_flow *f)
+{
+	return 1 + m->node[f->to].write_loss * f->write_fraction;
+}
+
 static int class_of(const struct np_model *m, const struct np_model_flow *f)
 {
 	return m->node[f->to].dram_local_share > 0 && f->from != f->to ? REMOTE : LOCAL;
@@ -228,7 +234,8 @@ void np_queues_build(struct queues *s, const struct np_model *m, const struct np
 		visit_port(s, m, &flow[i], c);
 		visit_links(s, m, &flow[i], c);
 		if (!flow[i].from_cache)
-			visit(s, c, DRAM(flow[i].to, class_of(m, &flow[i])), 1);
+			visit(s, c, DRAM(flow[i].to, class_of(m, &flow[i])),
+			      dram_weight(m, &flow[i]));
 	}
 	list_visits(s, m, n);
 }

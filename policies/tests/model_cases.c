@@ -68,10 +68,10 @@ TEST(a_rate_limit_hides_latency_but_not_contention)
 
 TEST(streams_may_have_more_lines_in_flight)
 {
-	struct np_model m = model_of(TWO("core_stream_lines=15 "));
+	struct np_model m = model_of(TWO("core_stream_lines=13 "));
 	struct np_model_flow flow = { .from = 0, .to = 0, .cores = 1 };
 
-	CLOSE(model_alone(&m, flow).bytes_per_s, 15 * LINE / 80e-9, 0.05);
+	CLOSE(model_alone(&m, flow).bytes_per_s, 13 * LINE / 80e-9, 0.05);
 	flow.outstanding = 10;
 	CLOSE(model_alone(&m, flow).bytes_per_s, 10 * LINE / 80e-9, 0.05);
 }

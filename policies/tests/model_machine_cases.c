@@ -61,6 +61,17 @@ TEST(lines_beyond_the_entries_cost_capacity)
 	CLOSE(load.dram_capacity[0], 2e10 / 1.125, 1e-9);
 }
 
+/* A triad writes a quarter of its traffic. */
+TEST(writes_may_take_a_controller_longer)
+{
+	struct np_model plain = model_of(TWO("")), turns = model_of(TWO("write_loss=0.4 "));
+	struct np_model_flow read = { .from = 0, .to = 0, .cores = 40 };
+	double all = model_alone(&plain, model_triad(0, 0, 40)).bytes_per_s;
+
+	CLOSE(model_alone(&turns, model_triad(0, 0, 40)).bytes_per_s, all / 1.1, 0.01);
+	CLOSE(model_alone(&turns, read).bytes_per_s, 2e10, 0.01);
+}
+
 /*
  * Each kind of request has its entries and its price: 40 remote lines are 2.5 times 16, 30 local
  * ones fit.

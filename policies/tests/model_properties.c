@@ -67,6 +67,7 @@ static struct np_model_node random_node(bool cores, bool memory)
 		node.remote_overflow_loss = uniform(0, 2);
 		node.local_overflow_share = sometimes(uniform(0, 2));
 		node.stream_loss = sometimes(uniform(0, 0.05));
+		node.write_loss = sometimes(uniform(0, 1));
 	}
 	return node;
 }
@@ -147,7 +148,9 @@ static void check_load(const struct np_model *m, const struct np_model_flow *flo
 	np_model_load(m, flow, n, result, &load);
 	for (size_t i = 0; i < n; i++)
 		if (!flow[i].from_cache)
-			granted[flow[i].to] += result[i].bytes_per_s;
+			granted[flow[i].to] += result[i].bytes_per_s *
+					       (1 + m->node[flow[i].to].write_loss *
+							    flow[i].write_fraction);
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		HOLDS(fabs(load.dram_bytes_per_s[i] - granted[i]) <= granted[i] * TINY);
 		HOLDS(load.dram_bytes_per_s[i] <= load.dram_capacity[i] * (1 + TINY));

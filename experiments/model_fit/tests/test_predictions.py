@@ -34,6 +34,14 @@ def test_a_machine_file_has_the_numbers_of_its_fit(name):
         assert described.model["core"]["stream_lines"]["value"] == pytest.approx(lines, rel=0.01)
 
 
+@pytest.mark.parametrize("name", [name for name, figures in PUBLISHED.items() if "mix_fitted" in figures])
+def test_a_machine_file_has_what_its_writes_take(name):
+    figures = PUBLISHED[name]
+    described = machine.find(figures.get("machine", name))
+    lost = predictions.fit_write_loss(described, figures)
+    assert predictions.get_number(described, "write_loss", figures.get("memory", 0)) == pytest.approx(lost, abs=0.01)
+
+
 def test_what_a_file_was_made_from_is_no_prediction():
     made = Counter()
     for one in predictions.list_predictions():
