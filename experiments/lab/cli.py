@@ -94,7 +94,7 @@ def list_machines(as_json: bool) -> int:
         print(json.dumps({"machines": [machine.describe_machine(name) for name in machine.names()]}, indent=1), flush=True)
     else:
         for m in machine.list_machines():
-            print(f"{m.name:18} {m.purpose:19} {len(m.nodes)} nodes, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
+            print(f"{m.name:18} {m.purpose:19} {len(m.nodes)} node{'s' * (len(m.nodes) > 1)}, {m.cpus} CPUs, {m.memory >> 20} MiB: {m.summary}")
         print(SHAPES)
     return 0
 
