@@ -29,6 +29,11 @@ class Target:
 
 def find_target(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
     """Finds what is to be measured, by the words: processes that run, a command or a workload's file. UsageError: none."""
+    named = [name for name, given in (("CMD, FILE.toml or PID..", args.words), ("--cgroup", args.cgroup), ("--unit", args.unit)) if given]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)}: give one of them, which says what is measured")
+    if args.kernel and not args.measure:
+        raise UsageError("--kernel is of the lab: give --lab MACHINE too")
     if names_processes(args):
         return _describe_processes(args, nodes)
     if not args.words:

@@ -213,6 +213,9 @@ def test_words_and_metric_of_a_program_come_back(tmp_path: Path) -> None:
     ([], "what is to be measured"),
     (["--budget", "soon", "--", "x"], "is no time"),
     (["--resume", "--force", "--", "x"], "give one of them"),
+    (["--cgroup", "/x", "--", "x"], "CMD, FILE.toml or PID.. and --cgroup: give one of them"),
+    (["--cgroup", "/x", "--unit", "x"], "--cgroup and --unit: give one of them"),
+    (["--kernel", "6.1", "--", "x"], "--kernel is of the lab: give --lab MACHINE too"),
 ])
 def test_wrong_usage_is_one_line(words: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
