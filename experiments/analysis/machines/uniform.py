@@ -45,24 +45,25 @@ def _find_pair(results: Results) -> tuple[Levels, Levels] | None:
     return next((pair for pair in PAIRS if all(any(wanted.items() <= f.items() for f in found) for wanted in pair)), None)
 
 
-def _replace_remote(results: Results, first: Levels, second: Levels) -> Results:
-    """Replaces the observations of the second level by the first's of another repeat; those without a counterpart stay."""
+def _replace_remote(results: Results, near: Levels, far: Levels) -> Results:
+    """Gives each observation at the levels `far` what the next repeat measured at the levels `near`; one without a counterpart stays."""
     by_cell: dict[tuple, list[Observation]] = defaultdict(list)
-    for o in results.clean:
-        by_cell[_make_cell(o.factors)].append(o)
+    for o in sorted(results.clean, key=lambda o: o.repeat):
+        by_cell[_make_cell(o, o.factors)].append(o)
 
     def replace_observation(o: Observation) -> Observation:
-        found = by_cell.get(_make_cell(o.factors | first)) if second.items() <= o.factors.items() else None
+        found = by_cell.get(_make_cell(o, o.factors | near)) if far.items() <= o.factors.items() else None
         if not found:
             return o
-        new = found[(o.repeat + 1) % len(found)]
-        return replace(o, metrics=new.metrics, raw=new.raw)
+        new = next((one for one in found if one.repeat > o.repeat), found[0])
+        return replace(o, metrics=new.metrics, raw=new.raw | {"boot_id": o.boot})
 
     return replace(results, observations=tuple(map(replace_observation, results.observations)))
 
 
-def _make_cell(factors: Factors) -> tuple:
-    return tuple(sorted(factors.items()))
+def _make_cell(o: Observation, factors: Factors) -> tuple:
+    """Makes a dictionary's key of an observation's placement and of the levels of all factors, by their names."""
+    return (o.policy, *sorted(factors.items()))
 
 
 def _scale_to_model(results: Results, machine: Machine) -> Results:
@@ -70,17 +71,17 @@ def _scale_to_model(results: Results, machine: Machine) -> Results:
     values, model = defaultdict(list), Model(machine.model_text)
     for o in results.clean:
         for m in o.metrics:
-            values[(m.name, *_make_cell(o.factors))].append(m.value)
+            values[(m.name, *_make_cell(o, o.factors))].append(m.value)
     nodes = host_nodes.sort_nodes(host_nodes.list_lab_nodes(machine.name))
     near: dict[tuple, float | None] = {key: None for key in values}
     for o in results.clean:
         for m in o.metrics:
-            key = (m.name, *_make_cell(o.factors))
+            key = (m.name, *_make_cell(o, o.factors))
             if m.unit == "MB/s" and near[key] is None:
                 near[key] = _compute_bandwidth(model, _make_workload(results.design, o.factors, nodes), m.name)
 
     def scale_metric(o: Observation, m: Metric) -> Metric:
-        key = (m.name, *_make_cell(o.factors))
+        key = (m.name, *_make_cell(o, o.factors))
         bandwidth = near.get(key)
         return m if bandwidth is None else replace(m, value=m.value * bandwidth / fmean(values[key]))
 
