@@ -119,20 +119,21 @@ def build_model_tables(picture: Picture) -> list[str]:
 
 
 def format_value(prefix: str, value: Value | None) -> str:
+    """Formats a mean and half of its 95 % interval as two entries of TOML; "" where nothing was measured."""
     return f"{prefix} = {value.mean:.1f}, {prefix}_half = {value.half:.1f}" if value else ""
 
 
 def build_measured_tables(picture: Picture) -> list[str]:
-    """Builds the lines of the measurements that the numbers above were found from; _half is half of the 95 % interval."""
+    """Builds the table [measured]: ns and MB/s, nodes by the kernel's numbers; NAME_half is half of NAME's 95 % interval."""
     lines = ["[measured]", "latency = ["]
     lines += [f"    {{ from = {a}, to = {b}, {format_value('ns', value)} }}," for (a, b), value in picture.latency.items()]
     lines += ["]", "bandwidth = ["]
     lines += [f"    {{ from = {a}, to = {b}, {format_value('mb_s', v)} }}," for (a, b), v in picture.bandwidth.items()]
     lines += ["]", "contention = ["]
     for cell in picture.contention:
-        words = [f"node = {cell.node}, other = {cell.other}, local = {cell.local}, remote = {cell.remote}",
-                 format_value("local_mb_s", cell.local_mb_s), format_value("remote_mb_s", cell.remote_mb_s)]
-        lines.append(f"    {{ {', '.join(word for word in words if word)} }},")
+        entries = [f"node = {cell.node}, other = {cell.other}, local = {cell.local}, remote = {cell.remote}",
+                   format_value("local_mb_s", cell.local_mb_s), format_value("remote_mb_s", cell.remote_mb_s)]
+        lines.append(f"    {{ {', '.join(entry for entry in entries if entry)} }},")
     return [*lines, "]"]
 
 

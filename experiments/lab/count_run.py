@@ -19,8 +19,8 @@ def add_options(run: argparse.ArgumentParser):
     counts.add_argument("--fail-if", action="append", default=[], metavar="EXPR",
                         help="status 4 where it is true, such as 'remote_share > 10%%': remote_dram, remote_share, remote_cache, "
                         "loads, stores, dram[NODE], pages[NODE]; may be repeated")
-    counts.add_argument("--region", metavar="NAME", help="of what ran between this region's begin and end (numaplace_region.h)")
-    counts.add_argument("--cgroup", metavar="PATH", help="of the tasks of this cgroup, and of those below it")
+    counts.add_argument("--region", metavar="NAME", help="count only what ran between this region's begin and end (numaplace_region.h)")
+    counts.add_argument("--cgroup", metavar="PATH", help="count only the tasks of this cgroup, and of those below it")
     counts.add_argument("--json", type=Path, metavar="FILE", help="write the counts there, of each task, mapping and function")
     counts.add_argument("--junit", type=Path, metavar="FILE", help="write the verdicts there, as JUnit's XML")
     counts.add_argument("--annotate", action="store_true", help="print ::error lines for hosted runners")

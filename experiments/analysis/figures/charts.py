@@ -21,7 +21,8 @@ LOG_BARS = 50  # the largest bar over the smallest: above that the smallest woul
 MOST_TOLD = 6  # values of observations in a tip
 MARKERS = "osD^vPX*"
 STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
-PANEL_IN = (4.7, 2.75)
+PANEL_IN = (4.7, 2.75)  # width and height in inches, without the legend
+LEGEND_ROW_IN = 0.17
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,12 @@ class Point:
 class Curve:
     name: str
     points: tuple[Point, ...]
-    paper: bool = False  # printed in the paper, not measured here: hollow and dashed
+    paper: bool = False  # printed in the paper, not measured here: hollow and dotted
     colour: int | None = None  # curves of one colour belong together
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
+        """Returns the curve in words, for screen readers: its name, then "x: y" of each point."""
         values = ", ".join(f"{text_format.format_tick(p.x)}: {text_format.format_number(p.y)}" for p in self.points)
         return f"{self.name}: {values}"
 
@@ -65,12 +67,13 @@ def draw_lines(
     curves: Sequence[Curve], prefix: str, title: str, x: str, y: str, *,
     from_zero: bool = True, log_x: bool = False, ticks: Sequence[float] | None = None,
 ) -> str:
-    """Draws curves in one panel, each with a name, colour, marker and line of its own; returns an <svg> element.
+    """Draws curves in one panel, told apart by colour and marker, a paper's dotted; returns an <svg> element, which has a logarithmic
+    version too where needs_log().
 
     `prefix` begins the element's ids, `x` and `y` label the axes; from_zero: the y axis begins at 0 where no value is below it."""
     with matplotlib.rc_context(theme.SETTINGS):
-        rows = -(-len(curves) // 2)
-        figure = Figure((PANEL_IN[0], PANEL_IN[1] + 0.17 * rows), layout="constrained")
+        legend_rows = -(-len(curves) // 2)  # of two names each
+        figure = Figure((PANEL_IN[0], PANEL_IN[1] + LEGEND_ROW_IN * legend_rows), layout="constrained")
         axes = figure.subplots()
         for i, curve in enumerate(curves):
             _draw_curve(axes, curve, i if curve.colour is None else curve.colour)
@@ -86,7 +89,7 @@ def draw_lines(
             axes.set_ylim(bottom=0)
         _put_legend_above(axes, handlelength=2.6, columnspacing=1.2)
         ys = [p.y for c in curves for p in c.points]
-        return theme.make_inline(figure, prefix, title, "; ".join(c.told for c in curves),
+        return theme.make_inline(figure, prefix, title, "; ".join(c.description for c in curves),
                                  [(axes, [make_tip(c, p, x) for c in curves for p in c.points])],
                                  (lambda: make_log(axes.yaxis)) if needs_log(ys) else None)
 
@@ -177,4 +180,4 @@ def draw_bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title
         axes.set_xticks(range(len(groups)), [text_format.shorten_text(g, 14) for g in groups])
         axes.grid(visible=False, axis="x")
         _put_legend_above(axes)
-        return theme.make_inline(figure, prefix, title, "; ".join(c.told for c in curves), [(axes, tips)])
+        return theme.make_inline(figure, prefix, title, "; ".join(c.description for c in curves), [(axes, tips)])

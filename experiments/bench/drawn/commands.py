@@ -17,8 +17,8 @@ OPTIONS = "abcdefg"
 # bounded is the share of all answers: Benjamini, Yekutieli, Journal of the American Statistical Association 100, 2005.
 NAMED = Bound("of those named, the interval holds")
 WORTH_A_CHANGE = 0.01  # worth: a gain of so much or less is not worth it
-SPREAD = {"fault": 0.008, "fork": 0.012, "huge-fault": 0.010, "map": 0.032, "move": 0.013}  # between boots, measured by check-judge
-SLOWER = 0.05
+SPREAD = {"fault": 0.008, "fork": 0.012, "huge-fault": 0.010, "map": 0.032, "move": 0.013}  # between boots, in parts of the mean, measured by check-judge
+SLOWER = 0.05  # the part of its speed that a slower workload loses
 
 
 def build_cases() -> Iterator[Case]:
@@ -107,13 +107,15 @@ def build_judge_cases() -> Iterator[Case]:
                    lambda d, slow=slow: check_judge(d, slow))
 
 
+def _make_kernel(slow: tuple[str, ...]) -> Cells:
+    """Makes a kernel that runs the workloads `slow` slower by SLOWER; each boot has one observation, so its noise is SPREAD."""
+    return Cells({(w, "none"): 1 - SLOWER * (w in slow) for w in SPREAD}, boots=Boots(answers.JUDGE_BOOTS),
+                 noises={(w, "none"): draw.make_normal(deviation) for w, deviation in SPREAD.items()})
+
+
 def check_judge(source: Random, slow: tuple[str, ...]) -> Iterator[Event]:
-    """Draws two kernels, of which the second is slower at the workloads `slow`, and yields which words of the verdict are false."""
-    boots = answers.JUDGE_BOOTS
-    kernels = [Cells({(w, "none"): 1 - SLOWER * (second and w in slow) for w in SPREAD},
-                     noises={(w, "none"): draw.make_normal(deviation) for w, deviation in SPREAD.items()}, boots=Boots(boots))
-               for second in (False, True)]
-    verdict = answers.judge_runs(*(kernel.draw_run(source, boots) for kernel in kernels))
+    """Draws a run of two kernels, the second slower at the workloads `slow`, and yields whether each kind of verdict is false."""
+    verdict = answers.judge_runs(*(_make_kernel(of).draw_run(source, answers.JUDGE_BOOTS) for of in ((), slow)))
     yield Event(bound_false("slower or faster"), bool(set(verdict.slower) - set(slow) or verdict.faster))
     for workload in slow:
         yield Event(bound_false(f"no regression of {workload}"), workload not in verdict.slower and verdict.excluded(workload))

@@ -6,7 +6,7 @@ from experiments.bench.lab.mechanisms_inside import PAGES
 from experiments.bounds import Outcome
 from experiments.lab import kernels
 
-MACHINE = "cxl-3n"
+MACHINE = "cxl-3n"  # nodes 0 and 1 have CPUs, node 2 is slow memory
 WITH_TIERS = ("6.12", "7")  # 6.1 takes memory that is there at its start for one tier, whatever the firmware says
 PROGRAM = "experiments/bench/lab/mechanisms_inside.py"
 TIERS = ["0-1", "2"]
@@ -38,10 +38,10 @@ def measure_mechanisms() -> Outcome:
     for series in kernels.known_series():
         parts = ("tiers", "demotion", "promotion") if series in WITH_TIERS else ()
         found = run_program(series, "scans", "balancing", *parts)
-        scans_s = found["scans"]["at"]
+        scans_s = found["scans"]["at"]  # when each has ended, from the begin of the run
         out.say(f"{series:8}scans at {', '.join(f'{one:.3f}' for one in scans_s)} s")
-        apart = abs((scans_s[1] - scans_s[0]) / SCAN_PERIOD_S - 1) if len(scans_s) > 1 else 1.0
-        out.at_most(f"{series}: period of NUMA balancing's scans, against {SCAN_PERIOD_S:.0f} s", apart, MOST_APART)
+        deviation = abs((scans_s[1] - scans_s[0]) / SCAN_PERIOD_S - 1) if len(scans_s) > 1 else 1.0
+        out.at_most(f"{series}: deviation of the period of NUMA balancing's scans from {SCAN_PERIOD_S:.0f} s", deviation, MOST_APART)
         say_home(out, series, found["balancing"])
         if series in WITH_TIERS:
             tiers, demoted = found["tiers"], found["demotion"]

@@ -16,7 +16,7 @@ SECONDS = 0.01
 WARM_CACHES = 3  # times the last level that a node's threads move first: it is full of what filled the arrays, modified
 THREAD_BYTES_PER_S = 2.5e9  # read and written, of one thread on either machine
 ARRAYS = 2
-IN_CACHES = 3  # times the last level that the threads of a node use
+ARRAYS_PER_CACHE = 3  # bytes of the arrays of a node's threads, over those of its last level
 
 
 def measure_slowdown() -> Outcome:
@@ -47,11 +47,12 @@ def read_last_level_bytes(name: str) -> int:
 def build_cell(machine_of_paper: bergstrom.Machine, threads: int, step: int) -> dict:
     """Builds a cell with threads on every node in turn, each with memory `step` nodes further, in arrays larger than the caches."""
     counts = bergstrom.spread_threads(machine_of_paper.nodes, threads)
+    # CPU and node of the memory, of each thread
     placed = [[node * machine_of_paper.cores + index, (node + step) % machine_of_paper.nodes]
               for node, count in enumerate(counts) for index in range(count)]
     cache_bytes = read_last_level_bytes(machine_of_paper.name) / max(counts)  # of a thread
-    kib = int(IN_CACHES * cache_bytes) // ARRAYS >> 10
-    return {"size": f"{kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * cache_bytes / THREAD_BYTES_PER_S}
+    array_kib = int(ARRAYS_PER_CACHE * cache_bytes) // ARRAYS >> 10
+    return {"size": f"{array_kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * cache_bytes / THREAD_BYTES_PER_S}  # whole pages; s
 
 
 def measure_curve(paper: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:

@@ -30,9 +30,9 @@ class Node:
 @dataclass(frozen=True)
 class Cache:
     level: int
-    bytes: int
+    bytes: int  # of the whole cache
     ways: int  # 0: not said
-    line: int  # likewise
+    line: int  # bytes; 0: not said
     cpus: tuple[int, ...]  # that share it; empty: not said
 
 

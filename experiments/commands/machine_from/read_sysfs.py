@@ -116,7 +116,7 @@ def parse_size(text: str, what: str) -> int:
 
 
 def read_cache(folder: Path) -> Cache | None:
-    """Reads a cache of data; None for one of instructions, and one whose size is not said."""
+    """Reads a data or unified cache, cpuN/cache/indexM, sizes in bytes; None for one of instructions, or without level or size."""
     words = {key: read_text(folder / key) for key in ("type", "level", "size", "ways_of_associativity", "coherency_line_size")}
     if words["type"] == "Instruction" or not words["level"] or not words["size"]:
         return None

@@ -40,14 +40,14 @@ def make_parser() -> argparse.ArgumentParser:
     top.add_argument("--unit", metavar="NAME", help="those of this systemd unit, such as redis.service")
     top.add_argument("--url", metavar="URL", help="of processes that run: a page that has a count of what they did, found by --metric; "
                                                   "default: instructions")
-    top.add_argument("--window", metavar="TIME", type=seconds, default=5.0, help="for which each placement of them is watched (5s)")
-    top.add_argument("--settle", metavar="TIME", type=seconds, default=1.0, help="and before that (1s)")
+    top.add_argument("--window", metavar="TIME", type=seconds, default=5.0, help="of processes that run: how long each placement is watched (5s)")
+    top.add_argument("--settle", metavar="TIME", type=seconds, default=1.0, help="of them: how long a placement settles before that (1s)")
     top.add_argument("--metric", metavar="PATTERN", help="of its output, with the value as its one group; default: the seconds of its run")
     top.add_argument("--json-metric", metavar="PATH", help="of its output, which is JSON, as in results.0.rate")
     top.add_argument("--lower", action="store_true", help="less of the metric is better")
     top.add_argument("--placements", metavar="NAME[:O=V,..],..", type=runner.split_policies,
                      help="policies and mechanisms instead of all that this machine has")
-    top.add_argument("--after", metavar="TIME", type=seconds, default=0.02, help="of its run: then a policy places it (20ms)")
+    top.add_argument("--after", metavar="TIME", type=seconds, default=0.02, help="how long a program runs before a policy places it (20ms)")
     top.add_argument("--budget", metavar="TIME", default=f"{BUDGET}s", help=f"of this computer's time, as in 10min or 1h ({BUDGET // 60}min)")
     top.add_argument("--lab", metavar="MACHINE", help="on this machine of the lab, such as 2x2")
     top.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")

@@ -113,13 +113,14 @@ def build_junit(counted: Counted) -> str:
 
 
 def format_annotation(counted: Counted, verdict: Verdict) -> str:
-    """Formats a workflow command of hosted runners: at the source line, if it is known, of the instruction with most remote
-    accesses in a program below the current folder."""
+    """Formats a workflow command of hosted runners: at the source line of the first function that has one known, those with most
+    remote lines first, in programs below the current folder."""
     below = [place.what for place in counted.remote.functions
              if isinstance(place.what, Function) and place.what.path and not Path(place.what.path).is_absolute()]
-    line = next(filter(None, (symbols.load_program(str(Path(f.path).absolute())).find_line(f.offset) for f in below)), None)
-    place = f" file={_escape_text(line[0], ',:')},line={line[1]}," if line else " "
-    return f"::error{place}title=numaplace::{_escape_text(format_failure(counted, verdict))}"
+    lines = (symbols.load_program(str(Path(f.path).absolute())).find_line(f.offset) for f in below)
+    path, number = next(filter(None, lines), ("", 0))
+    where = f" file={_escape_text(path, ',:')},line={number}," if path else " "
+    return f"::error{where}title=numaplace::{_escape_text(format_failure(counted, verdict))}"
 
 
 def _escape_text(text: str, more: str = "") -> str:
