@@ -6,10 +6,11 @@ import pytest
 from experiments.bench.lab import accessed, mechanisms
 from experiments.bench.lab.accessed_inside import MIB, WHOLE, parse_aggregations
 from experiments.bench.lab.mechanisms_inside import PAGES
+from experiments.lab import kernels
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("series", mechanisms.WITH_TIERS)
+@pytest.mark.parametrize("series", [series for series in kernels.known_series() if series not in mechanisms.WITHOUT_TIERS])
 @pytest.mark.full("what the kernel does without numaplace")
 def test_kernel_makes_tiers_and_demotes_and_promotes(series):
     found = mechanisms.run_program(series, "tiers", "demotion", "promotion", timed=False)
