@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../policies/predict/derive_model.h"
 #include "../lib/files/machine_file.h"
 #include "../lib/files/snapshot.h"
 #include "../lib/files/task_set.h"
+#include "../lib/plan/request.h"
 #include "../lib/policy/policy_name.h"
 #include "../lib/predict/report.h"
 #include "arg_units.h"
@@ -160,22 +160,6 @@ static void set_memory(struct np_machine *m, uint64_t bytes)
 			m->node[i].mem_total = m->node[i].mem_free = bytes;
 }
 
-/* Of all CPUs: tasks run also on those that no task may be given. */
-static int derive_model(struct np_model *out, const struct np_machine *m, char *err, size_t len)
-{
-	struct np_node node[NP_MAX_NODES];
-	struct np_machine whole = *m;
-
-	memcpy(node, m->node, m->n_nodes * sizeof(*node));
-	whole.node = node;
-	for (size_t i = 0; i < m->n_nodes; i++)
-		node[i].cpus = 0;
-	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
-		if (m->cpu_node[cpu] != NP_NODE_NONE)
-			node[m->cpu_node[cpu]].cpus++;
-	return np_model_derive(out, &whole, err, len);
-}
-
 /* A machine whose file or snapshot has no model gets one from its distances. */
 static int need_model(struct np_machine *m, struct np_model *room)
 {
@@ -183,7 +167,7 @@ static int need_model(struct np_machine *m, struct np_model *room)
 
 	if (m->model)
 		return NP_EXIT_OK;
-	if (derive_model(room, m, err, sizeof(err)))
+	if (np_request_derive_model(room, m, err, sizeof(err)))
 		return np_usage("predict: machine %s: %s", m->name, err);
 	m->model = room;
 	m->model_origin = NP_MODEL_DERIVED;

@@ -173,10 +173,25 @@ static int read_model(struct np_machine *here, struct np_model *model, const cha
 			      file, here->name);
 }
 
+int np_request_derive_model(struct np_model *out, const struct np_machine *m, char *err, size_t len)
+{
+	struct np_node node[NP_MAX_NODES];
+	struct np_machine whole = *m;
+
+	memcpy(node, m->node, m->n_nodes * sizeof(*node));
+	whole.node = node;
+	for (size_t i = 0; i < m->n_nodes; i++)
+		node[i].cpus = 0;
+	for (size_t cpu = 0; cpu < m->n_cpus; cpu++)
+		if (m->cpu_node[cpu] != NP_NODE_NONE)
+			node[m->cpu_node[cpu]].cpus++;
+	return np_model_derive(out, &whole, err, len);
+}
+
 /* From the distances; none where these are not enough. */
 static int derive_model(struct np_machine *m, struct np_model *model, struct np_err *err)
 {
-	if (!np_model_derive(model, m, err->text, sizeof(err->text)))
+	if (!np_request_derive_model(model, m, err->text, sizeof(err->text)))
 		m->model_origin = NP_MODEL_DERIVED;
 	return 0;
 }

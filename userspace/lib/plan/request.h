@@ -88,6 +88,13 @@ int np_request_ask(struct np_request *p, struct np_err *err);
 /* CPUs and nodes that its tasks may be given; override: all that their cpusets allow. */
 int np_request_limit(struct np_request *p, bool override, struct np_err *err);
 
+/*
+ * A model from the distances and all CPUs, also those that no task may be given: some run there.
+ * As np_model_derive().
+ */
+int np_request_derive_model(struct np_model *out, const struct np_machine *m, char *err,
+			    size_t len);
+
 /* 0, or -EOPNOTSUPP with one line in err: a policy needs more than one node. */
 int np_request_check_nodes(const struct np_machine *m, struct np_err *err);
 

@@ -50,6 +50,12 @@ def decided(snapshot: Path, policy: str = "maximum-local", *words: str) -> Decid
     return {one["pid"]: (one["to"], one["pages_to_move"]) for one in json.loads(done.stdout)["decisions"]}
 
 
+def test_a_task_on_a_node_whose_cpus_are_all_isolated_has_a_decision(tmp_path: Path) -> None:
+    nodes = machine(distances(2, 21), ["0-3", "4-7"], [8, 8])
+    nodes[1]["usable_cpus"] = 0
+    assert set(decided(written(tmp_path, nodes, [task(91, 1, {1: 500}), task(92, 0, {1: 100})]), "none")) == {91, 92}
+
+
 def large(n: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Boards of eight nodes; a task on every fourth has its memory five nodes further."""
     rows = [[10 if i == j else 40 if i // 8 == j // 8 else 65 for j in range(n)] for i in range(n)]
