@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../base/error.h"
@@ -137,6 +138,24 @@ static int list(const struct np_task_watch *w, pid_t **pids, size_t *n, struct n
 	return e ? np_fail(err, e, "/proc cannot be read: %s", strerror(-e)) : 0;
 }
 
+#define RESERVE 64 /* descriptors that are not for tasks: /proc, the machine's files, state */
+
+/* Whether so high a descriptor may stay open. */
+static bool may_keep(int fd)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)fd + RESERVE < limit.rlim_cur;
+}
+
+/* Without its open file, whether the process of that number is another one now. */
+static bool is_another(const struct np_watched_task *t, const char *text)
+{
+	struct np_proc_stat st;
+
+	return t->start && (np_proc_stat_parse(text, &st) || st.start != t->start);
+}
+
 bool np_task_watch_read_stat(struct np_watched_task *t, char *text, size_t len)
 {
 	char path[64];
@@ -148,10 +167,13 @@ bool np_task_watch_read_stat(struct np_watched_task *t, char *text, size_t len)
 	}
 	/* The open file is the process's own: a reused pid gives ESRCH. */
 	n = t->stat < 0 ? -1 : pread(t->stat, text, len - 1, 0);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return true;
+	text[n > 0 ? n : 0] = '\0';
+	if (t->stat >= 0 && !may_keep(t->stat)) {
+		close(t->stat);
+		t->stat = -1;
+		return n > 0 && !is_another(t, text);
+	}
+	return n > 0;
 }
 
 /* One that has left the cgroup is no longer watched, but its placement is to be undone. */

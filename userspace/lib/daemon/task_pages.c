@@ -116,8 +116,8 @@ bool np_task_watch_read(struct np_task_watch *w, const struct np_machine *m,
 		np_tasks_free(&task);
 		e = -ENOMEM;
 	}
-	if (!e && t->have) /* what fork() left shared only becomes less: once is enough */
-		task.task[0].shared_pages = t->task.task[0].shared_pages;
+	if (!e && t->have && !t->task.task[0].shared_pages)
+		task.task[0].shared_pages = 0; /* what fork() left shared only becomes less */
 	else if (!e)
 		np_tasks_find_shared(&task, m);
 	if (t->have && !e) {

@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -217,4 +220,106 @@ TEST(a_reused_pid_of_a_task_that_was_not_watched)
 	CU_ASSERT(t && t->watched && t->ppid == self);
 	np_task_watch_close(&w);
 	daemon_fixture_end(pid);
+}
+
+/* Writes pages, lets a child share them, and waits; the child waits, too. */
+static void share_pages(char *memory, size_t bytes, int told)
+{
+	pid_t child;
+
+	memset(memory, 1, bytes);
+	child = fork();
+	if (child && write(told, &child, sizeof(child)) != sizeof(child))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* What a child shared with a task is the task's own again when the child has gone. */
+TEST(pages_that_are_shared_no_more)
+{
+	size_t bytes = 1000 * (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	int told[2];
+	pid_t pid, child;
+	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1, .read_budget = 1 };
+	struct np_watched_task *t;
+	struct np_task_watch w;
+	struct np_machine m;
+	struct np_err err;
+	uint64_t before;
+	bool changed = false;
+
+	CU_ASSERT_FATAL(memory != MAP_FAILED && !pipe(told));
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	pid = fork();
+	if (pid == 0)
+		share_pages(memory, bytes, told[1]);
+	CU_ASSERT_EQUAL_FATAL(read(told[0], &child, sizeof(child)), sizeof(child));
+	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(np_task_watch_look(&w, &m, 1, &changed, &err), 0);
+	t = np_task_watch_find(&w, pid);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	np_task_watch_read(&w, &m, t, 1);
+	before = t->task.task[0].shared_pages;
+	CU_ASSERT(before >= 1000);
+	kill(child, SIGKILL);
+	for (int i = 0; i < 100 && !kill(child, 0); i++)
+		usleep(10000); /* a zombie that its parent does not reap maps nothing either */
+	np_task_watch_read(&w, &m, t, 2);
+	CU_ASSERT(t->task.task[0].shared_pages + 1000 <= before);
+	np_task_watch_close(&w);
+	np_machine_free(&m);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	munmap(memory, bytes);
+	close(told[0]);
+	close(told[1]);
+}
+
+/* More tasks than it may have open files: 0 where none is lost and others can be opened. */
+static int watch_many(void)
+{
+	enum { TASKS = 100 };
+	struct rlimit few = { TASKS - 20, TASKS - 20 };
+	pid_t pid[TASKS];
+	struct np_task_watch_rules rules = { .pids = pid, .n_pids = TASKS, .read_budget = 1 };
+	struct np_task_watch w;
+	struct np_machine m;
+	struct np_err err;
+	bool changed = false;
+	int lost = 0;
+	FILE *f;
+
+	for (size_t i = 0; i < TASKS; i++)
+		pid[i] = start_sleeper();
+	if (np_machine_read(&m, "", &err) || np_task_watch_open(&w, &rules, &err) ||
+	    setrlimit(RLIMIT_NOFILE, &few))
+		return 100;
+	for (unsigned int now = 1; now < 4; now++)
+		np_task_watch_look(&w, &m, now, &changed, &err);
+	for (size_t i = 0; i < TASKS; i++) {
+		const struct np_watched_task *t = np_task_watch_find(&w, pid[i]);
+
+		lost += !t || t->gone;
+	}
+	f = fopen("/proc/self/stat", "re");
+	lost += !f;
+	for (size_t i = 0; i < TASKS; i++)
+		kill(pid[i], SIGKILL);
+	return lost;
+}
+
+TEST(more_tasks_than_open_files)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(watch_many());
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT(WIFEXITED(status));
+	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
 }
