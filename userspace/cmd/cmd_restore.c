@@ -158,8 +158,11 @@ static int restore_named(const struct arguments *a, struct totals *t)
 	if (a->common.cgroup || a->unit)
 		return pids->n ? restore(&(struct np_whose) { pids->pid, pids->n, NULL }, true, t) :
 				 0;
-	for (size_t i = 0; !status && i < pids->n; i++)
-		status = restore(NP_WHOSE(&pids->pid[i]), a->pages, t);
+	for (size_t i = 0; i < pids->n; i++) {
+		int one = restore(NP_WHOSE(&pids->pid[i]), a->pages, t);
+
+		status = status ? status : one;
+	}
 	return status;
 }
 
@@ -199,8 +202,11 @@ static int restore_pages(const struct arguments *a, struct totals *t)
 	np_stop_by_signals(SA_RESTART);
 	if (a->all)
 		status = bring_pages_back(NULL, &m, &a->common.throttle, t);
-	for (size_t i = 0; !status && i < a->common.pids.n; i++)
-		status = bring_pages_back(&a->common.pids.pid[i], &m, &a->common.throttle, t);
+	for (size_t i = 0; !np_stopped && i < a->common.pids.n; i++) {
+		int one = bring_pages_back(&a->common.pids.pid[i], &m, &a->common.throttle, t);
+
+		status = status ? status : one;
+	}
 	np_machine_free(&m);
 	return status;
 }

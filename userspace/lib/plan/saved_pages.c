@@ -206,16 +206,16 @@ static int take_records(const pid_t *pids, size_t n, json_t **taken, struct np_e
 	return 0;
 }
 
-/* Forgets the first n of those that were taken, and those of tasks that have exited. */
-static int drop_records(const json_t *taken, size_t n, struct np_err *err)
+/* Forgets these, and those of tasks that have exited. */
+static int drop_records(const json_t *done, struct np_err *err)
 {
 	struct records r;
 	int e = open_records(&r, err);
 
 	if (e)
 		return e;
-	for (size_t i = 0; i < n; i++) {
-		const json_t *record = json_array_get(taken, i);
+	for (size_t i = 0; i < json_array_size(done); i++) {
+		const json_t *record = json_array_get(done, i);
 		long at = find(&r, (pid_t)json_integer_value(json_object_get(record, "pid")),
 			       (unsigned long long)json_integer_value(
 				       json_object_get(record, "start")));
@@ -228,24 +228,32 @@ static int drop_records(const json_t *taken, size_t n, struct np_err *err)
 	return e;
 }
 
-/* The file is not locked while pages move: that may take hours. */
+/*
+ * The file is not locked while pages move: that may take hours. One task whose pages cannot go back
+ * keeps its record, and those of the others go back all the same: the first error is returned.
+ */
 int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t n,
 			   const struct np_mover *mover, const volatile sig_atomic_t *stop,
 			   struct np_pages_back *back, struct np_err *err)
 {
 	struct np_err why;
-	size_t done = 0, all;
-	json_t *taken;
+	json_t *taken, *done = json_array();
 	int e = take_records(pids, n, &taken, err), saved;
+	size_t all = json_array_size(taken);
 
-	all = json_array_size(taken);
-	while (!e && done < all) {
-		e = *stop ? np_fail(err, -EINTR, "interrupted") :
-			    bring_back(m, json_array_get(taken, done), mover, back, err);
-		done += !e;
+	for (size_t i = 0; i < all && e != -EINTR; i++) {
+		json_t *record = json_array_get(taken, i);
+		int one = *stop ? np_fail(&why, -EINTR, "interrupted") :
+				  bring_back(m, record, mover, back, &why);
+
+		if (!one)
+			json_array_append(done, record);
+		else if (!e || one == -EINTR)
+			e = np_fail(err, one, "%s", why.text);
 	}
-	saved = done ? drop_records(taken, done, &why) : 0;
+	saved = json_array_size(done) ? drop_records(done, &why) : 0;
 	json_decref(taken);
+	json_decref(done);
 	if (!e && saved)
 		return np_fail(err, saved, "%s", why.text);
 	if (!e && pids && n && !all)

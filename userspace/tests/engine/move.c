@@ -197,15 +197,46 @@ static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_r
 
 static const struct np_engine_ops notes = { .name = "notes", .migrate = migrate_notes };
 
+static pid_t not_allowed; /* whose pages cannot go back */
+
+static int migrate_some(const struct np_migrate_request *r, struct np_migrate_result *out,
+			struct np_err *err)
+{
+	return r->pid == not_allowed ? np_fail(err, -EACCES, "not allowed") :
+				       migrate_notes(r, out, err);
+}
+
+static const struct np_engine_ops some = { .name = "some", .migrate = migrate_some };
+
 static int bring_back(const pid_t *pids, size_t n, struct np_pages_back *back)
 {
 	static const volatile sig_atomic_t never;
-	const struct np_mover mover = { .engine = &notes, .page_size = 4096 };
+	const struct np_mover mover = { .engine = not_allowed ? &some : &notes, .page_size = 4096 };
 	struct np_err err;
 
 	*back = (struct np_pages_back) { 0 };
 	asked = 0;
 	return np_saved_pages_restore(&two, pids, n, &mover, &never, back, &err);
+}
+
+/* Those of one that cannot go back are no reason to leave the others'. */
+TEST(pages_of_the_others_go_back)
+{
+	pid_t one = start_sleeper(0), other = start_sleeper(0), both[] = { one, other };
+	struct np_pages_back back;
+
+	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
+	CU_ASSERT(fixture_note_pages(&two, one, 100000));
+	CU_ASSERT(fixture_note_pages(&two, other, 100000));
+	not_allowed = one;
+	CU_ASSERT_EQUAL(bring_back(both, 2, &back), -EACCES);
+	CU_ASSERT(asked == other && back.tasks == 1);
+	not_allowed = 0;
+	CU_ASSERT_EQUAL(bring_back(both, 2, &back), 0); /* its record is still there */
+	CU_ASSERT(asked == one && back.tasks == 1);
+	end(other);
+	end(one);
+	fixture_end();
 }
 
 /* While the pages of one task move, another exits and its number is given to a third. */
