@@ -56,7 +56,8 @@ uint64_t np_shared_pages(pid_t pid, uint64_t page_size, uint64_t start, uint64_t
 									       np_pagemap_open(pid);
 
 	for (size_t i = 0; pagemap >= 0 && i < n; i++)
-		if (ranges[i].anon && ranges[i].mapmax > 1)
+		if (ranges[i].anon && ranges[i].mapmax > 1 && !ranges[i].chosen &&
+		    !ranges[i].hugetlb)
 			shared += count_shared(pagemap, ranges[i].start / page_size,
 					       (ranges[i].end - ranges[i].start) / page_size,
 					       ranges[i].anon);

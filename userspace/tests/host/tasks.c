@@ -3,6 +3,7 @@
 #include "../../lib/host/tasks.h"
 
 #include <errno.h>
+#include <numaif.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -186,26 +187,42 @@ TEST(pages_are_shared_until_written)
 	}
 }
 
-/* Some pages of a mapping that is too large to be looked at whole count as what they are. */
-TEST(few_shared_pages_of_a_large_mapping)
+/* Pages of a 4 GiB mapping of which some are in use, and which a child shares, as those of a task. */
+static uint64_t shared_with_a_child(size_t used, bool chosen)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)4 << 30, used = 400;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)4 << 30;
 	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const unsigned long node = 1;
+	uint64_t shared;
 	pid_t child;
 
 	CU_ASSERT_FATAL(memory != MAP_FAILED);
 	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	CU_ASSERT(!chosen || !mbind(memory, bytes, MPOL_BIND, &node, 2, 0));
 	memset(memory, 1, used * page);
 	child = fork();
 	if (child == 0) {
 		pause();
 		_exit(0);
 	}
-	CU_ASSERT_EQUAL(shared_in(memory, bytes), used);
+	shared = shared_in(memory, bytes);
 	munmap(memory, bytes);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+	return shared;
+}
+
+/* Some pages of a mapping that is too large to be looked at whole count as what they are. */
+TEST(few_shared_pages_of_a_large_mapping)
+{
+	CU_ASSERT_EQUAL(shared_with_a_child(400, false), 400);
+}
+
+/* They stay for the mapping's sake, and are counted so. */
+TEST(shared_pages_of_a_mapping_with_a_policy)
+{
+	CU_ASSERT_EQUAL(shared_with_a_child(400, true), 0);
 }
 
 TEST(age_is_since_the_start)
