@@ -194,6 +194,20 @@ static void find_below(const char *folder, int depth, struct units *u)
 		closedir(dir);
 }
 
+/* A name may have dots of its own, as php8.2-fpm has. */
+static bool has_type(const char *unit)
+{
+	static const char *const types[] = { "service", "scope",  "slice",     "socket",
+					     "mount",	"swap",	  "automount", "timer",
+					     "path",	"target", "device" };
+	const char *dot = strrchr(unit, '.');
+
+	for (size_t i = 0; dot && i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(dot + 1, types[i]))
+			return true;
+	return false;
+}
+
 int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *err)
 {
 	char name[NAME_MAX + 16], root[PATH_MAX];
@@ -202,7 +216,7 @@ int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *e
 
 	if (e)
 		return e;
-	snprintf(name, sizeof(name), "%.*s%s", NAME_MAX, unit, strchr(unit, '.') ? "" : ".service");
+	snprintf(name, sizeof(name), "%.*s%s", NAME_MAX, unit, has_type(unit) ? "" : ".service");
 	find_below(root, 0, &u);
 	if (u.n > 1)
 		return np_fail(err, -EEXIST,

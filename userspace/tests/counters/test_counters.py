@@ -136,15 +136,16 @@ def test_ps_of_a_cgroup(busy: subprocess.Popen, cgroup: Path) -> None:
     assert [int(line.split()[0]) for line in shown] == [busy.pid]
 
 
-def test_plan_of_a_unit(busy: subprocess.Popen, cgroup: Path) -> None:
-    unit = f"x{os.getpid()}"
-    system, others = (cgroup / name / f"{unit}.service" for name in ("a.slice", "delegated"))
+@pytest.mark.parametrize("name", ["x", "php8.2-"])
+def test_plan_of_a_unit(busy: subprocess.Popen, cgroup: Path, name: str) -> None:
+    unit = f"{name}{os.getpid()}"
+    system, others = (cgroup / slice_name / f"{unit}.service" for slice_name in ("a.slice", "delegated"))
     for folder in (system, others):
         folder.mkdir(parents=True)
     (system / "cgroup.procs").write_text(str(busy.pid))
     two = run("plan", "--policy", "none", "--unit", unit)
     assert two.returncode == 1 and f'2 units "{unit}.service" run' in two.stderr and "name one with --cgroup" in two.stderr
-    assert all(f"/{cgroup.name}/{name}/{unit}.service" in two.stderr for name in ("a.slice", "delegated"))
+    assert all(f"/{cgroup.name}/{slice_name}/{unit}.service" in two.stderr for slice_name in ("a.slice", "delegated"))
     os.chown(others, 65534, 65534)  # a user makes what he likes in a tree that is delegated to him
     shown = run("plan", "--policy", "none", "--json", "--unit", unit)
     # Of a machine with one node it says that only after it has found the unit.
