@@ -120,7 +120,8 @@ static int renew(const struct np_policy_cli *w, struct np_request *p)
 	int e;
 
 	if (w->policy || w->common.pids.n || w->common.cgroup || w->common.unit || w->assume.n ||
-	    np_select_given(&w->select) || w->select.exclude.n || w->override || w->nodes)
+	    np_select_given(&w->select) || w->select.exclude.n || w->override || w->nodes ||
+	    w->option.n || w->least_gain >= 0 || w->model)
 		return np_usage("apply: --plan FILE names policy and tasks; leave the others out");
 	e = np_plan_file_renew(p, w->plan, &gone, &err);
 	if (e)

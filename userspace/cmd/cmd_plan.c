@@ -46,7 +46,8 @@ static int show(const struct np_policy_cli *w)
 	struct np_request p;
 
 	if (w->policy || w->snapshot || w->common.pids.n || w->common.cgroup || w->common.unit ||
-	    np_select_given(&w->select) || w->select.exclude.n)
+	    np_select_given(&w->select) || w->select.exclude.n || w->override || w->nodes ||
+	    w->assume.n || w->option.n || w->least_gain >= 0 || w->model)
 		return np_usage("plan: --show FILE goes with nothing but --json");
 	if (np_plan_file_read(&p, w->show, &err))
 		return np_failed(NP_EXIT_FAIL, "%s", err.text);

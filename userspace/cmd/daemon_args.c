@@ -246,6 +246,9 @@ int np_daemon_args_read(struct np_daemon_args *a, int argc, char **argv)
 	argv[0] = command;
 	if (!status && a->words.common.cgroup && a->words.common.pids.n)
 		return np_usage("daemon: name either processes or a cgroup");
+	if (!status && a->leave && a->pages)
+		return np_usage(
+			"daemon: --pages brings back what --leave leaves: give one of them");
 	return status;
 }
 

@@ -114,3 +114,7 @@ def test_no_such_cgroup(tool: Path) -> None:
 def test_a_plan_is_applied_and_shown_alone(tool: Path) -> None:
     assert fails(tool, "apply", "--plan", "-", os.getpid())[0] == 2
     assert fails(tool, "plan", "--show", "-", "--policy", "none")[0] == 2
+    for words in (["-o", "pages=stay"], ["--least-gain", "1.5"], ["-M", "x.toml"]):
+        assert fails(tool, "apply", "--plan", "-", *words)[0] == 2
+        assert fails(tool, "plan", "--show", "-", *words)[0] == 2
+    assert "give one of them" in fails(tool, "daemon", "--policy", "none", "--leave", "--pages")[1]
