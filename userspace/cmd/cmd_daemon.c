@@ -75,6 +75,7 @@ static void read_options_again(struct service *s)
 	np_notify("RELOADING=1\nMONOTONIC_USEC=%.0f", np_clock(CLOCK_MONOTONIC) * 1e6);
 	if (np_daemon_args_read(&args, s->argc, s->argv) || np_daemon_args_apply(&args, &s->d)) {
 		np_daemon_args_free(&args);
+		np_policy_timeout(s->args.words.timeout_s);
 		log_line("the options stay as they were", NULL);
 	} else {
 		/* Selection of tasks, engine and metrics do not change after the start. */

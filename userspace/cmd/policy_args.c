@@ -14,8 +14,12 @@
 
 void np_policy_cli_init(struct np_policy_cli *w)
 {
-	*w = (struct np_policy_cli) { .sample_ms = SAMPLE_MS, .least_gain = -1, .usual_gain = 1 };
-	np_policy_timeout(NP_POLICY_TIMEOUT);
+	*w = (struct np_policy_cli) {
+		.sample_ms = SAMPLE_MS,
+		.least_gain = -1,
+		.usual_gain = 1,
+		.timeout_s = NP_POLICY_TIMEOUT,
+	};
 }
 
 void np_policy_cli_free(struct np_policy_cli *w)
@@ -59,7 +63,7 @@ int np_policy_args_parse(int key, const char *arg, struct np_policy_cli *w)
 		w->policy = arg;
 		return 0;
 	case NP_KEY_POLICY_TIMEOUT:
-		return np_policy_timeout_parse(arg);
+		return np_arg_seconds(arg, "--policy-timeout", &w->timeout_s);
 	case 'o':
 		return np_words_add(&w->option, arg);
 	case 'a':
@@ -108,6 +112,7 @@ int np_policy_args_resolve(struct np_policy_cli *w, struct np_policy_args *args)
 	bool grouped = w->common.cgroup || w->common.unit;
 	int status = np_common_resolve(&w->common);
 
+	np_policy_timeout(w->timeout_s);
 	if (!status)
 		status = np_select_resolve(&w->select, grouped, &w->common.pids);
 	if (status)
