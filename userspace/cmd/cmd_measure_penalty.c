@@ -186,15 +186,13 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES);
 	struct where w = { .memory = numa_bitmask_alloc(NP_MAX_NODES) };
 	struct np_child c;
-	char exec[4096];
 	int status;
 
 	numa_bitmask_setbit(nodes, (unsigned int)m->node[node].id);
 	numa_bitmask_setbit(w.memory, (unsigned int)m->node[memory].id);
 	w.cpus = np_machine_cpus_of_nodes(m, nodes);
 	np_penalty_probe_leave(m, node);
-	snprintf(exec, sizeof(exec), "exec %s", command);
-	words[2] = exec;
+	words[2] = (char *)(uintptr_t)command;
 	status = np_child_start(&c, words,
 				&(struct np_child_how) {
 					.quiet = true,

@@ -161,6 +161,49 @@ static int place(struct flip *f, pid_t pid, bool one_thread, const struct bitmas
 	return f->engine->place(&r, f->err);
 }
 
+static bool is_saved(const struct flip *f, pid_t tid)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->saved[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* Gives a thread that was started meanwhile the CPUs of the first. 1: it had others; or an error. */
+static int place_new_thread(struct flip *f, pid_t tid)
+{
+	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
+	bool right = numa_sched_getaffinity(tid, now) < 0 ||
+		     numa_bitmask_equal(now, f->saved[0].cpus);
+	int e = right ? 0 : place(f, tid, true, f->saved[0].cpus);
+
+	numa_bitmask_free(now);
+	return right || e == -ESRCH ? 0 : e ? e : 1;
+}
+
+#define PASSES 10 /* over threads that are started all the time */
+
+static int place_new_threads(struct flip *f)
+{
+	int e = 0, one, more = 1;
+
+	for (int pass = 0; more && pass < PASSES; pass++) {
+		pid_t *tids = NULL;
+		size_t n = 0;
+
+		more = 0;
+		if (np_proc_threads(f->pid, &tids, &n))
+			return e;
+		for (size_t i = 0; i < n; i++) {
+			one = is_saved(f, tids[i]) ? 0 : place_new_thread(f, tids[i]);
+			more |= one > 0;
+			e = one < 0 ? one : e;
+		}
+		free(tids);
+	}
+	return e;
+}
+
 /* An error of the flip is kept over one of the restore. */
 static int restore(struct flip *f, int e)
 {
@@ -180,6 +223,7 @@ static int restore(struct flip *f, int e)
 			if (one && one != -ESRCH)
 				r = one;
 		}
+		r = r ? r : place_new_threads(&quiet);
 	}
 	if (!r || r == -ESRCH || r == -ENOENT || e)
 		return e;
