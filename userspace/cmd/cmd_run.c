@@ -98,7 +98,7 @@ static void wake(int signal)
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 /* What this program was started with: nohup(1) and a shell's background jobs ignore some. */
-static struct sigaction inherited[sizeof(forwarded) / sizeof(*forwarded)];
+static struct sigaction inherited[sizeof(forwarded) / sizeof(*forwarded)], inherited_pipe;
 
 /*
  * SIGCHLD is unblocked only during the wait, so that it cannot be missed; the
@@ -119,6 +119,8 @@ static void catch_signals(sigset_t *before)
 		sigaddset(&blocked, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &blocked, before);
 	sigaction(SIGCHLD, &on_child, NULL);
+	/* Its own lines may have no reader any more; the program is placed all the same. */
+	sigaction(SIGPIPE, &(struct sigaction) { .sa_handler = SIG_IGN }, &inherited_pipe);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaction(forwarded[i], &on_forward, &inherited[i]);
 }
@@ -142,6 +144,7 @@ static int prepare_child(void *arg)
 
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaction(forwarded[i], &inherited[i], NULL);
+	sigaction(SIGPIPE, &inherited_pipe, NULL);
 	if (b->cpus && numa_sched_setaffinity(0, b->cpus))
 		return errno;
 	if (b->mem_mode >= 0 &&
