@@ -186,13 +186,15 @@ struct text {
 /* One more cell of the line, a blank before it. */
 __attribute__((format(printf, 2, 3))) static void cell(struct text *t, const char *format, ...)
 {
-	char text[NP_LIST_LEN];
+	char text[NP_LIST_LEN + 64]; /* the longest cell: a list, with its column's padding */
 	va_list ap;
 	size_t n;
 
 	va_start(ap, format);
 	n = (size_t)vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
+	if (n >= sizeof(text))
+		n = sizeof(text) - 1;
 	if (t->cut || t->used + n + 2 > t->len) {
 		t->cut++;
 		return;
