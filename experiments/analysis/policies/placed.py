@@ -32,18 +32,18 @@ class Placements:
         if is_higher_better(unit) is None:
             return 1.0
         flows = tuple(self._list_flows(o))
-        key = (id(model), metric, unit, share, flows)
+        size = PAGE * sum(sum(t.get("pages_after", {}).values()) for t in o.tasks)
+        key = (id(model), metric, unit, share, flows, size)
         if key not in self._values:
-            self._values[key] = self._compute_value(model, flows, unit, share, o)
+            self._values[key] = self._compute_value(model, flows, unit, share, size)
         return self._values[key]
 
-    def _compute_value(self, model: Model, flows: tuple[Flow, ...], unit: str, share: Share, o: Observation) -> float:
-        """Computes predict_metric() of the observation's flows, to the power of the share of time that waits for memory."""
+    def _compute_value(self, model: Model, flows: tuple[Flow, ...], unit: str, share: Share, size: int) -> float:
+        """Computes predict_metric() of flows in so many bytes of data, to the power of the share of time that waits for memory."""
         if not flows:
             return 1.0
         found = model.solve_flows(list(flows), TRIAD if unit == "MB/s" else READ)
         value = _compute_rate(unit, [(cores, *result) for (_, _, cores), result in zip(flows, found)])
-        size = PAGE * sum(sum(t.get("pages_after", {}).values()) for t in o.tasks)
         return value ** (share(size, max((c["size"] for c in self.machine.cache), default=0)) if size else 1.0)
 
     def _list_flows(self, o: Observation) -> Iterator[Flow]:

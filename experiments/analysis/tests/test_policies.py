@@ -4,12 +4,14 @@
 import math
 import statistics
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.analysis.machines import other_machines
 from experiments.analysis.policies import cost, decision, matrix, placed, speedup
 from experiments.analysis.runs import results as reader
 from experiments.analysis.stats.intervals import Interval, compute_ratio
@@ -172,3 +174,13 @@ def test_the_time_of_the_work_is_measured(tmp_path: Path) -> None:
     row = matrix.make_price_table(read(tmp_path / "new", lines))["rows"][0]
     assert [value for _, value, _ in row["solution"]] == pytest.approx([8.0, 10.0, 1.25])
     assert row["speedup"][1] == pytest.approx(2.0, rel=0.01), "by the bandwidth, after the placement"
+
+
+def test_the_model_says_it_of_each_size_of_data() -> None:
+    """The same flows in data that the caches hold, and in data that they do not."""
+    machine = SimpleNamespace(nodes=[SimpleNamespace(cpus=[0])], cache=[{"size": 4 << 20}])
+    model = SimpleNamespace(solve_flows=lambda flows, _traffic: [(2.0, 1.0)] * len(flows))
+    small, large = (SimpleNamespace(tasks=({"node_after": 0, "pages_after": {"0": pages}},)) for pages in (1024, 1 << 20))
+    cells = placed.Placements(machine)
+    found = [cells.predict_metric(model, o, "bandwidth", "MB/s", other_machines.compute_missed_share) for o in (small, large)]
+    assert found[0] == 1 and found[1] > 1.9
