@@ -142,7 +142,7 @@ def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: d
     regrets, mean = {}, compute_mean_of_logs if all(best.values()) else compute_dependent_mean
     for policy in (BASELINE, *speeds.policies):
         each = [[_compute_logs(one, w, policy, chosen) for w in speeds.workloads] for one in (speeds, *others)]
-        blocks = set.intersection(*map(set, each[0])) if len(chosen) == len(speeds.workloads) else set()
+        blocks = set.intersection(*map(set, each[0])) if chosen and len(chosen) == len(speeds.workloads) else set()
         if len(blocks) >= LEAST:
             first, *rest = (mean({b: statistics.fmean(logs[b] for logs in one) for b in sorted(blocks)}) for one in each)
             regrets[policy] = _make_regret(join_intervals(first, rest))

@@ -152,3 +152,10 @@ def test_what_is_not_decided_is_marked(tmp_path: Path) -> None:
     assert any(re.match(r"tiering 1\.\d+× \? ", line) for line in lines), out.getvalue()
     assert any(re.search(r"tiering −?\d+ % \[\S+ \d+\] \?", line) for line in lines), out.getvalue()
     assert any(line.startswith("tiering * −25 %") for line in lines), out.getvalue()
+
+
+def test_where_no_workload_has_a_speed_there_is_no_regret(tmp_path: Path) -> None:
+    lines = [synthetic.observation("cross", p, k, platform="real") for k in range(3) for p in ("none", "tiering")]
+    for line in lines:
+        line["metrics"][0]["unit"] = "points"
+    assert regret_table.make_table(reader.read_results(synthetic.write(tmp_path, lines, TIMED)))["rows"] == []
