@@ -53,7 +53,8 @@ def carry_out_search(args: argparse.Namespace, suite: Suite, seed: int, machine:
         run(replace(options, policies=levels, out=folder, resume=begun))
 
     searches = [Search(name, seed) for name in names]
-    head = {"machine": machine, "suite": suite.name, "seed": seed}
+    head = {"machine": machine, "suite": suite.name, "seed": seed, "kernel": args.kernel or "", "quick": args.quick}
+    tuned.check_head(out, head)
     until = None if args.budget is None else time.monotonic() + args.budget
     begin = time.monotonic()
     Rounds(suite, out, measure).make_all(searches, args.trials, until, lambda: tuned.write_tuned(out, head, searches))

@@ -28,6 +28,20 @@ def write_tuned(out: Path, head: dict[str, str | int], searches: Sequence[Search
         raise ExperimentError(f"{out / NAME}: {error.strerror}: choose another folder with --out") from None
 
 
+def check_head(out: Path, head: dict[str, str | int]) -> None:
+    """Checks that what is in the folder was found for the same machine, kernel and input. UsageError: it was not."""
+    if not (out / NAME).exists():
+        return
+    try:
+        then = tomllib.loads((out / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{out / NAME} cannot be read ({error}): remove {out}") from None
+    for key, value in head.items():
+        if then.get(key, value) != value:
+            raise UsageError(f"{out} is of another search: its {key} is {then[key]}, not {value}; take the options that it began with, or "
+                             "another --out")
+
+
 def add_tuned(policies: Sequence[str], file: Path, machine: str, seeds: range) -> list[str]:
     """Returns the run's levels with each tuned one, and its mechanism at its defaults. seeds: of the run's inputs. UsageError: the file is
     wrong, of another machine, or was trained on one of the inputs."""

@@ -219,3 +219,12 @@ def test_a_search_in_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert found["level"] in levels and found["best"] >= found["default"] > 0
     assert cli.main(words) == 0  # from what is there
     assert results.read_records(tmp_path / "out/round-0") == records and (tmp_path / "out" / tuned.NAME).read_text(encoding="utf-8") == said
+
+
+def test_rounds_of_another_machine_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Made(tmp_path)
+    monkeypatch.setattr(command, "Rounds", lambda _suite, out, _measure: rounds.Rounds(made.rounds.suite, out, made.measure))
+    args = cli.make_parser().parse_args(["tune", "policy-matrix", "--placements", NAMES[0], "--trials", "4", "--out", str(tmp_path)])
+    assert command.carry_out_search(args, made.rounds.suite, 7, "demo-2s", lambda _: 0) == 0
+    with pytest.raises(UsageError, match="its machine is demo-2s, not cxl-3n"):
+        command.carry_out_search(args, made.rounds.suite, 7, "cxl-3n", lambda _: 0)
