@@ -17,6 +17,7 @@ from experiments.host import host_nodes
 from experiments.host.process import start_process
 from experiments.host.tool import take_last_line
 from experiments.paths import HERE
+from experiments.runner import run
 from experiments.runner.options import RunOptions
 from experiments.runner.records import results
 from experiments.runner.suite import designs
@@ -67,6 +68,11 @@ class Piece:
         """Makes the folder, which then has no verdict."""
         self.out.mkdir(parents=True, exist_ok=True)
         (self.out / VERDICT).unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Throws away its results and its verdict."""
+        for name in (VERDICT, *run.FILES):
+            (self.out / name).unlink(missing_ok=True)
 
     def start(self, budget: float | None) -> subprocess.Popen[bytes]:
         """Starts the suite on its machine, as a process of this computer. budget: seconds, in the place of that of the options; None

@@ -28,6 +28,9 @@ def run_suites(args: argparse.Namespace) -> int:
     with engine.lock_folder(args.out):
         if not args.resume and not args.force and any(args.out.glob(f"*/{results.NAME}")):
             raise UsageError(f"{args.out} has results: go on with --resume, throw them away with --force, or give another --out")
+        if args.force:
+            for piece in campaign:  # also of those that the budget leaves out
+                piece.forget()
         engine.run_pieces(engine.list_left(campaign) if args.resume else campaign, args.budget, shared=True)
     status = engine.conclude_pieces("numaplace experiment run --all", campaign, "--resume goes on")
     if any(args.out.glob(f"*/{results.NAME}")):

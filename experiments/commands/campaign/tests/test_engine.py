@@ -19,6 +19,7 @@ from experiments.commands.campaign.piece import Piece, State
 from experiments.commands.experiment.cli import main
 from experiments.errors import NotPutBackError
 from experiments.runner.options import RunOptions
+from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
 
 WORDS: list[str] = []  # of what was started
@@ -161,3 +162,12 @@ def test_finished_suites_are_kept_until_the_user_says_what_to_do(tmp_path: Path,
     with engine.lock_folder(tmp_path):
         assert main([*words, "--force"]) == 2 and len(ran) == 3
     assert list(tmp_path.glob(f"*/{piece.VERDICT}"))
+
+
+def test_force_leaves_no_old_result_where_nothing_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suites, "list_names", lambda: ["policy-matrix"])
+    old = synthetic.write(tmp_path / "policy-matrix@demo-2s", synthetic.make_full())
+    (old / piece.VERDICT).write_text(f"{piece.DONE} 1 \n")
+    monkeypatch.setattr(engine, "run_pieces", lambda *_, **__: None)  # the budget is spent before it
+    assert main(["run", "--all", "--lab", "--out", str(tmp_path), "--force"]) == 1
+    assert not (old / results.NAME).exists()
