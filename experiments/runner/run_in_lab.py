@@ -69,8 +69,8 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
 
     arguments = guest.list_words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals(), results.lock_folder(request.out):
-        prepare_folder(request)
         parallel_boots.gather_records(request.out)  # what a run has left that was killed
+        prepare_folder(request)
         begin, made = time.monotonic(), results.count_records(request.out)
         until = None if request.budget is None else begin + request.budget
 

@@ -290,3 +290,15 @@ def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]])
 def test_boots_that_cannot_be(small: Path, boots: list[list[str]], capsys, words: list[str], said: str) -> None:
     assert run(small, *words) == 2
     assert said in capsys.readouterr().err and not boots and not (small.parent / "out" / results.NAME).exists()
+
+
+def test_force_throws_away_what_boots_of_a_killed_run_have_left(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(small.parent)
+    out, began = small.parent / "out", []
+    (out / "boot-2").mkdir(parents=True)
+    manifest.write_manifest(out / "boot-2", {"boots": [{"boot_id": "old"}]})
+    results.rewrite_records(out / "boot-2", [{"workload": "w", "policy": "none", "repeat": 1, "order": 0, "boot_id": "old",
+                                              "started": "2026-01-01T00:00:00+00:00", "metrics": [], "marks": []}])
+    monkeypatch.setattr(run_in_lab, "_run_side_by_side", lambda *_: began.append(results.count_records(out)) or (0, 0))
+    run(small, "--force", "--lab", "demo-2s", "--repeats", "2", "--boots", "2", "--jobs", "2")
+    assert began == [0]
