@@ -68,7 +68,8 @@ def plan_run(request: Request, lab: str | None) -> Request:
     repeats_wanted = request.suite.repeats
     begun_with = manifest.read_repeats(request.out) if request.resume and request.budget is not None else None
     if begun_with is not None and begun_with <= repeats_wanted:
-        request = replace(request, suite=replace(request.suite, repeats=begun_with))
+        suite = replace(request.suite, repeats=begun_with)
+        request = replace(request, suite=suite, boots=boot_shares.choose_boots(suite, request.boots))
     elif request.budget is not None:
         suite = estimate.limit_repeats(request.suite, request.budget * request.jobs, lab)
         request = replace(request, suite=suite, boots=boot_shares.choose_boots(suite, request.boots))

@@ -141,3 +141,10 @@ def test_a_list_of_times(capsys: pytest.CaptureFixture[str]) -> None:
         "suite": "latency-matrix", "on": "demo-2s", "observations": 48, "seconds": 480, "by": "as here before"}
     assert rows["latency-matrix", "here"]["by"] == "computed" and rows["latency-matrix", "here"]["seconds"] > 0
     assert rows["cachetest", "opteron-sixcore-4s"]["seconds"] is None
+
+
+def test_a_run_that_goes_on_has_boots_for_the_repeats_that_it_began_with(tmp_path: Path) -> None:
+    suite = replace(made("latency-matrix", "demo-2s"), repeats=3)
+    manifest.write_manifest(tmp_path, {"repeats": 2})
+    request = runs.plan_run(Request(suite, tmp_path, resume=True, budget=3600, boots=3), "demo-2s")
+    assert (request.suite.repeats, request.boots) == (2, 2)
