@@ -62,7 +62,7 @@ def spell_option(name: str, value: Any) -> list[str]:
     if name == "share":
         return [option, *map(str, value)]
     if name == "budget":
-        return [option, f"{value:g}s"]
+        return [option, f"{value:.3f}s"]
     if isinstance(value, (list, tuple)):
         return [option, ",".join(value)] if value else []
     return [option, str(value)]

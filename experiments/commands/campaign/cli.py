@@ -7,6 +7,7 @@ import argparse
 import shutil
 import subprocess
 import sys
+import tomllib
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from experiments.errors import UsageError, get_exit_status
 from experiments.paths import HERE
 
 # Options of `experiment run` with and without a value.
-VALUES = ("kernel", "repeats", "seed", "repeat-until-ci", "max-repeats", "workloads", "policies", "engine", "boots", "budget")
+VALUES = ("kernel", "repeats", "seed", "repeat-until-ci", "max-repeats", "workloads", "placements", "engine", "boots", "budget")
 FLAGS = ("quick", "functional", "no-calibrate")
 ACTIONS = """\
 actions on the folder of a campaign:
@@ -57,6 +58,15 @@ def check_requests(campaign: state.Campaign, suites: list[str]) -> None:
             make_request(replace(campaign.read_run_options(), suite=suite, lab=machine.lab or None))
 
 
+def check_files(args: argparse.Namespace) -> None:
+    """Checks that the suites are whole in themselves: their copies are elsewhere. UsageError: one names files of workloads."""
+    named = [(suite, table["file"]) for suite in args.suites if suite.endswith(".toml")
+             for table in tomllib.loads(Path(suite).read_text(encoding="utf-8")).get("workload", []) if "file" in table]
+    named += [("--workloads", word) for word in (args.workloads or "").split(",") if word.endswith(".toml")]
+    if named:
+        raise UsageError(f"{named[0][0]}: a campaign sends no file such as {named[0][1]} along: write what it has into the suite")
+
+
 def list_kept_names(suites: list[str]) -> list[str]:
     """Returns the names under which the campaign keeps the suites: of a file its last part. UsageError: two have the same."""
     names = [Path(suite).name if suite.endswith(".toml") else suite for suite in suites]
@@ -75,6 +85,7 @@ def begin_campaign(argv: list[str]) -> int:
     campaign = state.Campaign(folder, f"campaign-{uuid.uuid4().hex[:8]}", list_kept_names(args.suites),
                               list_options(args), machines.read_machines(args.machines))
     check_requests(campaign, args.suites)
+    check_files(args)
     if (folder / state.FILE).exists():
         raise UsageError(f"{args.out} has a campaign already: go on with numaplace campaign resume {args.out}, or give another --out")
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments.commands.campaign import cli, state
+from experiments.commands.run_request import read_options
 from experiments.paths import HERE
 from tests.waiting import eventually
 
@@ -155,3 +156,20 @@ def states(folder: Path) -> dict[str, list[str]]:
     for piece in state.read_campaign(folder).list_pieces():
         found.setdefault(piece.machine.name, []).append(piece.read_state().word)
     return found
+
+
+@pytest.mark.parametrize("words", [["--placements", "none,tiering"], ["--budget", "300h"]])
+def test_a_run_takes_what_a_campaign_takes(words: list[str]) -> None:
+    args = cli.make_parser().parse_args(["m.toml", "sort", *words])
+    options = read_options(["run", *cli.list_options(args)])
+    assert read_options(options.list_words()) == options
+
+
+def test_a_suite_that_names_files_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text('[box]\nlab = "2x2"\n')
+    (tmp_path / "prog.toml").write_text('name = "p"\nkind = "command"\nabout = "a"\ncommand = ["true"]\n')
+    (tmp_path / "own.toml").write_text('name = "own"\nquestion = "?"\npaper = "none"\nmachines = ["2x2"]\ntakes = "s"\nrepeats = 1\n'
+                                       'warmups = 0\nseed = 1\nnodes = 1\nresponses = []\n[factors]\nplacement = ["none"]\n'
+                                       '[[workload]]\nfile = "prog.toml"\n')
+    done = campaign(tmp_path, "m.toml", "own.toml")
+    assert done.returncode == 2 and "prog.toml" in done.stderr and not (tmp_path / "results").exists()
