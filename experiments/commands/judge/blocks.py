@@ -48,7 +48,8 @@ def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
     with results.lock_folder(side.out):
         records = results.read_records(side.out)
         unfinished = next((part for part in parts if part.has_left(records)), None)
-        kept = [record for record in records if unfinished and record["repeat"] < unfinished.begin]
+        whole = parts[:parts.index(unfinished)] if unfinished else []
+        kept = [record for record in records if any(part.contains(record) for part in whole)]
         if unfinished and len(kept) < len(records):
             results.rewrite_records(side.out, kept)
 

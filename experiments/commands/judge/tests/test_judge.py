@@ -287,3 +287,11 @@ def test_a_boot_s_digest_is_of_its_inputs(monkeypatch: pytest.MonkeyPatch) -> No
     before = check.Boot("slow", 1).digest
     monkeypatch.setattr(check, "SERIES", "7")
     assert check.Boot("slow", 1).digest != before
+
+
+def test_whole_boots_of_a_repeat_are_kept(tmp_path: Path) -> None:
+    args = cli.make_parser().parse_args(arguments("--boots", "4", "--repeats", "2", "--workloads", "fault,fork"))
+    request, _ = cli.plan_run(args, tmp_path)
+    synthetic.write(tmp_path, [{"workload": "fault", "policy": "none", "repeat": 0, "metrics": [], "marks": []}])
+    blocks.forget_unfinished(side.Side("a", "6.12", "", tmp_path, None), boot_shares.divide_repeats(request.suite, 4))
+    assert results.count_records(tmp_path) == 1
