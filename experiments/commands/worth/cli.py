@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ...errors import CannotError, ExperimentError, NotPutBackError, UsageError, get_exit_status
 from ...host import host_nodes
+from ...host.interrupts import stop_signals
 from ...host.process import start_process
 from ...lab.command import build_words
 from ...paths import HERE
@@ -90,6 +91,8 @@ def measure_placements(args: argparse.Namespace) -> str:
 def measure_in_lab(args: argparse.Namespace, argv: list[str]) -> str:
     """Measures in the lab, in boots of some blocks each. The budget is the host's time, and what was measured until it is over counts.
     Returns what has ended the run."""
+    if results.count_records(args.out / "run"):
+        target.check_same_program(args)
     until, only = time.monotonic() + parse_budget(args.budget), stop.list_next_levels(args.out / "run")
     sources = json.dumps(manifest.read_sources())  # of all boots, also where the tree changes meanwhile
     while only is None or only:
@@ -157,7 +160,8 @@ def carry_out(argv: list[str]) -> None:
     if args.lab and not args.measure:
         if target.names_processes(args):
             raise UsageError("--lab starts a program: give -- CMD, not processes that run here")
-        ended = measure_in_lab(args, argv)
+        with stop_signals():
+            ended = measure_in_lab(args, argv)
     else:
         ended = measure_placements(args)
     if not args.measure:

@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,6 +42,20 @@ def find_target(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
     if args.url:
         raise UsageError("--url is of processes that run: give PID.., --cgroup or --unit")
     return _describe_program(args, nodes)
+
+
+def check_same_program(args: argparse.Namespace) -> None:
+    """Checks that the results in --out are of the program that is given. UsageError: they are of another."""
+    if len(args.words) == 1 and args.words[0].endswith(".toml"):
+        kept, now = args.out / "worth.toml", f"file = {json.dumps(str(Path(args.words[0]).resolve()))}"
+    else:
+        kept, now = args.out / "program.toml", trial_suite.format_workload(args.words, _make_metric(args), args.after, Path.cwd())
+    try:
+        same = now in kept.read_text(encoding="utf-8")
+    except OSError:
+        same = False
+    if not same:
+        raise UsageError(f"{args.out} has results of another program, or of other options: give another --out, or throw them away with --force")
 
 
 def names_processes(args: argparse.Namespace) -> bool:
@@ -92,9 +107,21 @@ def _describe_processes(args: argparse.Namespace, nodes: Sequence[Node]) -> Targ
         raise UsageError("of processes that run the rate is a count at --url, found by --metric: leave the other options out")
     if bool(args.url) != bool(args.metric):
         raise UsageError("--url and --metric belong together: the page, and the pattern of a count on it")
+    if args.metric:
+        _check_pattern(args.metric)
     pids = [int(word) for word in args.words] or _list_members(args)
     table = trial_suite.format_processes(pids, args.window, args.settle, args.url or "", args.metric or "")
     return Target(table, "rate" if args.url else "instructions", trial_suite.list_undoable(nodes))
+
+
+def _check_pattern(pattern: str) -> None:
+    """Checks the pattern of a count. UsageError: it is none, or has several groups."""
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise UsageError(f"--metric {pattern}: is no regular expression: {error}") from None
+    if groups > 1:
+        raise UsageError(f"--metric {pattern}: has {groups} groups: the count is one")
 
 
 def _list_members(args: argparse.Namespace) -> list[int]:

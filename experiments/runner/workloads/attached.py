@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import http.client
 import re
 import time
 import urllib.request
@@ -64,7 +65,7 @@ class Attached(RunningWorkload):
         try:
             with urllib.request.urlopen(url, timeout=URL_LIMIT) as answer:
                 text = answer.read().decode(errors="replace")
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise ExperimentError(f"{url}: {error}") from None
         counts = re.findall(pattern, text, re.MULTILINE)
         if not counts:

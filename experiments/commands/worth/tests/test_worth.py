@@ -364,3 +364,19 @@ def test_processes_that_run_are_put_back() -> None:
 def test_the_folder_is_made_before_anything_boots(tmp_path: Path) -> None:
     cli.prepare_folder(cli.make_parser().parse_args(["--out", str(tmp_path / "new"), "--", "true"]))
     assert (tmp_path / "new" / "run").is_dir()
+
+
+def test_the_answer_is_not_that_of_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(Path("out/run"), [synthetic.observation("cross", p, k, value=500.0 + k) for k in range(3) for p in ("none", "n-mass")])
+    Path("out/program.toml").write_text(trial_suite.format_workload(["./a"], {}, 0.02, tmp_path), encoding="utf-8")
+    monkeypatch.setattr(cli.stop, "list_next_levels", lambda _folder: [])
+    with pytest.raises(UsageError, match="another program"):
+        cli.carry_out(["--lab", "2x2", "--resume", "--out", "out", "--", "./b"])
+
+
+@pytest.mark.parametrize("pattern", ["(", r"(\d+) of (\d+)"])
+def test_the_pattern_of_a_page_is_checked_first(pattern: str) -> None:
+    args = cli.make_parser().parse_args(["--url", "http://localhost/", "--metric", pattern, "1"])
+    with pytest.raises(UsageError, match="--metric"):
+        target.find_target(args, [])
