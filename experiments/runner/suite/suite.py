@@ -32,6 +32,7 @@ PARAMETERS: dict[str, dict[str, type]] = {
 }
 OPTIONAL = {"initial_node"}
 SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
+BYTES = re.compile(r"\d+[KMGkmg]?")
 # Counts that may be given as the size of the data instead.
 COUNTS = {"redis": "elements", "redis-benchmark": "keys", "redis-memtier": "keys", "stealing": "scale"}
 MEMORY_ONLY = "memory-only"  # a level of `memory`, and memory_on, where the machine has a node without CPUs
@@ -99,15 +100,18 @@ def list_names() -> list[str]:
 def load_suite(name: str) -> Suite:
     """Loads the suite of that name, or of that file. UsageError: there is none, or it is wrong."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
-    if not path.is_file():
-        raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(list_names())}")
+    try:
+        if not path.is_file():
+            raise UsageError(f"suite '{name}' does not exist; there are: {', '.join(list_names())}") from None
+    except OSError as error:
+        raise UsageError(f"suite {path}: {error.strerror}") from None
     try:
         text = path.read_text(encoding="utf-8")
         return parse_suite(text, path.resolve().parent)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"suite {path}: {error}; correct the file") from None
     except UsageError as error:
         raise UsageError(f"suite {path}: {error}") from None
+    except (OSError, ValueError) as error:  # also what is no TOML or no UTF-8
+        raise UsageError(f"suite {path}: {error}; correct the file") from None
 
 
 def parse_suite(text: str, folder: Path = FOLDER) -> Suite:
@@ -224,8 +228,15 @@ def _parse_parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
     for key in table:
         if key not in PARAMETERS[kind]:
             raise UsageError(f"{kind}.{key} is not one of {', '.join(PARAMETERS[kind])}")
+        check_size(f"{kind}.{key}", table[key])
     return {key: value if is_data_size(kind, key, value) else _get_value(table, key, PARAMETERS[kind][key])
             for key, value in table.items()}
+
+
+def check_size(name: str, value: Any) -> None:
+    """Checks the value of a parameter that is a size. UsageError: it is none."""
+    if name.endswith("size") and not (BYTES.fullmatch(str(value)) or is_size(value)):
+        raise UsageError(f"{name}: '{value}' is no size: give bytes, with K, M or G, or parts of the machine's, such as '4 L3'")
 
 
 def is_size(value: Any) -> bool:
@@ -245,6 +256,8 @@ def check_suite(suite: Suite) -> None:
         if missing:
             raise UsageError(f"{kind}.{min(missing)} is missing")
     initial_node = suite.parameters["command"].get("initial_node", ANYWHERE)
+    if not suite.machines:
+        raise UsageError("'machines' is empty: name one of the lab, such as demo-2s")
     if not ANYWHERE <= initial_node < suite.nodes:
         raise UsageError(f"command.initial_node: node {initial_node} does not exist; the suite has {suite.nodes} nodes")
     for workload in suite.workloads:
@@ -293,6 +306,7 @@ def change_parameters(suite: Suite, assignments: list[str]) -> Suite:
             known = ", ".join(f"{k}.{p}" for k, ps in PARAMETERS.items() for p in ps)
             raise UsageError(f"--set {assignment}: needs NAME=VALUE with one of {known}")
         try:
+            check_size(name, value)
             parameters[kind][key] = value if is_data_size(kind, key, value) else value_type(value)
         except ValueError:
             raise UsageError(f"--set {assignment}: the value is no {value_type.__name__}") from None

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The options of a run and their words are the same."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from experiments.commands.run_request import read_options
+from experiments.errors import UsageError
 from experiments.runner.options import RunOptions
+from experiments.runner.suite import suite as suites
 
 ALL = RunOptions("contention", out=Path("a b"), lab="demo-2s", functional=True, kernel="6.1", repeats=3, seed=7, repeat_until_ci=2.5,
                  max_repeats=9, workloads=["contention-0L2R", "*-1R"], policies=["none", "n-mass:pages=stay,penalty=1.3"], tuned=Path("t.toml"),
@@ -23,3 +26,21 @@ def test_words_are_read_as_the_same_options(options: RunOptions) -> None:
 
 def test_defaults_have_no_words() -> None:
     assert read_options(["run", "sort"]).list_words() == ["run", "sort"]
+
+
+@pytest.mark.parametrize("size", ["512MB", "64MiB", "1.5G", ""])
+def test_a_size_that_is_none_is_one_line(size: str) -> None:
+    with pytest.raises(UsageError, match="triad.size"):
+        suites.change_parameters(suites.load_suite("policy-matrix"), [f"triad.size={size}"])
+
+
+def test_a_suite_that_cannot_be_read_as_text_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes('name = "größe"'.encode("latin-1"))
+    with pytest.raises(UsageError, match="correct the file"):
+        suites.load_suite(str(tmp_path / "a.toml"))
+
+
+def test_a_suite_names_a_machine() -> None:
+    text = suites.load_suite("policy-matrix").text
+    with pytest.raises(UsageError, match="'machines' is empty"):
+        suites.parse_suite(re.sub(r"^machines = .*$", "machines = []", text, flags=re.MULTILINE))
