@@ -55,7 +55,7 @@ struct np_policy_cli {
 	double least_gain; /* below 0: not said, then usual_gain, of a control 0 */
 	double usual_gain;
 	unsigned long sample_ms;
-	double timeout_s; /* of a policy that is a program */
+	double timeout_s;		    /* of a policy that is a program */
 	const char *show, *snapshot, *plan; /* files */
 	struct np_common common;
 };
