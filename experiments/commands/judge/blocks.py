@@ -49,7 +49,9 @@ def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
         records = results.read_records(side.out)
         unfinished = next((part for part in parts if part.has_left(records)), None)
         whole = parts[:parts.index(unfinished)] if unfinished else []
-        kept = [record for record in records if any(part.contains(record) for part in whole)]
+        boots = {record.get("boot_id") for record in records if any(part.contains(record) for part in whole)}
+        kept = [record for record in records
+                if any(part.contains(record) for part in whole) or record.get("warmup") and record.get("boot_id") in boots]
         if unfinished and len(kept) < len(records):
             results.rewrite_records(side.out, kept)
 

@@ -136,13 +136,15 @@ def test_a_boot_that_was_interrupted_is_made_anew(tmp_path: Path) -> None:
     """The analysis pairs boots: two halves of one would move all that follow."""
     args = cli.make_parser().parse_args(arguments("--boots", "3", "--workloads", "fault,fork"))
     request, _ = cli.plan_run(args, tmp_path)
-    synthetic.write(tmp_path, [{"workload": w, "policy": "none", "repeat": repeat, "metrics": [], "marks": []}
-                               for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
+    warm_ups = [{"workload": "fork", "policy": "none", "repeat": 0, "metrics": [], "marks": [], "warmup": True, "boot_id": boot}
+                for boot in (0, 1)]
+    synthetic.write(tmp_path, warm_ups + [{"workload": w, "policy": "none", "repeat": repeat, "metrics": [], "marks": [], "boot_id": repeat}
+                                          for repeat, w in ((0, "fault"), (0, "fork"), (1, "fork"))])
     one = side.Side("a", "6.12", "", tmp_path, None)
     blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
-    assert [(r["repeat"], r["workload"]) for r in results.read_records(tmp_path)] == [(0, "fault"), (0, "fork")]
+    assert [(r["boot_id"], r["workload"]) for r in results.read_records(tmp_path)] == [(0, "fork"), (0, "fault"), (0, "fork")]
     blocks.forget_unfinished(one, boot_shares.divide_repeats(request.suite, 3))
-    assert results.count_records(tmp_path) == 2
+    assert results.count_records(tmp_path) == 3
 
 
 def test_both_guests_are_told_the_same_run(tmp_path: Path) -> None:
