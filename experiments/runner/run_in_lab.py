@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -69,7 +70,11 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
 
     arguments = guest.list_words([HERE.programs / "numaplace-experiment", *arguments])
     with stop_signals(), results.lock_folder(request.out):
-        parallel_boots.gather_records(request.out)  # what a run has left that was killed
+        if request.force:
+            for folder in parallel_boots.list_folders(request.out):
+                shutil.rmtree(folder)
+        else:
+            parallel_boots.gather_records(request.out)  # what a run has left that was killed
         prepare_folder(request)
         begin, made = time.monotonic(), results.count_records(request.out)
         until = None if request.budget is None else begin + request.budget

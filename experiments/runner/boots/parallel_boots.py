@@ -91,8 +91,9 @@ def gather_records(out: Path) -> None:
         known = {_identify_record(record) for record in records}
         records += [record for record in results.read_records(folder) if _identify_record(record) not in known]
         merged = _merge_boots(merged, _read_manifest(folder))
-    if merged:
+    if records:  # a file without any would count as a run's
         results.rewrite_records(out, sorted(records, key=lambda record: record["started"]))
+    if merged:
         manifest.write_manifest(out, merged)
     for folder in list_folders(out):
         for log in folder.glob("*.log"):

@@ -302,3 +302,13 @@ def test_force_throws_away_what_boots_of_a_killed_run_have_left(small: Path, mon
     monkeypatch.setattr(run_in_lab, "_run_side_by_side", lambda *_: began.append(results.count_records(out)) or (0, 0))
     run(small, "--force", "--lab", "demo-2s", "--repeats", "2", "--boots", "2", "--jobs", "2")
     assert began == [0]
+
+
+def test_a_manifest_without_records_counts_as_no_run(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(small.parent)
+    out, began = small.parent / "out", []
+    (out / "boot-1").mkdir(parents=True)
+    manifest.write_manifest(out / "boot-1", {"boots": [{"boot_id": "old"}]})
+    monkeypatch.setattr(run_in_lab, "_run_side_by_side", lambda *_: began.append((out / results.NAME).exists()) or (0, 0))
+    run(small, "--lab", "demo-2s", "--repeats", "2", "--boots", "2", "--jobs", "2")
+    assert began == [False]
