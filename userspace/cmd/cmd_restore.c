@@ -202,7 +202,8 @@ static int restore_pages(const struct arguments *a, struct totals *t)
 	np_stop_by_signals(SA_RESTART);
 	if (a->all)
 		status = bring_pages_back(NULL, &m, &a->common.throttle, t);
-	for (size_t i = 0; !np_stopped && i < a->common.pids.n; i++) {
+	/* One that is interrupted says so, once. */
+	for (size_t i = 0; i < a->common.pids.n && !(np_stopped && status); i++) {
 		int one = bring_pages_back(&a->common.pids.pid[i], &m, &a->common.throttle, t);
 
 		status = status ? status : one;
