@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../lib/base/error.h"
+#include "../../lib/host/proc.h"
 #include "../fixture.h"
 #include "daemon_fixture.h"
 
@@ -245,6 +246,7 @@ TEST(pages_that_are_shared_no_more)
 	pid_t pid, child;
 	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1, .read_budget = 1 };
 	struct np_watched_task *t;
+	struct np_proc_stat st;
 	struct np_task_watch w;
 	struct np_machine m;
 	struct np_err err;
@@ -266,8 +268,9 @@ TEST(pages_that_are_shared_no_more)
 	before = t->task.task[0].shared_pages;
 	CU_ASSERT(before >= 1000);
 	kill(child, SIGKILL);
-	for (int i = 0; i < 100 && !kill(child, 0); i++)
-		usleep(10000); /* a zombie that its parent does not reap maps nothing either */
+	/* A zombie, which its parent does not reap, maps nothing. */
+	for (int i = 0; i < 1000 && !np_proc_stat(child, &st) && !np_proc_has_ended(&st); i++)
+		usleep(10000);
 	np_task_watch_read(&w, &m, t, 2);
 	CU_ASSERT(t->task.task[0].shared_pages + 1000 <= before);
 	np_task_watch_close(&w);
