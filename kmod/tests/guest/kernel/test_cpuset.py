@@ -218,7 +218,7 @@ def test_cpuset_of_many_threads_is_one_file(stuck):
         stuck.wait_for_child()
         before = open_files()
         first = Write("place", f"pid={stuck.pid} cpus=1-3 mem=caller")
-        assert driver.eventually(lambda: len(driver.records("placements")) == 401)
+        assert driver.eventually(lambda: len(driver.records("placements")) == 401, 120)
         assert open_files() < before + 400
         stuck.go_on()
         assert first.end() in ("", "EBUSY")  # of a kernel so slow that the last threads are late, which the write does not wait for
