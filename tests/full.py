@@ -137,18 +137,25 @@ def run_tests(command: tuple[str, ...], series: str) -> tuple[int, list[Cost], i
         return status, durations.read_costs(costs), round(time.monotonic() - began)
 
 
-def make_record(piece: Piece, status: int, tests: list[Cost], seconds: int) -> dict[str, Any]:
-    return {"piece": piece.name, "inputs": piece.digest, "status": status, "times": 1, "seconds": seconds,
+def stamp_tree(chosen: list[Piece]) -> dict[str, dict[str, str]]:
+    """What is about to run, by piece: the digest of its inputs and the commit. The tree may change while it runs."""
+    commit = pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()
+    return {piece.name: {"inputs": piece.digest, "commit": commit} for piece in chosen}
+
+
+def make_record(piece: Piece, stamp: dict[str, str], status: int, tests: list[Cost], seconds: int) -> dict[str, Any]:
+    return {"piece": piece.name, "inputs": stamp["inputs"], "status": status, "times": 1, "seconds": seconds,
             **{outcome: sum(test.outcome == outcome for test in tests) for outcome in ("passed", "skipped")},
             "failed": sorted(test.test for test in tests if test.outcome == "failed"),
-            "commit": pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()}
+            "commit": stamp["commit"]}
 
 
 def run_once(piece: Piece) -> dict[str, Any]:
+    stamp = stamp_tree([piece])[piece.name]
     status, tests, seconds = run_tests(piece.command, piece.series)
     if piece.command[:len(PYTEST)] == PYTEST and not any(test.outcome == "passed" for test in tests):
         status = status or 1  # nothing has passed, so nothing is proved
-    return make_record(piece, status, tests, seconds)
+    return make_record(piece, stamp, status, tests, seconds)
 
 
 def read_file(test: Cost) -> str:
@@ -161,12 +168,13 @@ def run_sharing(chosen: list[Piece]) -> Iterator[dict[str, Any]]:
 
     A file of which nothing has passed is not proved: the boot may have ended before it. A status without a failed test is each one's.
     """
+    stamps = stamp_tree(chosen)
     status, tests, seconds = run_tests((*chosen[0].command, f"FILES={' '.join(piece.file for piece in chosen)}"), "")
     explained = any(test.outcome == "failed" for test in tests)
     for piece in chosen:
         own = [test for test in tests if read_file(test) in ("", piece.file)]
         proved = any(test.outcome == "passed" for test in own if read_file(test))
-        yield make_record(piece, int(not proved) or (0 if explained else status), own, seconds // len(chosen))
+        yield make_record(piece, stamps[piece.name], int(not proved) or (0 if explained else status), own, seconds // len(chosen))
 
 
 def run_files(chosen: list[Piece]) -> int:

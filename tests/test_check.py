@@ -73,6 +73,17 @@ def test_a_piece_is_run_as_often_as_it_says_and_goes_on(kept):
     assert (kept.read()["p"]["times"], kept.read()["p"]["failed"]) == (3, ["t"]), "what failed once is named"
 
 
+@pytest.mark.parametrize("file", ["", "t.py"])
+def test_what_changes_while_a_piece_runs_is_not_what_passed(kept, tmp_path, monkeypatch, file):
+    monkeypatch.setattr(full, "TOP", tmp_path)
+    (tmp_path / "code").write_text("1")
+    for words in (["init", "-q"], ["add", "code"], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "one"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    edits = """echo 2 >code; echo '{"test": "t.py::t", "outcome": "passed"}' >$NUMAPLACE_COSTS"""
+    assert full.run_pieces([Piece("p", ("code",), ("sh", "-c", edits), file=file)], float("inf")) == 0
+    assert Piece("p", ("code",), (), file=file).state(kept.read()["p"]) == "older than its inputs"
+
+
 def test_a_piece_of_which_nothing_passed_proves_nothing(kept):
     none = Piece("p", ("KERNELS",), (*full.PYTEST, "--version"))
     assert full.run_pieces([none], float("inf")) == 1 and none.state(kept.read()["p"]) == "failed"

@@ -70,8 +70,8 @@ def main(words: list[str]) -> int:
     series, end = f"debug-{words[0]}", time.monotonic() + 60 * float(words[1] if len(words) == 2 else 25)
     while time.monotonic() < end:
         seed = 1 + sum(record["series"] == series for record in records())
-        record = run(series, f"{seed} {WRITERS} {OPERATIONS} {UNLOADS}", TOP / f"build/modules/{series}/numaplace.ko")
-        record |= {"commit": git(TOP, "rev-parse", "--short=12", "HEAD").strip(), "inputs": digest(TOP, INPUTS)}
+        stamp = {"commit": git(TOP, "rev-parse", "--short=12", "HEAD").strip(), "inputs": digest(TOP, INPUTS)}  # of what is about to run
+        record = run(series, f"{seed} {WRITERS} {OPERATIONS} {UNLOADS}", TOP / f"build/modules/{series}/numaplace.ko") | stamp
         with RECORDS.open("a", encoding="utf-8") as kept:
             kept.write(json.dumps(record) + "\n")
         print(json.dumps(record), flush=True)
