@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+BOUND_FAILS = 4  # the exit status where all was measured and a bound does not hold; 1 is that of any error
 
 
 @dataclass(frozen=True)

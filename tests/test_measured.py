@@ -62,7 +62,12 @@ def test_what_was_measured_with_changes_is_old(measure, repository):
     assert measure.explain_old("x.txt", ["code"]) == "written with changes that were not committed"
 
 
-@pytest.mark.parametrize(("command", "written"), [("exit 1", True), ("exit 2", False)])
+def test_what_changes_while_it_is_measured_is_not_what_was_measured(measure, repository):
+    assert measure.write_file("x.txt", "echo 2 >code; git -c user.name=t -c user.email=t@t commit -qam two", ["code"])
+    assert measure.explain_old("x.txt", ["code"]) == "later changes to code"
+
+
+@pytest.mark.parametrize(("command", "written"), [("exit 4", True), ("exit 2", False), ("exit 1", False)])
 def test_a_command_that_could_not_measure_writes_nothing(measure, repository, command, written):
     assert measure.write_file("x.txt", command, ["code"]) == written
     assert (repository / "x.txt").exists() == written

@@ -19,9 +19,9 @@ TOP = HERE.parents[1]
 sys.path.insert(0, str(TOP))
 
 from experiments import pieces  # noqa: E402
+from experiments.bounds import BOUND_FAILS  # noqa: E402
 from experiments.lab import qemu_program  # noqa: E402
 
-BOUND_FAILS = 1
 # inputs: of their contents, so that it holds in any history
 WRITTEN_BY = re.compile(r"^# commit [0-9a-f]+(, changed)?, inputs ([0-9a-f]+)$", re.MULTILINE)
 
@@ -35,26 +35,30 @@ def read_processor() -> str:
     return found[1] if found else platform.machine()
 
 
-def make_head(command: str, inputs: list[str], load: float, seconds: float) -> str:
-    """Makes the head of a measured file: command, commit and digest of its inputs, machine, load before, and seconds that it took."""
+def make_stamp(inputs: list[str]) -> str:
+    """Makes the line of what is about to be measured: the commit, and the digest of its inputs."""
     changed = ", changed" if pieces.git(TOP, "status", "--porcelain", "--", *inputs) else ""
-    commit = pieces.git(TOP, "rev-parse", "--short=12", "HEAD").strip()
+    return f"# commit {pieces.git(TOP, 'rev-parse', '--short=12', 'HEAD').strip()}{changed}, inputs {pieces.digest(TOP, inputs)}"
+
+
+def make_head(command: str, stamp: str, load: float, seconds: float) -> str:
+    """Makes the head of a measured file: command, stamp of its inputs, machine, load before, and seconds that it took."""
     version = qemu_program.read_full_version(qemu_program.find())
-    return (f"# {command}\n# commit {commit}{changed}, inputs {pieces.digest(TOP, inputs)}\n"
+    return (f"# {command}\n{stamp}\n"
             f"# {read_processor()}, {os.cpu_count()} CPUs; Linux {platform.release()}; QEMU {version}; "
             f"load {load:.1f} before; {seconds:.0f} s\n\n")
 
 
 def write_file(name: str, command: str, inputs: list[str]) -> bool:
     """Runs a target's command and writes its output with a head to a file; returns whether it did, as a failed command writes none."""
-    load, started = os.getloadavg()[0], time.monotonic()
+    load, started, stamp = os.getloadavg()[0], time.monotonic(), make_stamp(inputs)
     done = subprocess.run(command, shell=True, cwd=TOP, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, BOUND_FAILS):
         sys.stderr.write(done.stdout)
         print(f"measured: {name} is not written: '{command}' ended with status {done.returncode}", file=sys.stderr)
         return False
     new = HERE / f"{name}.new"
-    new.write_text(make_head(command, inputs, load, time.monotonic() - started) + done.stdout, encoding="utf-8")
+    new.write_text(make_head(command, stamp, load, time.monotonic() - started) + done.stdout, encoding="utf-8")
     new.replace(HERE / name)
     print(f"measured: {name}", flush=True)
     return True

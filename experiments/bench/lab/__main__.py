@@ -33,7 +33,7 @@ from experiments.bench.lab import (
 )
 from experiments.bench.lab.inside import ROOT
 from experiments.bench.lab.replay import calls
-from experiments.bounds import HOLDS, Claim, Outcome, all_hold, verdicts
+from experiments.bounds import BOUND_FAILS, HOLDS, Claim, Outcome, all_hold, verdicts
 from experiments.model_fit import predictions
 
 CLAIMS = [
@@ -92,7 +92,7 @@ def print_summary(outcomes: list[Outcome]) -> bool:
 
 
 def main() -> int:
-    """Measures the claims named, or all, and prints a summary; returns 0 where all hold, else 1."""
+    """Measures the claims named, or all, and prints a summary; returns 0 where all hold, else BOUND_FAILS."""
     parser = argparse.ArgumentParser(prog="make bench-lab", description=__doc__.splitlines()[0])
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="those to measure; without any, all")
     parser.add_argument("--list", action="store_true", help="name them")
@@ -105,7 +105,7 @@ def main() -> int:
         print("\n".join(f"{claim.name:12} {claim.title}" for claim in CLAIMS))
         return 0
     subprocess.run(["make", "-s", "lab-simulation", "tools"], cwd=ROOT, check=True)
-    return 0 if print_summary([measure_claim(by_name[name]) for name in arguments.claims or by_name]) else 1
+    return 0 if print_summary([measure_claim(by_name[name]) for name in arguments.claims or by_name]) else BOUND_FAILS
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from typing import Any
 from scipy import stats
 
 from ... import pieces
+from ...bounds import BOUND_FAILS
 from ...errors import ExperimentError, get_exit_status
 from ...paths import HERE
 from ...pieces import WITHOUT_TESTS, Kept
@@ -172,7 +173,7 @@ def summarise(pools: Pools, names: Sequence[str]) -> tuple[str, bool]:
 
 def carry_out(top: Path, blocks: int, limit: float) -> int:
     """Makes boots for `limit` seconds, and prints the table once there are so many blocks. Returns the exit status: UNFINISHED where
-    blocks are missing, 1 where a claim does not hold, else 0."""
+    blocks are missing, BOUND_FAILS where a claim does not hold, else 0."""
     pools = make_boots(top, blocks, limit)
     whole = len(pools["a"])
     if whole < blocks:
@@ -183,7 +184,7 @@ def carry_out(top: Path, blocks: int, limit: float) -> int:
         return UNFINISHED
     text, all_found = summarise(pools, [workload.name for workload in suites.load_suite(cli.SUITE).workloads])
     print(text)
-    return 0 if all_found else 1
+    return 0 if all_found else BOUND_FAILS
 
 
 def main() -> int:

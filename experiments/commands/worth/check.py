@@ -21,6 +21,7 @@ from ... import pieces
 from ...analysis.policies.decision import Decision
 from ...analysis.policies.speedup import BASELINE, Speeds, compare_placements
 from ...analysis.runs.results import is_higher_better, read_results
+from ...bounds import BOUND_FAILS
 from ...host import host_nodes
 from ...lab.command import build_words
 from ...paths import HERE
@@ -166,7 +167,7 @@ def has_enough(rows: Iterable[Row]) -> bool:
 
 
 def main() -> int:
-    """Measures what is missing and prints all rows. Returns 0, 1 where an answer is wrong, UNFINISHED where programs are missing."""
+    """Measures what is missing and prints all rows. Returns 0, BOUND_FAILS where an answer is wrong, UNFINISHED where programs are missing."""
     parser = argparse.ArgumentParser(prog="make check-worth", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/worth-check"), metavar="DIR")
     parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="answers that are not made again while their inputs are the same")
@@ -192,7 +193,7 @@ def main() -> int:
     if missing:
         print(f"check-worth: {len(missing)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)
         return UNFINISHED
-    return 0 if all(one.right for one in rows) else 1
+    return 0 if all(one.right for one in rows) else BOUND_FAILS
 
 
 if __name__ == "__main__":
