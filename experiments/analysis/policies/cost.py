@@ -34,7 +34,7 @@ class Cost:
 def compute_break_even(seconds: float, speedup: float) -> float:
     """Computes the seconds t with t = seconds + t / speedup; NEVER where nothing is faster."""
     if seconds <= 0:
-        return 0.0
+        return 0.0 if speedup >= 1 else NEVER
     return seconds / (1 - 1 / speedup) if speedup > 1 else NEVER
 
 

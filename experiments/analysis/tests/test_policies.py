@@ -142,6 +142,7 @@ def test_break_even_by_hand() -> None:
 def test_what_is_not_faster_never_pays() -> None:
     assert priced(0.9, 0.8, 1.1, Interval(2.0, 1.0, 3.0, 3)).break_even == (math.inf, pytest.approx(11.0), math.inf)
     assert priced(1.5, 1.2, 1.8, Interval(0.0, 0.0, 0.0, 3)).break_even[0] == 0
+    assert priced(0.8, 0.7, 0.9, Interval(0.0, 0.0, 0.0, 3)).break_even == (math.inf, math.inf, math.inf)
 
 
 def test_the_price_is_that_of_moving_and_older_runs_have_none(tmp_path: Path) -> None:
