@@ -26,7 +26,7 @@ def draw_grid(
     `rows` and `columns` are the levels along `y` and `x`; `value` titles the numbers; log: shades by the logarithm; raw: the
     observations of each square, for its tip."""
     known = [v for row in grid for v in row if v is not None]
-    low, high = min(known), max(known)
+    low, high = min(known, default=0.0), max(known, default=0.0)
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, 0.75 + ROW_IN * len(rows)), layout="constrained")
         axes = figure.subplots()

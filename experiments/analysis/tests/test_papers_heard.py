@@ -52,6 +52,11 @@ def walk(tmp_path: Path, cells: list[factorial.Cell]):
     return heard.make_cachetest(read_results(directory), "h")
 
 
+def test_walks_of_one_memory_alone_are_shown(tmp_path: Path) -> None:
+    """As a run that was ended early has them: squares without a value are empty."""
+    assert walk(tmp_path, [cell for cell in cachetest() if cell[0]["memory"] == "local"]).drawings
+
+
 def test_slowdowns_stand_beside_the_texts(tmp_path: Path) -> None:
     found = walk(tmp_path, cachetest())
     by = {c.printed.cell: c for c in found.compared}
