@@ -8,6 +8,7 @@ from typing import Any
 
 from ...mechanisms import activity as activity_of
 from ..runs import text_format
+from ..runs.boots import compute_boot_means
 from ..runs.results import Results
 from ..stats.intervals import compute_t_interval
 from .regret import LEAST, Regret, Regrets, compute_regrets, is_comparable
@@ -64,10 +65,21 @@ def list_activity(results: Results) -> list[dict[str, Any]]:
                              "speed": format_spread([o.get_value(metric[0]) for o in observations]) if metric else text_format.DASH,
                              "unit": metric[1] if metric else "",
                              "remote": format_spread([o.get_value(REMOTE) for o in observations]),
-                             "moved": format_spread([activity_of.count_moved(o.raw["kernel"]) for o in observations]),
-                             "system": format_spread([o.raw["kernel"]["system_s"] for o in observations]),
-                             "threads": format_spread([o.raw["kernel"]["threads_s"] for o in observations])})
+                             **list_kernels(results, workload, policy)})
     return rows
+
+
+def list_kernels(results: Results, workload: str, policy: str) -> dict[str, str]:
+    """Returns what the kernel did in a cell: of all its observations, by boot where there are several, as its metrics are."""
+    observations = [o for o in results.select(workload, policy) if isinstance(o.raw.get("kernel"), dict)]
+    boots = [o.boot for o in observations]
+
+    def format_values(values: list[float]) -> str:
+        return format_spread(list(compute_boot_means(values, boots).values()) if len(set(boots)) > 1 else values)
+
+    kernels = [o.raw["kernel"] for o in observations]
+    return {"moved": format_values([activity_of.count_moved(kernel) for kernel in kernels]),
+            **{name: format_values([kernel[f"{name}_s"] for kernel in kernels]) for name in ("system", "threads")}}
 
 
 def format_spread(values: list[float | None]) -> str:

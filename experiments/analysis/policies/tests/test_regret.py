@@ -131,6 +131,14 @@ def test_pages_that_the_module_moved_are_counted(tmp_path: Path) -> None:
     assert row["moved"].startswith("21")
 
 
+def test_what_the_kernel_did_is_of_all_observations_of_a_boot(tmp_path: Path) -> None:
+    lines = [synthetic.observation("cross", "none", i, platform="real", value=5.0) | {"boot_id": boot} for i, boot in enumerate("aabb")]
+    for line, moved in zip(lines, (0, 100, 0, 100), strict=True):
+        line["kernel"] = {"counters": {"pgmigrate_success": moved}, "system_s": moved / 100, "threads_s": 0}
+    row, = regret_table.list_activity(reader.read_results(synthetic.write(tmp_path, lines, TIMED)))
+    assert row["moved"].startswith("50") and row["system"].startswith("0.5")
+
+
 def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path) -> None:
     lines = [synthetic.observation("cross", "none", i, platform="real", value=5.0) for i in (1, 2)]
     for line, share in zip(lines, (0.25, 0.75), strict=True):
