@@ -3,6 +3,7 @@
 
 import os
 import queue
+import select
 import shlex
 import shutil
 import signal
@@ -78,6 +79,7 @@ class Pump(threading.Thread):
         self.source, self.sink = os.pipe()
         self.kept: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.on_broken = lambda: None
+        self.fault: OSError | None = None  # of writing to our output
 
     def run(self):
         writer = threading.Thread(target=self.write_kept, daemon=True)
@@ -91,9 +93,18 @@ class Pump(threading.Thread):
         try:
             while data := self.kept.get():
                 while data:
-                    data = data[os.write(self.target, data):]
-        except BrokenPipeError:
+                    data = data[self.write_some(data):]
+        except OSError as error:
+            self.fault = error
             self.on_broken()
+
+    def write_some(self, data: bytes) -> int:
+        """Returns how many bytes were written; waits first where the output does not wait, as one that another program has set so."""
+        try:
+            return os.write(self.target, data)
+        except BlockingIOError:
+            select.select([], [self.target], [])
+            return 0
 
 
 def write_job_files(job: Job, files: qemu.Files):
@@ -192,7 +203,10 @@ def check_plugin(job: Job, files: qemu.Files):
 
 def keep_console(job: Job, files: qemu.Files):
     if job.console and files.console.exists():
-        shutil.copyfile(files.console, job.console)
+        try:
+            shutil.copyfile(files.console, job.console)
+        except OSError as error:  # the command has ended: its status counts
+            print_message(f"the console cannot be written to '{job.console}': {error.strerror}")
 
 
 def keep_profile(job: Job, files: qemu.Files):
@@ -293,6 +307,9 @@ def boot_with_input(job: Job, argv: list[str], files: qemu.Files, limit: snapsho
                 pump.join()
         for end in (told, go):
             os.close(end)
+    for pump in pumps:
+        if pump.fault and not isinstance(pump.fault, BrokenPipeError):
+            raise LabError(UNABLE, f"the command's output cannot be written: {pump.fault.strerror}: its rest is lost")
     if broken.is_set():
         raise Ended(signal.SIGPIPE)
     return status
