@@ -127,9 +127,19 @@ def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
     return kernels.find(args.kernel)
 
 
+def check_output(what: str, path: Path):
+    """LabError: the file cannot be written. Before the run, which would be lost."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise LabError(USAGE, f"the {what} cannot be written to '{path}': {error.strerror}: give another file") from error
+
+
 def make_job(args: argparse.Namespace, command: list[str]) -> boot.Job:
     described = machine.find(f"{args.machine}/{args.scale}" if args.scale is not None else args.machine, args.set)
     kernel = choose_kernel(args)
+    if args.console:
+        check_output("console", Path(args.console))
     return boot.Job(described, kernel, command, choose_module(args, kernel), args.timeout or None, args.console,
                     not args.functional, tuple(args.kernel_option), not args.no_snapshot)
 
@@ -141,11 +151,7 @@ def run_command(args: argparse.Namespace) -> int:
     if args.timeline and (args.functional or args.exact):
         raise LabError(USAGE, "--timeline shows the simulated time of a usual run: leave --functional and --exact out")
     if args.timeline:
-        try:
-            args.timeline.open("w").close()
-        except OSError as error:
-            raise LabError(USAGE, f"the timeline cannot be written to '{args.timeline}': {error.strerror}: give another "
-                           "file") from error
+        check_output("timeline", args.timeline)
     job.timeline, job.input = args.timeline, stdin.find_input()
     start = (lambda job: exact.run_exact(job, args.file)) if args.exact else boot.run_job
     return count_run.run_counted(job, args, start) if count_run.is_asked(args) else start(job)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """numaplace lab run, as a user sees it: real boots, real signals."""
 
+import errno
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,6 +64,7 @@ def test_list_says_what_a_machine_is_for_and_that_shapes_are_machines():
     (("--kernel", "5.4"), 2, "there is no kernel series '5.4': known are 6.1, 6.12"),
     (("--timeout", "soon"), 2, "--timeout"),
     (("--module", "no.ko"), 2, "there is no module file 'no.ko'"),
+    (("--console", "no/such/file"), 2, "the console cannot be written to 'no/such/file'"),
     (("--machine", "nope"), 2, "there is no machine 'nope'"),
 ])
 def test_wrong_usage_is_one_line(options, status, message):
@@ -297,6 +301,37 @@ def test_output_that_nobody_reads_does_not_hold_the_machine():
         found += os.read(source, len(many))
     pump.join(20)
     assert found == many and not pump.is_alive()
+
+
+def test_output_that_cannot_be_written_is_a_fault():
+    with open("/dev/full", "wb", buffering=0) as full:
+        pump, told = boot.Pump(full.fileno()), threading.Event()
+        pump.on_broken = told.set
+        pump.start()
+        write_all(pump.sink, b"x")
+        os.close(pump.sink)
+        pump.join(20)
+    assert told.is_set() and pump.fault.errno == errno.ENOSPC
+
+
+def test_output_that_does_not_wait_is_written_whole():
+    source, target = os.pipe()
+    os.set_blocking(target, False)
+    pump, many = boot.Pump(target), b"x" * (1 << 20)
+    pump.start()
+    threading.Thread(target=lambda: (write_all(pump.sink, many), os.close(pump.sink)), daemon=True).start()
+    time.sleep(0.2)  # for it to fill the pipe
+    found = bytearray()
+    while len(found) < len(many) and select.select([source], [], [], 20)[0]:
+        found += os.read(source, len(many))
+    pump.join(20)
+    assert found == many and pump.fault is None
+
+
+def test_a_console_that_cannot_be_kept_is_told(tmp_path, capsys):
+    (tmp_path / "console").touch()
+    boot.keep_console(SimpleNamespace(console="/no/such/file"), SimpleNamespace(console=tmp_path / "console"))
+    assert "the console cannot be written to '/no/such/file'" in check_one_line(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(("options", "functional"), [
