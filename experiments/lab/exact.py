@@ -69,7 +69,7 @@ def find_needed(command: list[str], more: list[Path]) -> list[Path]:
     missing = next((path for path in more if not path.exists()), None)
     if missing:
         raise LabError(USAGE, f"there is no '{missing}' to take into the machine: correct --file")
-    named = [Path(program), *(Path(word) for word in command[1:] if Path(word).is_file()), *more]
+    named = [Path(program), *(Path(word) for word in command[1:] if os.path.isfile(word)), *more]
     unread, needed = [file.absolute() for path in named for file in list_files(path)], set()
     while unread:
         path = unread.pop()

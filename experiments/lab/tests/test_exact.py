@@ -52,6 +52,10 @@ def test_files_are_those_that_words_name_and_those_that_are_asked_for(tmp_path):
     assert [path for path in needed if path.is_relative_to(tmp_path)] == [tmp_path / "asked/deep/for", tmp_path / "named"]
 
 
+def test_a_long_word_names_no_file():
+    assert exact.find_needed(["sh", "-c", "true " + "x" * 300], [])
+
+
 @pytest.mark.parametrize(("command", "more", "message"), [
     (["no-such-program"], [], "there is no program 'no-such-program' to take into the machine"),
     (["true"], [Path("/no/such/file")], "there is no '/no/such/file' to take into the machine"),
