@@ -65,14 +65,15 @@ def build_modules(kernel: Kernel, headers: Path):
     built = [HERE.modules / kernel.series / name for name in ("numaplace.ko", "numaplace_lab.ko")]
     if not headers.exists():
         return
+    modules = HERE.modules if HERE.installed else HERE.modules.relative_to(HERE.sources)  # make's names have no blanks
     log = HERE.modules / kernel.series / "build.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a+", encoding="utf-8") as output:
         fcntl.flock(output, fcntl.LOCK_EX)
         if not all(path.exists() for path in built):
             print_message(f"building the modules for {kernel.release}")
-        done = subprocess.run(["make", "-C", HERE.sources, "-f", "setup/modules.mk", f"MODULES={HERE.modules}",
-                               f"OWN_KERNEL={kernel.series}", *built], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        done = subprocess.run(["make", "-C", HERE.sources, "-f", "setup/modules.mk", f"MODULES={modules}",
+                               f"OWN_KERNEL={kernel.series}", *(modules / kernel.series / path.name for path in built)], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                               check=False)
     if done.returncode != 0:
         raise LabError(UNABLE, f"the modules cannot be built for kernel {kernel.release} with {headers.resolve()}: see {log}")

@@ -8,11 +8,12 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from experiments.lab import kernels, qemu_program
-from experiments.paths import HERE
+from experiments.lab import kernels, own_kernel, qemu_program
+from experiments.paths import HERE, find_in_tree
 
 TOP = HERE.code
 
@@ -47,6 +48,16 @@ def test_what_is_refused_is_one_line(tmp_path, options, message):
                                      "PATH": f"{Path(qemu_program.find()).parent}:{os.environ['PATH']}"})
     last = done.stderr.splitlines()[-1]
     assert message in last and done.returncode in (2, 3), done.stderr
+
+
+def test_a_tree_on_a_path_with_blanks_builds_its_modules(tmp_path, monkeypatch):
+    """make takes none in the names of what it makes."""
+    top, told = tmp_path / "my tree", []
+    monkeypatch.setattr(own_kernel, "HERE", find_in_tree(top, top))
+    monkeypatch.setattr(own_kernel.subprocess, "run", lambda words, **_: told.extend(words) or subprocess.CompletedProcess(words, 0))
+    own_kernel.build_modules(SimpleNamespace(series="own-1", release="6.66.1-mine"), tmp_path)
+    assert [word for word in told if " " in str(word)] == [top]
+    assert told[-1] == Path("build/modules/own-1/numaplace_lab.ko")
 
 
 @pytest.fixture
