@@ -190,9 +190,10 @@ def _compare_contention(common: tuple, cells: list[dict[str, Any]]) -> Compariso
 
 
 def _is_local_copy(row: dict[str, Any]) -> bool:
-    """Checks whether a row is of plain copying of local memory, with its bandwidth."""
+    """Checks whether a row is of plain copying of local memory, by threads that share no last-level cache where they can avoid it,
+    with its bandwidth."""
     wanted = {"operation": "copy", "access": "unstrided", "memory": "local"}
-    return all(row.get(name) == level for name, level in wanted.items()) and "bandwidth_mb_s" in row
+    return all(row.get(name) == level for name, level in wanted.items()) and row.get("spread", "l3") == "l3" and "bandwidth_mb_s" in row
 
 
 def _compare_stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:

@@ -21,9 +21,9 @@ from ..runner.suite import schedule
 from .record import FORMAT, Record
 
 UNITS = {"latency": "ns", "bandwidth": "MB/s"}
-TABLES = {"loaded-latency": (("memory", "mix", "load", "delay"), ("latency", "bandwidth")),
+TABLES = {"loaded-latency": (("memory", "mix", "load", "delay", "spread"), ("latency", "bandwidth")),
           "core-to-core": (("apart", "state", "home", "owner", "reader"), ("latency",)),
-          "numa-stream": (("operation", "access", "memory", "threads"), ("bandwidth", "latency"))}
+          "numa-stream": (("operation", "access", "memory", "threads", "spread"), ("bandwidth", "latency"))}
 LATENCY, CALIBRATION = "latency-matrix", "calibrate-machine"
 NOT_GIVEN = "no run of it was given"
 Runs = dict[str, list[dict[str, Any]]]
@@ -38,6 +38,9 @@ def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
     manifests = [_read_manifest(folder) for folder in folders]
     if len({json.dumps(_describe_shape(run), sort_keys=True) for run in manifests}) > 1:
         raise UsageError(f"{', '.join(map(str, folders))}: are of several machines: give the runs of one")
+    suites = [run["suite"] for run in manifests]
+    if twice := next((suite for suite in suites if suites.count(suite) > 1), None):
+        raise UsageError(f"{', '.join(map(str, folders))}: two are runs of {twice}: give one of each suite")
     clean = {run["suite"]: _read_clean(folder) for folder, run in zip(folders, manifests, strict=True)}
     measured = {"latency": make_latency_matrix(clean.get(LATENCY, [])),
                 **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},

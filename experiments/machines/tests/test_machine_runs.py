@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.errors import UsageError
 from experiments.machines import __main__ as command
 from experiments.machines import record, runs
 from experiments.machines.tests import made_runs
@@ -32,6 +33,21 @@ def test_the_figures_are_those_of_the_runs(tmp_path: Path) -> None:
         "cpu_model": "Intel(R) Xeon(R) Gold 6430", "kernel": "6.12", "numa_balancing": 1, "virtual": False, "load_most": 0.5,
         "nodes": [{"id": k, "cpus": 4, "memory_mib": 1024} for k in (0, 1)], "distances": [[10, 21], [21, 10]]}
     assert found["missing"] == {}
+
+
+def test_orders_of_cpus_are_rows_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [({"operation": "copy", "access": "unstrided", "memory": "local", "threads": n, "spread": spread}, {"bandwidth": rate * n})
+             for n in (1, 8) for spread, rate in (("l3", 3000.0), ("compact", 2000.0))]
+    monkeypatch.setitem(made_runs.SUITES, made_runs.STREAM, cells)
+    rows = runs.collect_record(made_runs.write_runs(tmp_path / "runs"), None)["measured"]["numa_stream"]
+    assert {(row["threads"], row["spread"]): (row["bandwidth_mb_s"], row["n"]) for row in rows} == {
+        (1, "l3"): (3000, 3), (1, "compact"): (2000, 3), (8, "l3"): (24000, 3), (8, "compact"): (16000, 3)}
+
+
+def test_two_runs_of_a_suite_are_refused(tmp_path: Path) -> None:
+    folders = made_runs.write_runs(tmp_path / "runs")
+    with pytest.raises(UsageError, match="two are runs of latency-matrix: give one of each suite"):
+        runs.collect_record([*folders, folders[0]], None)
 
 
 def test_an_observation_with_a_mark_is_left_out(tmp_path: Path) -> None:
