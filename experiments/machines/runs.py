@@ -42,6 +42,9 @@ def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
     if twice := next((suite for suite in suites if suites.count(suite) > 1), None):
         raise UsageError(f"{', '.join(map(str, folders))}: two are runs of {twice}: give one of each suite")
     clean = {run["suite"]: _read_clean(folder) for folder, run in zip(folders, manifests, strict=True)}
+    for suite, records in clean.items():
+        if placed := {one["policy"] for one in records} - {"none"}:
+            raise UsageError(f"a run of {suite} has placements ({', '.join(sorted(placed))}): give one without --placements")
     measured = {"latency": make_latency_matrix(clean.get(LATENCY, [])),
                 **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
                 **_read_calibrated(machine_file)}

@@ -50,6 +50,13 @@ def test_two_runs_of_a_suite_are_refused(tmp_path: Path) -> None:
         runs.collect_record([*folders, folders[0]], None)
 
 
+def test_a_run_with_placements_is_refused(tmp_path: Path) -> None:
+    folders = made_runs.write_runs(tmp_path / "runs")
+    change(folders[3] / "results.jsonl", policy="start-interleave")
+    with pytest.raises(UsageError, match="a run of numa-stream has placements .start-interleave.: give one without"):
+        runs.collect_record(folders, None)
+
+
 def test_an_observation_with_a_mark_is_left_out(tmp_path: Path) -> None:
     folders = made_runs.write_runs(tmp_path / "runs")
     change(folders[0] / "results.jsonl", marks=["somebody else ran"])
