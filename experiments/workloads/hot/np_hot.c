@@ -112,6 +112,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		err = np_fail("needs one pattern; see --help");
 	else
 		err = parse_number(o, key, text);
+	if (key == 't' && !err && o->threads != (unsigned int)o->threads)
+		err = np_fail("'%s' is not a whole number; see --help", text);
 	if (key == ARGP_KEY_END && o->name && o->zipf > 0 && o->pattern != HOT_STATIC)
 		err = np_fail("--zipf: is of the pattern static");
 	if (err == -1)

@@ -158,7 +158,7 @@ def test_a_changed_word_is_found(offset: int) -> None:
 
 @pytest.mark.parametrize("words, said", [
     ("", "needs one pattern"), ("hot", "'hot' is no pattern"), ("static scan", "needs one pattern"),
-    ("static --hot 101", "'101' is not from 0 to 100"), ("scan --zipf 1", "--zipf: is of the pattern static"),
+    ("static --hot 101", "'101' is not from 0 to 100"), ("static --threads 1.5", "'1.5' is not a whole number"), ("scan --zipf 1", "--zipf: is of the pattern static"),
     ("static --size 1x", "--size 1x: needs bytes"), ("static --size 2000%", "--size 2000%: needs bytes"), ("static --size 4K --threads 2", "2 threads need a page each"),
 ])
 def test_wrong_use_is_one_line(words: str, said: str) -> None:
