@@ -107,6 +107,16 @@ def test_tokens_are_counted_as_python_counts_them(client: Client, server: Path, 
         word: 2 * n for word, n in expected.items()}
 
 
+def test_a_text_that_another_process_has_loaded_is_updated(client: Client) -> None:
+    client("tokens", "load", elements=100)
+    done, events = client("tokens", "update", "verify", elements=100)
+    assert done.returncode == 0 and events[0]["ops"] > 0, done.stderr
+
+
+def test_a_text_that_nobody_has_loaded_is_not_right(client: Client) -> None:
+    assert client("tokens", "verify", elements=100)[0].returncode == 1
+
+
 def test_a_made_text_has_zipf_s_words(client: Client, server: Path) -> None:
     """1001 words whose rank's logarithm is uniform: the first comes ln 2 / ln 1002 of the time."""
     done, events = client("tokens", "load", "verify", elements=13000)
