@@ -63,7 +63,8 @@ class Guard:
         before = read_choice(path)
         if before.strip() != value:
             self._add_step("write", str(path), before if back is None else back)
-            path.write_text(value, encoding="utf-8")
+            with self._dropping_step():
+                path.write_text(value, encoding="utf-8")
 
     def keep(self, path: Path) -> None:
         """Keeps the content of a file that something else is going to change."""
@@ -79,7 +80,8 @@ class Guard:
         """Moves a process, with all its threads, into a cgroup; it goes back to the one (version 2) in which it was."""
         before = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()[-1].partition("::/")[2]
         self._add_step("write", str(CGROUPS / before / "cgroup.procs"), str(pid))
-        (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+        with self._dropping_step():
+            (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
     def run_at_end(self, *command: str) -> None:
         """Adds a step that this command undoes; the command must be there."""
@@ -132,6 +134,17 @@ class Guard:
             self._ask_child("add", step)
             self.steps += 1
 
+    @contextmanager
+    def _dropping_step(self) -> Iterator[None]:
+        """Drops the last step where the kernel refuses what this block does: nothing was changed, and nobody may undo it either."""
+        try:
+            yield
+        except OSError:
+            with hold_signals():
+                self._ask_child("drop", None)
+                self.steps -= 1
+            raise
+
     def _ask_child(self, *message: object) -> list[str]:
         """Asks the child. Returns what went wrong. Signals are held: an answer that is not read would be that of the next question."""
         self.socket.sendall(json.dumps(message).encode() + b"\n")
@@ -153,6 +166,8 @@ def _keep_steps(theirs: socket.socket, scratch: Path) -> None:
             failed = []
             if request == "add":
                 steps.append(argument)
+            elif request == "drop":
+                steps.pop()
             else:
                 failed = _undo_steps(steps, argument)
             theirs.sendall(json.dumps(failed).encode() + b"\n")
