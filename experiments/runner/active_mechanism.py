@@ -26,7 +26,10 @@ def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
         if why := mechanism.call("lacks", nodes):
             raise CannotError(f"mechanism {level}: {why}; or leave it out with --placements")
         mechanism.call("read_values")
-        too_late = [w.name for w in suite.workloads if not KINDS[w.kind].unpinned or KINDS[w.kind].runs_already]
+        users = [w.name for w in suite.workloads if KINDS[w.kind].runs_already]
+        if users:
+            raise CannotError(f"mechanism {level}: what it does to {users[0]}, which run already, cannot be undone: leave it out with --placements")
+        too_late = [w.name for w in suite.workloads if not KINDS[w.kind].unpinned]
         if mechanism.starts and too_late:
             raise CannotError(f"mechanism {level} acts on programs as they start, and workload {too_late[0]} of {suite.name} "
                               "has its tasks placed after that: leave one of them out")
