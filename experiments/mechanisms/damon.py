@@ -39,7 +39,7 @@ class Damon(Mechanism):
 
     def lacks(self, nodes):
         """Returns why DAMON cannot move pages here; None where it can."""
-        return super().lacks(nodes) or missing(ADMIN / "nr_kdamonds") or explain_one_tier()
+        return super().lacks(nodes) or missing(ADMIN / "nr_kdamonds") or explain_one_tier() or explain_in_use()
 
     def set_up(self, scope: Scope) -> None:
         """Describes a kernel thread for each node of the fastest and the slowest tier in sysfs and starts it; the guard undoes it."""
@@ -91,6 +91,15 @@ class Damon(Mechanism):
             write_values(goal, {"target_metric": metric, "nid": node, "target_value": share})
         except OSError:
             write_values(quotas / "goals", {"nr_goals": 0})
+
+
+def explain_in_use() -> str | None:
+    """Returns that somebody else has described threads of DAMON, whose settings could not be put back; None where nobody has."""
+    try:
+        used = (ADMIN / "nr_kdamonds").read_text(encoding="ascii").strip()
+    except PermissionError:  # set_up() says who may
+        return None
+    return None if used == "0" else f"DAMON is in use: end it, and write 0 to {ADMIN / 'nr_kdamonds'}"
 
 
 def write_values(folder: Path, values: dict[str, int | str]) -> None:

@@ -43,7 +43,8 @@ class Scope:
             yield
         except OSError as error:
             why = "run as root" if isinstance(error, PermissionError) else "see the kernel's log"
-            raise CannotError(f"mechanism {what}: {error.filename}: {error.strerror}: {why}") from None
+            file = f"{error.filename}: " if error.filename else ""  # the kernel's refusal of a value names none
+            raise CannotError(f"mechanism {what}: {file}{error.strerror}: {why}") from None
 
 
 class Mechanism:
@@ -144,9 +145,15 @@ def write_given(scope: Scope, mechanism: Mechanism) -> None:
 
 
 def missing(*paths: Path) -> str | None:
-    """Returns that the first of the paths that is not there is missing; None where all are there."""
-    absent = next((path for path in paths if not path.exists()), None)
-    return f"this kernel has no {absent}" if absent else None
+    """Returns that the first of the paths that is not there is missing, or may not be looked for; None where all are there."""
+    for path in paths:
+        try:
+            path.stat()
+        except PermissionError:
+            return f"{path} may not be looked for: run as root"
+        except OSError:
+            return f"this kernel has no {path}"
+    return None
 
 
 def list_tiers() -> list[tuple[int, ...]]:

@@ -30,7 +30,8 @@ class Numad(Mechanism):
 
     def lacks(self, nodes):
         """Returns why numad cannot run here; None where it can."""
-        return super().lacks(nodes) or missing(CLOCKS) or (None if shutil.which("numad") else "numad is not installed: apt-get install numad")
+        return (super().lacks(nodes) or missing(CLOCKS) or (None if shutil.which("numad") else "numad is not installed: apt-get install numad")
+                or explain_running())
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         """Starts numad for these programs; the guard ends it and restores khugepaged's pause. CannotError: it does not start."""
@@ -44,3 +45,13 @@ class Numad(Mechanism):
                               stdin=subprocess.DEVNULL, check=False)
         if started.returncode:
             raise CannotError(f"mechanism {self.name}: {(started.stderr or started.stdout).strip() or f'status {started.returncode}'}")
+
+
+def explain_running() -> str | None:
+    """Returns that a numad runs already, which a second one only tells its settings and ends; None where none does."""
+    try:
+        pid = PID_FILE.read_text(encoding="ascii").strip()
+        runs = Path("/proc", pid or "none", "comm").read_text(encoding="utf-8").strip() == "numad"
+    except OSError:
+        return None
+    return f"numad runs already, as process {pid}: end it" if runs else None

@@ -2,21 +2,25 @@
 """Levels that name mechanisms, their parameters, and mechanisms of the user's."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from experiments.commands.worth import trial_suite
 from experiments.errors import CannotError, ExperimentError, NotPutBackError, UsageError
 from experiments.host import guard as guard_of
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
-from experiments.mechanisms import mechanism, registry
+from experiments.mechanisms import damon, mechanism, numad, registry
 from experiments.paths import HERE
 from experiments.runner import active_mechanism
 from experiments.runner.suite import suite as suites
+from tests.waiting import eventually
 
 PAGE = Path(__file__).resolve().parents[3] / "Documentation/reference/mechanisms.md"
 
@@ -119,6 +123,59 @@ def test_a_file_of_choices_is_put_back_by_the_one_that_it_had(tmp_path: Path, mo
         kernel.write_text("always [madvise] never\n", encoding="ascii")
         guard.write(kernel, "madvise")
         assert guard.steps == 0, "it says that already"
+
+
+def test_a_write_that_the_kernel_refuses_leaves_nothing_to_undo() -> None:
+    with Guard() as guard:
+        with pytest.raises(OSError), guard.open_scope():
+            guard.write(Path(f"/proc/{os.getpid()}/oom_score_adj"), "5000")  # 1000 is the most
+        guard.keep(Path("/proc/self/oom_score_adj"))
+        with pytest.raises(OSError):
+            guard.write(Path(f"/proc/{os.getpid()}/oom_score_adj"), "5000")
+        assert guard.steps == 1, "the step before it stays"
+
+
+@pytest.mark.parametrize("said, why", [("0\n", None), ("2\n", "DAMON is in use: end it, and write 0 to ")])
+def test_threads_of_damon_that_somebody_else_has_described_are_left_alone(said: str, why: str | None, tmp_path: Path,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nr_kdamonds").write_text(said, encoding="ascii")
+    monkeypatch.setattr(damon, "ADMIN", tmp_path)
+    monkeypatch.setattr(damon, "explain_one_tier", lambda: None)
+    found = registry.make_mechanism("damon").lacks(host_nodes.list_lab_nodes("2x2"))
+    assert found == (why and why + str(tmp_path / "nr_kdamonds"))
+
+
+def test_a_numad_that_runs_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numad, "PID_FILE", tmp_path / "numad.pid")
+    assert numad.explain_running() is None, "no file"
+    shutil.copy(shutil.which("sleep"), tmp_path / "numad")
+    process = subprocess.Popen([tmp_path / "numad", "1000"])
+    try:
+        numad.PID_FILE.write_text(f"{process.pid}\n", encoding="ascii")
+        assert eventually(lambda: numad.explain_running() == f"numad runs already, as process {process.pid}: end it")
+        numad.PID_FILE.write_text(f"{os.getpid()}\n", encoding="ascii")
+        assert numad.explain_running() is None, "the number is another program's"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_mechanism_does_nothing_to_processes_of_the_user_s(tmp_path: Path) -> None:
+    """Their pages would stay where it has moved them, and what they fork in its cgroup would keep it."""
+    file = tmp_path / "own.py"
+    file.write_text(OWN, encoding="utf-8")
+    user_s = trial_suite.format_processes([os.getpid()], 5, 1, "", "")
+    (tmp_path / "s.toml").write_text(trial_suite.format_suite("m", ["none", str(file)], 1, "rate", user_s), encoding="utf-8")
+    with pytest.raises(CannotError, match="what it does to processes, which run already, cannot be undone: leave it out with --placements"):
+        active_mechanism.check_mechanisms(suites.load_suite(str(tmp_path / "s.toml")), host_nodes.list_lab_nodes("2x2"))
+
+
+def test_a_file_that_may_not_be_looked_for_is_root_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert mechanism.missing(Path("/sys/kernel/debug/sched")) == "/sys/kernel/debug/sched may not be looked for: run as root"
 
 
 def test_files_of_a_process_that_has_ended_need_no_undo() -> None:
