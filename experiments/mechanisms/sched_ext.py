@@ -41,6 +41,8 @@ class SchedExt(Mechanism):
 
     def set_up(self, scope: Scope) -> None:
         """Mounts bpffs where it is missing and registers the scheduler; the guard undoes both. CannotError: a command fails."""
+        if os.geteuid():  # before a step that nobody else could undo
+            raise CannotError(f"mechanism {self.name}: a scheduler is the whole machine's: run as root")
         with scope.changing(self.name):
             if not os.path.ismount(BPF):
                 scope.guard.run_at_end("umount", str(BPF))

@@ -16,7 +16,7 @@ from experiments.errors import CannotError, ExperimentError, NotPutBackError, Us
 from experiments.host import guard as guard_of
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
-from experiments.mechanisms import damon, mechanism, numad, registry
+from experiments.mechanisms import damon, mechanism, numad, registry, sched_ext
 from experiments.paths import HERE
 from experiments.runner import active_mechanism
 from experiments.runner.suite import suite as suites
@@ -168,6 +168,15 @@ def test_a_mechanism_does_nothing_to_processes_of_the_user_s(tmp_path: Path) -> 
     (tmp_path / "s.toml").write_text(trial_suite.format_suite("m", ["none", str(file)], 1, "rate", user_s), encoding="utf-8")
     with pytest.raises(CannotError, match="what it does to processes, which run already, cannot be undone: leave it out with --placements"):
         active_mechanism.check_mechanisms(suites.load_suite(str(tmp_path / "s.toml")), host_nodes.list_lab_nodes("2x2"))
+
+
+def test_a_scheduler_that_is_refused_leaves_nothing_to_undo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sched_ext.os, "geteuid", lambda: 1000)
+    found = registry.make_mechanism("sched-ext")
+    with Guard() as guard:
+        with pytest.raises(CannotError, match="run as root"):
+            found.set_up(mechanism.Scope([], guard))
+        assert guard.steps == 0
 
 
 def test_a_file_that_may_not_be_looked_for_is_root_s(monkeypatch: pytest.MonkeyPatch) -> None:
