@@ -76,7 +76,7 @@ def show_studies(pieces: dict[Study, dict[int, EvidencePiece]]) -> None:
         done = {scale: piece for scale, piece in by_scale.items() if piece.read_state().word == DONE}
         if not done:
             continue
-        print(f"\n{study.suite} on {study.machine}, {BOOTS} boots, processor s of the host by S: "
+        print(f"\n{study.suite} on {study.machine}, {BOOTS} boots, s of the host in the last call by S: "
               + ", ".join(f"{scale}: {piece.read_state().seconds}" for scale, piece in done.items()))
         for title, found in list_rows(study, done):
             print("\n".join(["", *format_row(title, found)]))
