@@ -100,7 +100,9 @@ static void pages_leave(struct remote *r, size_t i)
 			  nodes[d->from].id);
 		return;
 	}
-	np_place_on(&r->p, i, d->from);
+	/* Where all CPUs of its node are isolated, it stays there unbound. */
+	if (np_may_run(r->p.m, &r->p.tasks[i], d->from))
+		np_place_on(&r->p, i, d->from);
 	d->pages_to = to;
 	np_reason(d, "its pages leave node %d, where it runs, for the %s other", nodes[d->from].id,
 		  r->farthest ? "farthest" : "nearest");

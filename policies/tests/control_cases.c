@@ -46,6 +46,16 @@ TEST(remote_leaves_home)
 	pages_are(0, (uint64_t[]) { 0, 0, 90 });
 }
 
+TEST(remote_leaves_a_task_on_isolated_cpus_unbound)
+{
+	fixture_machine(&f, 2, 1);
+	f.node[1].cpus = 0;
+	add(1, 1, 90);
+	plan("remote", "move=pages");
+	CU_ASSERT_EQUAL(f.decision[0].to, NP_NODE_NONE);
+	pages_are(0, (uint64_t[]) { 90, 0 });
+}
+
 /* One CPU a node: the second task finds the nearest taken, the third no other than its home. */
 TEST(remote_shares_no_cpu)
 {
