@@ -36,9 +36,9 @@ static json_t *number_of(const json_t *file, const char *name)
 	const json_t *model = json_object_get(file, "model");
 	int index = -1, end = 0;
 
-	if (sscanf(name, "%31[a-z0-9_][%d].%31[a-z_]%n", table, &index, key, &end) != 3) {
+	if (sscanf(name, "%31[a-z0-9_][%d].%31[a-z0-9_]%n", table, &index, key, &end) != 3) {
 		index = -1;
-		if (sscanf(name, "%31[a-z0-9_].%31[a-z_]%n", table, key, &end) != 2)
+		if (sscanf(name, "%31[a-z0-9_].%31[a-z0-9_]%n", table, key, &end) != 2)
 			return NULL;
 	}
 	return name[end] || (index < 0 && strchr(name, '[')) ?

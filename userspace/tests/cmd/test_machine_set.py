@@ -27,6 +27,16 @@ def test_machine_set_changes_what_is_named():
     assert after["plugin"].endswith(after["model_text"]) and "\ncore=2000 " in after["plugin"]
 
 
+def test_machine_set_takes_each_number_that_is_printed():
+    model = json.loads(machine("cxl-3n").stdout)["model"]
+    tables = [(name, table) for name, table in model.items() if isinstance(table, dict)]
+    names = [f"{name}.{key}={one['value']}" for name, table in tables for key, one in table.items() if isinstance(one, dict) and "value" in one]
+    assert any(name.startswith("tlb.l1_entries=") for name in names)
+    done = machine("cxl-3n", *names, "tlb.l1_entries=64", "tlb.l2_latency_ns=3")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["model"]["tlb"]["l1_entries"]["value"] == 64
+
+
 @pytest.mark.parametrize(("assignment", "message"), [
     ("core.mhz", "'core.mhz' sets nothing: write TABLE.FIELD=NUMBER"),
     ("core.mhz=", "'' of core.mhz is not a number"),
