@@ -46,6 +46,7 @@ static void declare(struct np_task *task, const struct assumption *a)
 	if (a->penalty >= 0) {
 		task->penalty = a->penalty;
 		task->penalty_source = NP_PROVENANCE_DECLARED;
+		task->penalty_distance = 0; /* not that of what was measured */
 	}
 	if (a->mpki >= 0) {
 		task->mpki = a->mpki;

@@ -87,11 +87,12 @@ TEST(assumptions)
 		"pid=7,speed=1",
 		"7,mpki=1",
 	};
-	struct np_task task = { .pid = 7, .penalty = 1 };
+	struct np_task task = { .pid = 7, .penalty = 1, .penalty_distance = 31 };
 	struct np_tasks t = { .n = 1, .task = &task };
 	struct np_err err;
 
 	CU_ASSERT_EQUAL(np_tasks_assume(&t, "pid=7,penalty=1.5,mpki=30", &err), 0);
+	CU_ASSERT_EQUAL(task.penalty_distance, 0);
 	CU_ASSERT(task.penalty > 1.49 && task.penalty < 1.51 && task.mpki > 29.9);
 	CU_ASSERT_EQUAL(task.penalty_source, NP_PROVENANCE_DECLARED);
 	CU_ASSERT_EQUAL(task.mpki_source, NP_PROVENANCE_DECLARED);
