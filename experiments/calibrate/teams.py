@@ -42,8 +42,7 @@ class Member:
         self.process.stdin.write(command + "\n")
 
     def stop_program(self):
-        self.send_command("quit")
-        self.process.wait()
+        self.process.communicate("quit\n")  # which passes over one that has ended
 
 
 class Team:
