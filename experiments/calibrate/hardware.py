@@ -76,7 +76,10 @@ def find_largest_cache(cpu: int) -> int:
 
 
 def read_megahertz() -> float:
-    """Reads the first CPU's clock in MHz; DEFAULT_MHZ where the kernel says none."""
+    """Reads the first CPU's clock in MHz: its base, else its highest, else that of now; DEFAULT_MHZ where the kernel says none."""
+    for name in ("base_frequency", "cpuinfo_max_freq"):
+        if (file := CPU / "cpu0/cpufreq" / name).exists():
+            return int(read_text(file)) / 1000  # kHz
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("cpu MHz"):
             return float(line.split(":")[1])
