@@ -7,6 +7,7 @@ interval. The contention model is fitted to what was measured; the file says how
 
 import argparse
 import datetime
+import os
 import re
 import sys
 from pathlib import Path
@@ -66,6 +67,9 @@ def describe_machine(args: argparse.Namespace) -> tuple[Picture, Effort]:
     if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
         exit_with(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
                   "numaplace lab run boots one with more")
+    cpus = [cpu for node in nodes for cpu in node.cpus]
+    if len(set(cpus)) < len(cpus):
+        exit_with(UNABLE, "nodes have the same CPUs, as with numa=fake, so nothing is remote: numaplace lab run boots one with more")
     name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())[:LONGEST_NAME]
     taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.read_caches(first),
                     hardware.read_megahertz())
@@ -140,22 +144,49 @@ def fit_numbers(taken: Picture):
     print_line(f"the model comes within {taken.residual:.1%} of the largest total, on average over {len(cells)} cells")
 
 
+def read_penalties(file: Path) -> str:
+    """Returns the tables of a file that numaplace measure-penalty has written, which belong to the machine too."""
+    parts = re.split(r"(?m)^(?=\[)", file.read_text(encoding="utf-8")) if file.is_file() else []
+    found = "".join(part for part in parts if re.match(r"\[\[?penalty\b", part))
+    return f"\n{found}" if found else ""
+
+
+def write_whole(file: Path, text: str | None):
+    """Writes a file whole or not at all; without text it only tries. OSError: it cannot be written."""
+    if file.exists() and not file.is_file():  # as /dev/stdout
+        file.write_text(text or "", encoding="utf-8")
+        return
+    partial = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        partial.write_text(text or "", encoding="utf-8")
+        if text is not None:
+            partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def main():
     """Measures the machine and writes its file; ends the program with a status where that fails."""
     args = parse_arguments()
     taken, effort = describe_machine(args)
+    file = Path(args.file).resolve()
+    try:
+        penalties = read_penalties(file)
+        write_whole(file, None)  # before what takes long
+    except OSError as error:
+        exit_with(FAILED, f"cannot write {args.file}: {error.strerror}: give another file")
     triads = Triads(effort)
     try:
         measure_latencies(taken, effort)
         measure_bandwidths(taken, triads, args.threads)
         measure_contention(taken, triads, args.threads)
-    except (Failed, AssertionError) as error:
+    except (Failed, AssertionError, BrokenPipeError) as error:
         exit_with(FAILED, str(error))
     finally:
         triads.stop_team()
     fit_numbers(taken)
     try:
-        Path(args.file).write_text(picture.build_toml(taken), encoding="utf-8")
+        write_whole(file, picture.build_toml(taken) + penalties)
     except OSError as error:
         exit_with(FAILED, f"cannot write {args.file}: {error.strerror}")
     print_line(f"{args.file}: written; numaplace lab run --machine {args.file} -- CMD runs on it")

@@ -3,11 +3,14 @@
 
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from experiments.bench.lab.inside import ROOT
+from experiments.calibrate import __main__ as calibrate
 from experiments.calibrate import hardware, pattern_search, picture, teams
 from experiments.calibrate.measure import Effort, Triads, Value
 from experiments.host import host_nodes
@@ -75,6 +78,59 @@ def test_a_machine_of_one_node_cannot_be_measured(tmp_path):
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 3 and "nothing is remote" in done.stderr
     assert not (tmp_path / "x.toml").exists()
+
+
+def test_a_member_that_has_ended_is_stopped() -> None:
+    team = teams.Team({"program": [sys.executable, "-c", "pass"], "seconds": 1})
+    with pytest.raises(AssertionError, match="ended"):
+        team.measure_cell({"size": "1", "threads": [[0, 0]]})
+    member, = team.members.values()
+    member.process.wait()
+    team.stop_members()
+
+
+def test_the_clock_is_that_of_the_data_sheet(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an idle CPU that of now is the least."""
+    monkeypatch.setattr(hardware, "CPU", tmp_path)
+    (tmp_path / "cpu0/cpufreq").mkdir(parents=True)
+    for name, kilohertz in (("cpuinfo_max_freq", "3500000"), ("base_frequency", "2300000")):
+        (tmp_path / "cpu0/cpufreq" / name).write_text(f"{kilohertz}\n")
+        assert hardware.read_megahertz() == int(kilohertz) / 1000
+
+
+def test_nodes_of_the_same_cpus_cannot_be_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(hardware, "read_nodes", lambda: [hardware.Node(0, [0, 1], 512, [10, 20]), hardware.Node(1, [0, 1], 512, [20, 10])])
+    monkeypatch.setattr(hardware, "read_platform", lambda: ("box", "real"))
+    with pytest.raises(SystemExit, match="3"):
+        calibrate.describe_machine(SimpleNamespace(name=None, size=24, seconds=1, repeats=2, threads=8))
+    assert "nodes have the same CPUs" in capsys.readouterr().err
+
+
+def calibrate_to(file: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Runs the command, with figures that are known. Returns what it would have measured."""
+    measured: list[str] = []
+    monkeypatch.setattr(calibrate, "describe_machine", lambda _: (build_picture(), Effort(1, 1, 2)))
+    for name in ("latencies", "bandwidths", "contention"):
+        monkeypatch.setattr(calibrate, f"measure_{name}", lambda *_, name=name: measured.append(name))
+    monkeypatch.setattr(calibrate, "fit_numbers", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["calibrate-machine", str(file)])
+    with suppress(SystemExit):
+        calibrate.main()
+    return measured
+
+
+def test_penalties_stay_in_the_file(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "machine.toml"
+    penalties = '[penalty]\nremote_per_mpki = { value = 1, source = "measured" }\n\n[[penalty.task]]\ncomm = "x"\n'
+    file.write_text(f"[model]\nold = 1\n\n{penalties}")
+    assert len(calibrate_to(file, monkeypatch)) == 3
+    text = file.read_text()
+    assert text.endswith(penalties) and "old = 1" not in text and list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_that_cannot_be_written_is_told_before_it_measures(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert calibrate_to(tmp_path / "none/machine.toml", monkeypatch) == []
+    assert "cannot write" in capsys.readouterr().err
 
 
 def test_threads_hear_of_their_start_in_a_scaled_machine_too(monkeypatch: pytest.MonkeyPatch):
