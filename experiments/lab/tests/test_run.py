@@ -320,7 +320,7 @@ def test_output_that_does_not_wait_is_written_whole():
     pump, many = boot.Pump(target), b"x" * (1 << 20)
     pump.start()
     threading.Thread(target=lambda: (write_all(pump.sink, many), os.close(pump.sink)), daemon=True).start()
-    time.sleep(0.2)  # for it to fill the pipe
+    assert eventually(lambda: not select.select([], [target], [], 0)[1]), "the pipe is full"
     found = bytearray()
     while len(found) < len(many) and select.select([source], [], [], 20)[0]:
         found += os.read(source, len(many))
