@@ -62,13 +62,13 @@ def read_text(file: str) -> str:
         raise ExperimentError(f"cannot read {file}: {error.strerror}") from None
     if b"\0" in data:
         raise UsageError(f"{file} is not text: unpack an archive first; read are {FORMATS}")
-    return data.decode("utf-8", errors="replace")
+    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 
 def describe_text(text: str, file: str, name: str) -> Description:
     """Describes the machine of a text, in the format that its content shows. UsageError: it is none of them."""
-    if text.lstrip("\ufeff \t\r\n").startswith("<"):
-        return read_hwloc.describe_hwloc(text.lstrip("\ufeff \t\r\n"), name)
+    if text.lstrip().startswith("<"):
+        return read_hwloc.describe_hwloc(text.lstrip(), name)
     for begins, describe in ((read_mlc.BEGIN.search, read_mlc.describe_mlc), (read_numactl.BEGIN.search, read_numactl.describe_numactl),
                              (read_matrix.is_matrix, read_matrix.describe_matrix)):
         if begins(text):

@@ -146,8 +146,9 @@ def accept(path: Path, text: str) -> dict[str, Any]:
     return read
 
 
-def test_numactl(tmp_path: Path) -> None:
-    made = convert("--from", write(tmp_path / "numactl.txt", NUMACTL))
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_numactl(tmp_path: Path, line_end: str) -> None:
+    made = convert("--from", write(tmp_path / "numactl.txt", NUMACTL.replace("\n", line_end)))
     assert [node["cpus"] for node in made["node"]] == ["0-3", "4-7"] and made["cpus"] == 8
     assert [node["memory"] for node in made["node"]] == ["1536 MiB", "512 MiB"]
     assert made["distances"] == [[10, 17], [18, 10]] and made["name"] == "numactl"
