@@ -48,7 +48,10 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 		struct np_decision *d = &out->decision[i];
 
 		if (!np_bandwidth_weights(m, &tasks[i], table, tasks[i].node, proximity, weight)) {
-			np_reason(d, "left alone: no node may hold its pages");
+			np_reason(d, "left alone: %s",
+				  tasks[i].node != NP_NODE_NONE && !m->node[tasks[i].node].cpus ?
+					  "all CPUs of its node are isolated" :
+					  "no node may hold its pages");
 			continue;
 		}
 		d->spread = np_plan_spread(out, m->n_nodes, weight);

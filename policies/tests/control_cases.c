@@ -101,6 +101,17 @@ TEST(weighted_by_distance)
 	np_plan_free(&f.plan);
 }
 
+/* Nothing says how fast CPUs that are given to nobody reach a node. */
+TEST(weighted_leaves_a_task_on_isolated_cpus)
+{
+	fixture_machine(&f, 2, 1);
+	f.node[1].cpus = 0;
+	add(1, 1, 90);
+	plan("weighted", NULL);
+	CHECK_REASON(&f, 0, "all CPUs of its node are isolated");
+	pages_are(0, (uint64_t[]) { 0, 90 });
+}
+
 /*
  * A core keeps 10 lines of 64 bytes in flight: at 80 ns that is 8 GB/s, at
  * 80 + 40 ns it is 5.33 GB/s, which nothing else limits. 3 : 2, as percent of
