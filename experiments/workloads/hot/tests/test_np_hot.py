@@ -123,7 +123,7 @@ def test_cold_memory_keeps_the_hot_one_in_slow_memory() -> None:
 @pytest.mark.full("eight runs")
 def test_an_oracle_moves_what_is_hot_and_makes_room_for_it() -> None:
     """Without it the hot part of each pattern stays in slow memory."""
-    patterns = ["static --fast-percent 30", "static --zipf 1.1 --fast-percent 50", "moving --period 0.4 --fast-percent 40", "phases --period 0.4 --fast-percent 30 --hot 50"]
+    patterns = ["static --fast-percent 30", "static --zipf 1.1 --fast-percent 50", "moving --period 0.3 --fast-percent 40", "phases --period 0.3 --fast-percent 30 --hot 50"]
     runs = [f"build/np-hot {words} --size 64M --seconds 1.2 --ballast{more}" for words in patterns for more in ("", " --oracle")]
     found = inside.run_program("cxl-3n", "sh", "-ec", "; ".join(runs), timed=False)
     assert len(found) == 8 and all(one["right"] for one in found)
