@@ -12,7 +12,7 @@ $(LAB_REPLAY): $(wildcard experiments/bench/lab/replay/*.[ch]) experiments/lab/p
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase lines misses new_pages pages rounds timers triad)
 
-$(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/bench/lab/programs/%.c
+$(LAB_PROGRAMS): $(BUILD)/lab/programs/%: experiments/bench/lab/programs/%.c experiments/bench/lab/programs/common.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $< -pthread
 

@@ -3,30 +3,9 @@
  * answers CPU CPU COUNT: microseconds that a byte takes to a process on the
  * other CPU and back: the mean, and what 10, 50, 90 and 99 % do not exceed.
  */
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "common.h"
+
 #include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
-static double now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
-}
-
-static void go_to(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		exit(1);
-}
 
 static int by_size(const void *a, const void *b)
 {
@@ -58,15 +37,15 @@ int main(int argc, char **argv)
 	if (server < 0)
 		return 1;
 	close(pair[server != 0]);
-	go_to(atoi(argv[server ? 1 : 2]));
+	run_on(atoi(argv[server ? 1 : 2]));
 	if (!server)
 		answer(pair[1]);
 	for (int i = 0; i < count; i++) {
-		double start = now_us();
+		int64_t start = now_ns();
 
 		if (write(pair[0], &byte, 1) != 1 || read(pair[0], &byte, 1) != 1)
 			return 1;
-		us[i] = now_us() - start;
+		us[i] = (now_ns() - start) * 1e-3;
 		sum += us[i];
 	}
 	qsort(us, count, sizeof(*us), by_size);

@@ -3,11 +3,7 @@
  * chase MIB SECONDS: nanoseconds of a load that depends on the one before, over one random cycle of
  * lines.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
+#include "common.h"
 
 #define LINE 64
 
@@ -16,38 +12,20 @@ struct line {
 	char rest[LINE - sizeof(struct line *)];
 };
 
-static double now(void)
+static size_t draw(size_t n)
 {
-	struct timespec t;
+	static uint64_t state = 88172645463325252ull;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
 }
 
-static size_t random_below(uint64_t *state, size_t n)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state % n;
-}
-
-/* Sattolo's shuffle: the permutation is a single cycle. */
 static void link_lines(struct line *line, size_t n)
 {
-	size_t *order = malloc(n * sizeof(*order));
-	uint64_t state = 88172645463325252ull;
+	uint32_t *order = make_cycle(n, draw);
 
-	if (!order)
-		exit(1);
-	for (size_t i = 0; i < n; i++)
-		order[i] = i;
-	for (size_t i = n - 1; i; i--) {
-		size_t j = random_below(&state, i), kept = order[i];
-
-		order[i] = order[j];
-		order[j] = kept;
-	}
 	for (size_t i = 0; i < n; i++)
 		line[order[i]].next = &line[order[(i + 1) % n]];
 	free(order);
@@ -56,27 +34,27 @@ static void link_lines(struct line *line, size_t n)
 int main(int argc, char **argv)
 {
 	size_t n = argc == 3 ? strtoul(argv[1], NULL, 10) * (1 << 20) / LINE : 0;
-	double seconds = argc == 3 ? strtod(argv[2], NULL) : 0, start, end;
-	struct line *line = mmap(NULL, n * LINE, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	double seconds = argc == 3 ? strtod(argv[2], NULL) : 0;
+	struct line *line, *at;
 	struct line *volatile sink;
-	struct line *at = line;
 	unsigned long loads = 0;
+	int64_t start, end;
 
-	if (!n || line == MAP_FAILED)
+	if (!n)
 		return fputs("usage: chase MIB SECONDS\n", stderr), 2;
+	line = at = map_memory(n * LINE);
 	link_lines(line, n);
 	for (size_t i = 0; i < n; i++)
 		at = at->next;
-	start = now();
+	start = now_ns();
 	do {
 		for (int i = 0; i < 10000; i++)
 			at = at->next;
 		loads += 10000;
-		end = now();
-	} while (end - start < seconds);
+		end = now_ns();
+	} while (end - start < seconds * 1e9);
 	sink = at;
 	(void)sink;
-	printf("%.2f\n", (end - start) * 1e9 / loads);
+	printf("%.2f\n", (double)(end - start) / loads);
 	return 0;
 }

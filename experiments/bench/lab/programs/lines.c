@@ -3,18 +3,12 @@
  * lines HOME TEST CPU,CPU.. [TEST CPU,CPU..]..: what CPUs cost each other that use one line, whose
  * memory is on node HOME. Prints one JSON object a test: ns of a hand-over, an operation or a line.
  */
+#include "common.h"
+
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define LINE   64
 #define MOST   16     /* CPUs */
@@ -23,7 +17,6 @@
 #define LOCKED 20000  /* acquisitions of each CPU */
 #define CHASED 2048   /* lines: more than a first level, less than a last one */
 #define ROUNDS 5
-#define BIND   2 /* MPOL_BIND */
 
 struct line {
 	_Alignas(LINE) _Atomic uint64_t word[LINE / sizeof(uint64_t)];
@@ -47,14 +40,6 @@ struct test {
 	uint64_t operations; /* of each CPU */
 	void (*run)(unsigned int self);
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 static void relax(void)
 {
@@ -208,14 +193,8 @@ static const struct test *test;
 static void *run_thread(void *number)
 {
 	unsigned int self = (uintptr_t)number;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET(cpu[self], &set);
-	if (sched_setaffinity(0, sizeof(set), &set)) {
-		perror("sched_setaffinity");
-		exit(1);
-	}
+	run_on(cpu[self]);
 	atomic_fetch_add(&memory->start.word[0], 1);
 	while (atomic_load(&memory->start.word[0]) != cpus)
 		relax();
@@ -285,16 +264,9 @@ static bool choose(const char *name, char *list)
 
 int main(int argc, char **argv)
 {
-	unsigned long nodes;
-
 	if (argc < 4 || argc % 2)
 		return fputs("usage: lines HOME TEST CPU,CPU.. ..\n", stderr), 2;
-	nodes = 1ul << strtoul(argv[1], NULL, 10);
-	memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
-	if (memory == MAP_FAILED ||
-	    syscall(SYS_mbind, memory, sizeof(*memory), BIND, &nodes, 64, 0))
-		return perror("mbind"), 1;
+	memory = map_on_node(sizeof(*memory), strtoul(argv[1], NULL, 10));
 	for (int i = 2; i < argc; i += 2) {
 		if (!choose(argv[i], argv[i + 1]))
 			return fprintf(stderr, "lines: there is no test '%s'\n", argv[i]), 2;

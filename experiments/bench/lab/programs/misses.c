@@ -3,21 +3,15 @@
  * misses HOME TEST N [TEST N]..: what misses of one CPU cost that do and do not need each other, with
  * memory of node HOME. Prints one JSON object a test: ns of a load, or of an object.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "common.h"
+
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define LINE  64
 #define BYTES (32ul << 20)
 #define LINES (BYTES / LINE)
 #define SMALL (16384 / LINE) /* lines in half a first level */
 #define LOADS 200000
-#define BIND  2 /* MPOL_BIND */
 #define MOST  16
 
 struct line {
@@ -28,12 +22,9 @@ struct line {
 static struct line *memory;
 static uint64_t sum;
 
-static uint64_t now_ns(void)
+static size_t draw(size_t n)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
+	return (size_t)rand() * (size_t)rand() % n;
 }
 
 /*
@@ -42,18 +33,9 @@ static uint64_t now_ns(void)
  */
 static void link_lines(size_t n, size_t stride)
 {
-	uint32_t *order = malloc(n * sizeof(*order));
+	uint32_t *order = make_cycle(n, draw);
 	struct line *at = memory;
 
-	for (size_t i = 0; i < n; i++)
-		order[i] = i;
-	for (size_t i = n - 1; i; i--) {
-		size_t j = (size_t)rand() * (size_t)rand() % i; /* Sattolo: one cycle */
-		uint32_t kept = order[i];
-
-		order[i] = order[j];
-		order[j] = kept;
-	}
 	for (size_t i = 0; i < n; i++)
 		memory[order[i] * stride].next = &memory[order[(i + 1) % n] * stride];
 	free(order);
@@ -225,14 +207,9 @@ static int run(const char *name, unsigned int n)
 
 int main(int argc, char **argv)
 {
-	unsigned long nodes;
-
 	if (argc < 4 || argc % 2)
 		return fputs("usage: misses HOME TEST N ..\n", stderr), 2;
-	nodes = 1ul << strtoul(argv[1], NULL, 10);
-	memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED || syscall(SYS_mbind, memory, BYTES, BIND, &nodes, 64, 0))
-		return perror("mbind"), 1;
+	memory = map_on_node(BYTES, strtoul(argv[1], NULL, 10));
 	for (int i = 2; i < argc; i += 2)
 		if (run(argv[i], strtoul(argv[i + 1], NULL, 10)))
 			return 2;

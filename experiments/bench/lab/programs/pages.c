@@ -4,51 +4,20 @@
  * that are STRIDE pages apart, in memory of node 0, mapped by pages of 4 KiB whose page tables are on node TABLES,
  * and by huge pages. Prints one JSON object each: ns of a load.
  */
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "common.h"
 
 #define PAGE  4096ul
 #define HUGE  (2ul << 20)
 #define LINE  64
 #define LOADS 400000 /* of a chase: what a tick takes is less than 0.05 ns of one */
-#define BIND  2	     /* MPOL_BIND */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-static void run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		perror("pages: sched_setaffinity"), exit(1);
-}
 
 /* Page tables are on the node of the CPU that touches a page first, whatever the pages' own policy is. */
 static char *map_pages(size_t bytes, size_t stride, int touches_on, int huge)
 {
-	unsigned long node0 = 1;
-	char *all = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	char *all = map_on_node(bytes + HUGE, 0);
 	char *memory = (char *)(((uintptr_t)all + HUGE - 1) & ~(HUGE - 1));
 
-	if (all == MAP_FAILED ||
-	    madvise(all, bytes + HUGE, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) ||
-	    syscall(SYS_mbind, all, bytes + HUGE, BIND, &node0, 64, 0))
+	if (madvise(all, bytes + HUGE, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE))
 		perror("pages: memory"), exit(1);
 	run_on(touches_on);
 	for (size_t at = 0; at < bytes; at += stride)
@@ -65,22 +34,18 @@ static void **line_of(char *memory, size_t page, size_t stride)
 	return (void **)(memory + page * stride + (hash >> 26) * LINE);
 }
 
-/* One cycle through all lines, in an order of chance. */
+static size_t draw(size_t n)
+{
+	return (size_t)rand() % n;
+}
+
 static void **link_pages(char *memory, size_t pages, size_t stride)
 {
-	uint32_t *order = malloc(pages * sizeof(*order));
+	uint32_t *order;
 	void **first;
 
 	srand(1);
-	for (size_t i = 0; i < pages; i++)
-		order[i] = i;
-	for (size_t i = pages - 1; i; i--) {
-		size_t j = (size_t)rand() % i; /* Sattolo: one cycle */
-		uint32_t kept = order[i];
-
-		order[i] = order[j];
-		order[j] = kept;
-	}
+	order = make_cycle(pages, draw);
 	for (size_t i = 0; i < pages; i++)
 		*line_of(memory, order[i], stride) = line_of(memory, order[(i + 1) % pages],
 							     stride);

@@ -14,18 +14,14 @@
  *   ticks THREADS CPU COUNT REAL
  *	local timer interrupts of a CPU in its loop, and s that passed
  */
+#include "common.h"
+
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #define PERIOD_NS 100000
 #define MAX_CPUS  64
@@ -41,14 +37,6 @@ struct loop {
 static pthread_barrier_t begin;
 static volatile bool stop;
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * S_NS + t.tv_nsec;
-}
-
 static struct timespec timespec_of(int64_t ns)
 {
 	return (struct timespec) { .tv_sec = ns / S_NS, .tv_nsec = ns % S_NS };
@@ -58,16 +46,6 @@ static void fail(const char *what)
 {
 	perror(what);
 	exit(1);
-}
-
-static void go_to(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail("sched_setaffinity");
 }
 
 /* Takes the host next to nothing: no other CPU gets further ahead of one that wakes. */
@@ -120,7 +98,7 @@ static void expirations(int64_t *late, int count)
 
 static void *work_until_stopped(void *unused)
 {
-	go_to(1);
+	run_on(1);
 	while (!stop)
 		work();
 	return unused;
@@ -169,7 +147,7 @@ static void *run_loop(void *arg)
 	struct loop *loop = arg;
 	int64_t start, end;
 
-	go_to(loop->cpu);
+	run_on(loop->cpu);
 	pthread_barrier_wait(&begin);
 	start = now_ns();
 	loop->ticks = -ticks_of(loop->cpu);
@@ -218,7 +196,7 @@ int main(int argc, char **argv)
 
 	if (count < 1 || seconds <= 0 || cpus < 2 || cpus > MAX_CPUS)
 		return fputs("usage: timers COUNT SECONDS CPUS, at least 2\n", stderr), 2;
-	go_to(0);
+	run_on(0);
 	if (prctl(PR_SET_TIMERSLACK, 1))
 		fail("PR_SET_TIMERSLACK");
 	measure_late(count, false);

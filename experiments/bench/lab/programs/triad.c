@@ -3,11 +3,9 @@
  * triad MIB THREADS SECONDS: MB/s that a[i] = b[i] + 3 * c[i] reports, counting three words an
  * element.
  */
+#include "common.h"
+
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
 
 struct worker {
 	pthread_t thread;
@@ -18,21 +16,10 @@ struct worker {
 
 static pthread_barrier_t barrier;
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 static double *array(size_t n, double value)
 {
-	double *a = mmap(NULL, n * sizeof(*a), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	double *a = map_memory(n * sizeof(*a));
 
-	if (a == MAP_FAILED)
-		exit(1);
 	for (size_t i = 0; i < n; i++)
 		a[i] = value;
 	return a;
@@ -48,14 +35,14 @@ static void *work(void *data)
 	w->b = array(w->n, 1);
 	w->c = array(w->n, 2);
 	pthread_barrier_wait(&barrier);
-	start = now();
+	start = now_ns() * 1e-9;
 	do {
 		double *restrict a = w->a;
 
 		for (size_t i = 0; i < w->n; i++)
 			a[i] = w->b[i] + 3 * w->c[i];
 		rounds++;
-		end = now();
+		end = now_ns() * 1e-9;
 	} while (end - start < w->seconds);
 	w->mb_per_s = rounds * w->n * 3 * sizeof(double) / (end - start) / 1e6;
 	return w->a[w->n / 2] == 7 ? w : NULL;
