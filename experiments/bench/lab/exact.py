@@ -6,8 +6,7 @@ import shutil
 import subprocess
 import time
 
-from experiments.bench.lab import lab_run
-from experiments.bench.lab.inside import ROOT
+from experiments.bench.lab.inside import ROOT, load_host
 from experiments.bounds import Outcome
 from experiments.lab.command import build_words
 
@@ -40,7 +39,7 @@ def measure_exact() -> Outcome:
     runs = []
     for index in range(RUNS):
         load = LOAD * (index % 2)
-        with lab_run.load_host(load):
+        with load_host(load):
             runs.append((load, *run_program("--exact", *files)))
     fast = [run_program("--timed", "--no-snapshot") for _ in range(BOOTS)]
     figures = runs[0][1]

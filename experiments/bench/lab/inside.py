@@ -3,13 +3,30 @@
 
 import json
 import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from experiments.errors import ExperimentError
 from experiments.lab import kernels, machine
 from experiments.lab.command import build_words
 
 ROOT = Path(__file__).resolve().parents[3]
+MEASURE = "experiments/bench/lab/measure.py"
+# A triad reports three words an element and moves four: the line that is written is read first.
+TRIAD_TRAFFIC = 4 / 3
+READ_PART = 3 / 4  # of that traffic
+
+
+@contextmanager
+def load_host(processes: int) -> Iterator[None]:
+    """Keeps so many processes of the host busy while the block runs."""
+    with ExitStack() as stack:
+        for _ in range(processes):
+            busy = stack.enter_context(subprocess.Popen(["sh", "-c", "while :; do :; done"]))
+            stack.callback(busy.kill)
+        yield
 
 
 def write_variant(folder: Path, base: str, name: str, changes: dict[str, str], table: str, numbers: dict[str, float]) -> Path:
@@ -17,7 +34,7 @@ def write_variant(folder: Path, base: str, name: str, changes: dict[str, str], t
     text = (machine.MACHINES / f"{base}.toml").read_text(encoding="utf-8")
     for line, other in changes.items():
         if line not in text:
-            raise RuntimeError(f"{base} has no '{line}'")
+            raise ExperimentError(f"{base} has no '{line}'")
         text = text.replace(line, other)
     entries = "\n".join(f'{key} = {{ value = {value}, source = "assumed: for this measurement" }}' for key, value in numbers.items())
     path = folder / f"{name}.toml"
@@ -26,33 +43,60 @@ def write_variant(folder: Path, base: str, name: str, changes: dict[str, str], t
 
 
 def build_command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES,
-                  anew: bool = False) -> list[str]:
+                  anew: bool = False, module: bool = False) -> list[str]:
     """Builds the lab's command line; timeout in seconds. anew: booted, where a restored snapshot has the pages of one boot."""
-    return build_words(machine, argv, ["--no-module", *["--no-snapshot"] * anew], functional=not timed, kernel=kernel, seconds=timeout)
+    return build_words(machine, argv, [*["--no-module"] * (not module), *["--no-snapshot"] * anew], functional=not timed, kernel=kernel, seconds=timeout)
 
 
-def read_output(machine: str, *argv: str, timeout: int = 900, **how: Any) -> str:
-    """Runs a program in a machine and returns its output; RuntimeError where it fails. timeout in seconds; how: timed, kernel, anew."""
-    done = subprocess.run(build_command(machine, *argv, timeout=timeout, **how), cwd=ROOT, capture_output=True, text=True,
+def read_output(machine: str, *argv: str, timeout: int = 900, before: Sequence[str] = (), **how: Any) -> str:
+    """Runs a program in a machine and returns its output; ExperimentError where it fails.
+
+    timeout in seconds; before: words before the lab's command; how: timed, kernel, anew, module."""
+    done = subprocess.run([*before, *build_command(machine, *argv, timeout=timeout, **how)], cwd=ROOT, capture_output=True, text=True,
                           check=False)
     if done.returncode:
-        raise RuntimeError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}:\n"
+        raise ExperimentError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}:\n"
                            f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout
 
 
 def run_program(machine: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
-    """Runs a program and returns the JSON objects that it prints. The machine is timed, with the default kernel; how: timed, kernel, anew."""
+    """Runs a program and returns the JSON objects that it prints. The machine is timed, with the default kernel; how: as read_output()."""
     return [json.loads(line) for line in read_output(machine, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
+
+
+def run_measures(name: str, *what: str, timeout: int = 900) -> list[dict]:
+    """Runs the named measures of measure.py in a machine; returns their records."""
+    subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
+    return run_program(name, "python3", MEASURE, *what, timeout=timeout)
 
 
 def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
                   timeout: int = 900) -> list[list[float]]:
     """Measures cells with a program, each for so many seconds; returns MB/s of each thread of each cell. teams.py says what a cell is.
 
-    keep: as teams.py's key of that name. RuntimeError: it failed, or measured other cells."""
+    keep: as teams.py's key of that name. ExperimentError: it failed, or measured other cells."""
     plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
     results = run_program(machine, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
     if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:
-        raise RuntimeError(f"{machine} measured other cells than it was asked for")
+        raise ExperimentError(f"{machine} measured other cells than it was asked for")
     return [result["mb_per_s"] for result in results]
+
+
+def predict_latency_ns(name: str, node: int, memory: int) -> float:
+    """Returns the latency of a load that the machine file says."""
+    model = machine.find(name).model
+    link = model["link"][0]["latency_ns"]["value"] if node != memory else 0
+    return model["dram"]["latency_ns"]["value"] + link
+
+
+def predict_triad_mb_s(name: str, node: int, memory: int) -> float:
+    """Predicts the MB/s of a triad on all cores of a node by the machine file: the controller is the limit, or the link towards them."""
+    described = machine.find(name)
+    model = described.model
+    limit = model["dram"]["bandwidth_mb_s"]["value"]
+    if node != memory:
+        link = {key: value["value"] for key, value in model["link"][0].items() if key != "between"}
+        line = model["line"]["bytes"]["value"]
+        limit = min(limit, link["bandwidth_mb_s"] / (READ_PART + link["header_bytes"] / line))
+    return limit / TRIAD_TRAFFIC

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What CPUs cost each other that use one line, beside the machine file, whatever the host does meanwhile."""
 
-import json
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations
 from statistics import fmean
 
-from experiments.bench.lab import inside, lab_run
+from experiments.bench.lab import inside
 from experiments.bounds import Outcome
 from experiments.lab import machine
 
@@ -60,19 +58,15 @@ def list_tests(described: machine.Machine) -> Iterator[tuple[str, Pair]]:
 def set_host(name: str) -> Iterator[list[str]]:
     """Makes a host's load while the block runs; yields the words before the lab's command."""
     processors, busy = HOSTS[name]
-    with lab_run.load_host(busy):
+    with inside.load_host(busy):
         yield ["taskset", "-c", f"0-{processors - 1}"]
 
 
-def run_tests(described: machine.Machine, host: str) -> Iterator[dict]:
+def run_tests(described: machine.Machine, host: str) -> list[dict]:
     """Runs the tests in a machine, with memory of node 0."""
     words = [word for test, cpus in list_tests(described) for word in (test, ",".join(map(str, cpus)))]
     with set_host(host) as before:
-        command = [*before, *inside.build_command(described.name, PROGRAM, "0", *words, timeout=1500)]
-        done = subprocess.run(command, cwd=inside.ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{described.name}: status {done.returncode}: {done.stderr[-2000:]}")
-    return (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+        return inside.run_program(described.name, PROGRAM, "0", *words, timeout=1500, before=before)
 
 
 def measure_figures(described: machine.Machine) -> dict[str, Figures]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A task's pages move while it runs: its bandwidth before and after, and what `apply --verify` says of good and bad moves."""
 
-from experiments.bench.lab import inside, lab_run
+from experiments.bench.lab import inside
 from experiments.bounds import Outcome
 
 MACHINE = "demo-2s"
@@ -37,7 +37,7 @@ def measure_migration() -> Outcome:
 def measure_verified() -> Outcome:
     """Measures one move that is wrong on purpose, twenty that are right, and one of a program with phases."""
     out = Outcome()
-    lines = lab_run.run_measures(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
+    lines = inside.run_measures(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
     out.say("plan        policy               speed   noise  taken back   (a chase on node 1, its pages moved by apply --verify)")
     for line in lines:
         effect = line["verified"] or {"speed": float("nan"), "noise": float("nan"), "taken_back": None}

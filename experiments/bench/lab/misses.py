@@ -25,13 +25,8 @@ def measure_ns(home: int) -> dict[tuple[str, int], float]:
     return {key: median(run[i]["ns"] for run in runs) for i, key in enumerate(tests)}
 
 
-def compute_latency_ns(described: machine.Machine, home: int) -> float:
-    """Computes the latency of a chase through so many lines that each leaves all caches before it is used again."""
-    return described.model["dram"]["latency_ns"]["value"] + (described.model["link"][0]["latency_ns"]["value"] if home else 0)
-
-
 def check_home(out: Outcome, described: machine.Machine, home: int, found: dict[tuple[str, int], float]):
-    latency, most = compute_latency_ns(described, home), described.model["core"]["outstanding"]["value"]
+    latency, most = inside.predict_latency_ns(MACHINE, 0, home), described.model["core"]["outstanding"]["value"]
     where = "the other node's memory" if home else "own memory"
     for n in CHASES:
         wanted = latency / min(n, most)

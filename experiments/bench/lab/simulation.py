@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 
-from experiments.bench.lab import lab_run
+from experiments.bench.lab import inside
 from experiments.bounds import Outcome
 
 MACHINE = "demo-2s"
@@ -13,8 +13,8 @@ REPEATABLE = 0.015
 
 def run_measures(*what: str) -> list[dict]:
     """Runs the named measures in the lab with a busy processor of the host; returns their records."""
-    with lab_run.load_host(1):
-        return lab_run.run_measures(MACHINE, *what, timeout=1500)
+    with inside.load_host(1):
+        return inside.run_measures(MACHINE, *what, timeout=1500)
 
 
 def compare_measures(out: Outcome, measured: list[dict], what: str, unit: str, expected, allowed: float):
@@ -39,8 +39,8 @@ def compare_measures(out: Outcome, measured: list[dict], what: str, unit: str, e
 def measure_machine_file() -> Outcome:
     out = Outcome()
     measured = run_measures(*["latency", "bandwidth"] * ROUNDS)
-    compare_measures(out, measured, "latency", "ns", lab_run.predict_latency_ns, 0.05)
-    compare_measures(out, measured, "bandwidth", "mb_s", lab_run.predict_triad_mb_s, 0.10)
+    compare_measures(out, measured, "latency", "ns", inside.predict_latency_ns, 0.05)
+    compare_measures(out, measured, "bandwidth", "mb_s", inside.predict_triad_mb_s, 0.10)
     return out
 
 

@@ -5,17 +5,14 @@
 """
 
 import argparse
-import json
 import os
-import subprocess
 import sys
-from pathlib import Path
 
+from experiments.bench.lab import inside
 from experiments.bench.migration import table
 from experiments.bounds import verdicts
-from experiments.lab.command import build_words
+from experiments.errors import get_exit_status
 
-ROOT = Path(__file__).resolve().parents[3]
 OBSERVE = "experiments/bench/migration/observe.py"
 MACHINE = "demo-2s"
 TIME_LIMIT = 5400
@@ -37,13 +34,9 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run_observe(clock: str, options: argparse.Namespace) -> list[dict]:
-    """Boots the lab, runs observe.py in it, and returns its observations; exits where the machine fails."""
-    argv = build_words(MACHINE, ["python3", OBSERVE, options.mib, options.repeats, options.seed], functional=clock == "functional",
-                       kernel=options.kernel, seconds=TIME_LIMIT)
-    done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"bench-migrate: the machine with kernel {options.kernel} ended with status {done.returncode}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    """Boots the lab, runs observe.py in it, and returns its observations. ExperimentError: the machine has failed."""
+    words = [str(word) for word in (options.mib, options.repeats, options.seed)]
+    return inside.run_program(MACHINE, "python3", OBSERVE, *words, timed=clock == "timed", kernel=options.kernel, module=True, timeout=TIME_LIMIT)
 
 
 def print_report(clock: str, options: argparse.Namespace, observations: list[dict]):
@@ -66,4 +59,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(get_exit_status("bench-migrate", main))

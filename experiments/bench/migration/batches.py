@@ -7,17 +7,14 @@ The question is one of the tiering calls of 2026. What was predicted is in predi
 """
 
 import argparse
-import json
-import subprocess
 import sys
 from collections import defaultdict
-from pathlib import Path
 from statistics import median
 
+from experiments.bench.lab import inside
 from experiments.bounds import Outcome, verdicts
-from experiments.lab.command import build_words
+from experiments.errors import get_exit_status
 
-ROOT = Path(__file__).resolve().parents[3]
 OBSERVE = "experiments/bench/migration/observe_batches.py"
 MACHINE = "demo-2s"
 TIME_LIMIT = 1700  # s
@@ -88,12 +85,8 @@ def check_predictions(found: Cells) -> Outcome:
 
 
 def run_observe(kernel: str, repeats: int, seed: int) -> list[dict]:
-    """Boots the lab, runs observe_batches.py in it, and returns its observations; exits where the machine fails."""
-    argv = build_words(MACHINE, ["python3", OBSERVE, repeats, seed], kernel=kernel, seconds=TIME_LIMIT)
-    done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"bench-batches: the machine with kernel {kernel} ended with status {done.returncode}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    """Boots the lab, runs observe_batches.py in it, and returns its observations. ExperimentError: the machine has failed."""
+    return inside.run_program(MACHINE, "python3", OBSERVE, str(repeats), str(seed), kernel=kernel, module=True, timeout=TIME_LIMIT)
 
 
 def main():
@@ -113,4 +106,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(get_exit_status("bench-batches", main))

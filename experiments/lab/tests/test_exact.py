@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.lab.lab_run import load_host
+from experiments.bench.lab.inside import load_host
 from experiments.lab import exact
 from experiments.lab.errors import LabError
 from experiments.paths import HERE

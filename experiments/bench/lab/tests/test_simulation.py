@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from experiments.bench.lab import lab_run, present
+from experiments.bench.lab import inside, present
 from experiments.lab import machine, simulated
 from experiments.model_fit.__main__ import load_model
 from experiments.model_fit.native import TRIAD
@@ -18,13 +18,13 @@ pytestmark = [pytest.mark.lab, pytest.mark.timed_boot, pytest.mark.long("a boot 
 
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return lab_run.run_measures(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
+    return inside.run_measures(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
                                 "tool-counters", "unload")
 
 
 @pytest.fixture(scope="module")
 def longer() -> list[dict]:
-    return lab_run.run_measures(MACHINE, "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
+    return inside.run_measures(MACHINE, "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
 
 
 def select_rows(measured: list[dict], what: str) -> list[dict]:
@@ -35,7 +35,7 @@ def select_rows(measured: list[dict], what: str) -> list[dict]:
 
 def test_a_pointer_chase_reads_the_machine_files_latency(measured):
     for line in select_rows(measured, "latency"):
-        expected = lab_run.predict_latency_ns(MACHINE, line["node"], line["memory"])
+        expected = inside.predict_latency_ns(MACHINE, line["node"], line["memory"])
         assert line["ns"] == pytest.approx(expected, rel=0.05), line
 
 
@@ -136,7 +136,7 @@ def test_the_tool_tells_a_tasks_local_from_its_remote_memory(measured):
 
 @LONGER
 def test_both_ways_to_measure_find_the_penalty_of_a_chase(longer):
-    remote = lab_run.predict_latency_ns(MACHINE, 0, 1) / lab_run.predict_latency_ns(MACHINE, 0, 0)
+    remote = inside.predict_latency_ns(MACHINE, 0, 1) / inside.predict_latency_ns(MACHINE, 0, 0)
     (runs,), (flip,) = select_rows(longer, "penalty-runs"), select_rows(longer, "penalty-flip")
     assert runs["source"] == "two-runs" and flip["source"] == "flip"
     # A run also sets its memory up, by stores that overlap; a flip sees the chase alone.
