@@ -9,7 +9,7 @@ LAB_PLUGIN_7_OBJ := $(foreach name,plugin calls instrument marker registers,$(BU
 LAB_PLUGIN_PARTS := $(filter-out $(LAB_PLUGIN_7_OBJ:-7.o=.o),$(LAB_PLUGIN_OBJ))
 
 LAB_PLUGIN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O3 -flto=auto -g -fPIC -fvisibility=hidden -fno-plt \
-	-Wall -Wextra -Werror
+	-Wall -Wextra -Wno-unused-parameter -Werror
 
 $(BUILD)/lab/plugin.so: $(LAB_PLUGIN_OBJ)
 	@mkdir -p $(@D)
@@ -41,13 +41,13 @@ LAB_PLUGIN_TEST_SRC := $(wildcard experiments/lab/plugin/tests/*.c) \
 $(BUILD)/tests/test_lab_plugin: $(LAB_PLUGIN_TEST_SRC) $(wildcard experiments/lab/plugin/*.h experiments/lab/plugin/*/*.h \
 		policies/model/*.h policies/model/*.def) $(BUILD)/tests/cunit_main.o
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -Werror -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -rdynamic -o $@ -Wl,--wrap=syscall,--wrap=np_host_ns $(filter %.c %.o,$^) \
 		-lcunit -lm -lcapstone -pthread
 
 # The same, with the threads of its CPUs watched.
 $(BUILD)/tests/test_lab_plugin_races: $(BUILD)/tests/test_lab_plugin
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Wno-tsan -fsanitize=thread -rdynamic -o $@ \
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -Werror -Wno-tsan -fsanitize=thread -rdynamic -o $@ \
 		-Wl,--wrap=syscall,--wrap=np_host_ns $(LAB_PLUGIN_TEST_SRC) $(BUILD)/tests/cunit_main.o -lcunit -lm -lcapstone -pthread
 
 test-programs: $(BUILD)/tests/test_lab_plugin $(BUILD)/tests/test_lab_plugin_races

@@ -6,7 +6,7 @@ LAB_REPLAY := $(BUILD)/lab/replay
 
 $(LAB_REPLAY): $(wildcard experiments/bench/lab/replay/*.[ch]) experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -rdynamic \
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Wno-unused-parameter -Werror -rdynamic \
 		-o $@ $(filter %.c,$^) -ldl
 
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.

@@ -84,7 +84,6 @@ static int move_in_one_call(const struct target *t, int to, const char *options,
 	uint64_t began;
 	long ret;
 
-	(void)options;
 	if (!page || !node || !status)
 		return failed("move_pages", -ENOMEM);
 	for (size_t i = 0; i < t->pages; i++) {
@@ -115,7 +114,6 @@ static int move_by_engine(const struct target *t, int to, const char *options, s
 	uint64_t began = now_ns();
 	int ret = np_move_pages(&request, &result, &err);
 
-	(void)options;
 	out->ns = now_ns() - began;
 	out->own_ns = result.ns;
 	if (ret)
@@ -130,7 +128,6 @@ static int move_process(const struct target *t, int to, const char *options, str
 	uint64_t began;
 	int ret;
 
-	(void)options;
 	numa_bitmask_setbit(from, (unsigned int)t->node);
 	numa_bitmask_setbit(into, (unsigned int)to);
 	began = now_ns();

@@ -100,7 +100,6 @@ static void on_kernel_block(unsigned int vcpu, void *word)
 
 static void on_drain(unsigned int vcpu, void *data)
 {
-	(void)data;
 	np_outstanding_drain(&np_sim.cpu[whose(vcpu)]);
 }
 
@@ -261,14 +260,12 @@ static void on_nontemporal_store(unsigned int vcpu, qemu_plugin_meminfo_t info, 
 	struct np_cpu *cpu = &np_sim.cpu[whose(vcpu)];
 	uint32_t line;
 
-	(void)data;
 	if (find_line(cpu, info, vaddr, &line))
 		np_timing_nontemporal(cpu, line);
 }
 
 static void on_new_translations(unsigned int vcpu, void *data)
 {
-	(void)data;
 	np_l1_new_epoch(np_sim.cpu[whose(vcpu)].l1);
 	np_translation_forget(&np_sim.cpu[whose(vcpu)].translations);
 }
@@ -280,7 +277,6 @@ static void on_load_cr3(unsigned int vcpu, void *number)
 
 static void on_pause(unsigned int vcpu, void *data)
 {
-	(void)data;
 	np_sim.cpu[whose(vcpu)].pending_ps += PAUSE_PS * np_sim.config.scale;
 	np_sim.cpu[whose(vcpu)].spins = true;
 }
@@ -288,7 +284,6 @@ static void on_pause(unsigned int vcpu, void *data)
 /* The one thread that runs all CPUs has no idle calls. */
 static void on_halt(unsigned int vcpu, void *data)
 {
-	(void)data;
 	np_clock_idle(&np_sim.cpu[whose(vcpu)]);
 }
 
@@ -339,8 +334,6 @@ static void on_profiled_nontemporal(unsigned int vcpu, qemu_plugin_meminfo_t inf
 
 static void on_start_end(unsigned int vcpu, void *data)
 {
-	(void)vcpu;
-	(void)data;
 	start_has_ended();
 }
 

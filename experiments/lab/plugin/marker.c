@@ -34,7 +34,6 @@ static struct np_profile *profile_of(unsigned int vcpu)
 
 static void on_switch(unsigned int vcpu, void *data)
 {
-	(void)data;
 	np_profile_switch(profile_of(vcpu), np_registers_read(NP_RAX), np_registers_read(NP_RCX));
 }
 
@@ -52,8 +51,6 @@ static void on_note(unsigned int vcpu, void *data)
 {
 	char text[MOST_BYTES + 1];
 
-	(void)vcpu;
-	(void)data;
 	if (read_text(text))
 		np_profile_note(text);
 }

@@ -153,8 +153,6 @@ static bool take(void **class, size_t words, bool filled, clock_function *ask, c
 
 static void run_or_stop(void *data, bool running, int state)
 {
-	(void)data;
-	(void)state;
 	if (np_sim.config.clock_alone)
 		np_host_clock_run(running);
 	else
@@ -228,7 +226,6 @@ static bool
 
 static void looked(void *data)
 {
-	(void)data;
 	looks_again = false;
 	np_in_flight_looked();
 }

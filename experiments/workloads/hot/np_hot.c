@@ -201,7 +201,6 @@ static void on_child(int signal)
 {
 	static const char text[] = "np-hot: its other process has ended too early\n";
 
-	(void)signal;
 	if (write(STDERR_FILENO, text, sizeof(text) - 1))
 		_exit(1);
 	_exit(1);

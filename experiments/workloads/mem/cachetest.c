@@ -275,7 +275,6 @@ static double credited(const struct np_worker *w)
 /* The sets are about as large as the caches: what comes from memory is the question. */
 static double bus(const struct np_worker *w)
 {
-	(void)w;
 	return NP_NO_ESTIMATE;
 }
 

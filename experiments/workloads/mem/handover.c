@@ -167,13 +167,11 @@ static size_t errors(struct np_slice *s)
 
 static double credited(const struct np_worker *w)
 {
-	(void)w;
 	return sizeof(struct np_chase_line *);
 }
 
 static double bus(const struct np_worker *w)
 {
-	(void)w;
 	return NP_NO_ESTIMATE;
 }
 

@@ -21,8 +21,6 @@
 /* libnuma's own complaints would be a second line beside ours. */
 void numa_warn(int num, char *fmt, ...)
 {
-	(void)num;
-	(void)fmt;
 }
 
 static json_t *pages_json(const struct np_pages *count)

@@ -113,13 +113,11 @@ static size_t errors(struct np_slice *s)
 /* Written once and read once; how often they move depends on the data. */
 static double credited(const struct np_worker *w)
 {
-	(void)w;
 	return 2 * sizeof(int32_t);
 }
 
 static double bus(const struct np_worker *w)
 {
-	(void)w;
 	return NP_NO_ESTIMATE;
 }
 

@@ -73,14 +73,12 @@ static size_t errors(struct np_slice *s)
 
 static double credited(const struct np_worker *w)
 {
-	(void)w;
 	return 2 * sizeof(uint32_t);
 }
 
 /* A line in, a line back. */
 static double bus(const struct np_worker *w)
 {
-	(void)w;
 	return 2 * NP_LINE;
 }
 

@@ -53,7 +53,6 @@ static int fork_one(struct memory *m)
 	int status;
 	pid_t child = fork();
 
-	(void)m;
 	if (!child)
 		_exit(0);
 	if (child < 0 || waitpid(child, &status, 0) != child)

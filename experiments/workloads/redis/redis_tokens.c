@@ -108,7 +108,6 @@ int np_tokens_update(struct np_client *c, const struct np_data *d, unsigned int 
 {
 	int err = 0;
 
-	(void)generation;
 	if (have_text(d)) /* another process may have loaded it */
 		return -1;
 	for (size_t i = 0; i < text.n && !err; i++)

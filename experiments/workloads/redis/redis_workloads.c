@@ -190,8 +190,6 @@ static int keys_update(struct np_client *c, const struct np_data *d, unsigned in
 	redisReply *all = every_key(c);
 	int err = 0;
 
-	(void)d;
-	(void)generation;
 	if (!all)
 		return -1;
 	for (size_t i = 0; i < all->elements && !err; i++)

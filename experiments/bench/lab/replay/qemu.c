@@ -29,48 +29,36 @@ struct qemu_plugin_hwaddr {
 
 void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb NP_WORD)
 {
-	(void)id;
-	(void)cb;
 }
 
 void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb NP_WORD)
 {
-	(void)id;
 	replay_qemu.when_reset = cb;
 }
 
 /* No CPU starts. */
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
 {
-	(void)id;
-	(void)cb;
 }
 
 void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
 {
-	(void)id;
-	(void)cb;
 }
 
 void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id,
 					 qemu_plugin_vcpu_simple_cb_t cb NP_WORD)
 {
-	(void)id;
-	(void)cb;
 }
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
 					   qemu_plugin_vcpu_tb_trans_cb_t cb NP_WORD)
 {
-	(void)id;
 	replay_qemu.translate = cb;
 }
 
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
 					  enum qemu_plugin_cb_flags flags, void *data)
 {
-	(void)tb;
-	(void)flags;
 	replay_qemu.run_block = cb;
 	replay_qemu.block_word = data;
 }
@@ -79,8 +67,6 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    qemu_plugin_vcpu_udata_cb_t cb,
 					    enum qemu_plugin_cb_flags flags, void *data)
 {
-	(void)insn;
-	(void)flags;
 	if (replay_qemu.translates_marker) {
 		replay_qemu.run_marker = cb;
 		return;
@@ -94,9 +80,6 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin
 				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
 				      void *data)
 {
-	(void)insn;
-	(void)flags;
-	(void)rw;
 	replay_qemu.access_memory[replay_qemu.slots] = cb;
 	replay_qemu.slot[replay_qemu.slots++] = data;
 }
@@ -104,9 +87,6 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin
 /* Nothing here keeps a profile, which needs these. */
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t cb, void *data)
 {
-	(void)id;
-	(void)cb;
-	(void)data;
 }
 
 GArray *qemu_plugin_get_registers(void)
@@ -116,16 +96,11 @@ GArray *qemu_plugin_get_registers(void)
 
 READ_RESULT qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buf)
 {
-	(void)handle;
-	(void)buf;
 	return 0;
 }
 
 bool qemu_plugin_read_memory_vaddr(uint64_t addr, GByteArray *data, size_t len)
 {
-	(void)addr;
-	(void)data;
-	(void)len;
 	return false;
 }
 
@@ -136,33 +111,26 @@ GByteArray *g_byte_array_new(void)
 
 uint8_t *g_byte_array_free(GByteArray *array, int free_segment)
 {
-	(void)array;
-	(void)free_segment;
 	return NULL;
 }
 
 unsigned int g_array_get_element_size(GArray *array)
 {
-	(void)array;
 	return 0;
 }
 
 char *g_array_free(GArray *array, int free_segment)
 {
-	(void)array;
-	(void)free_segment;
 	return NULL;
 }
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
 {
-	(void)tb;
 	return replay_qemu.translates_marker ? 1 : replay_qemu.instructions;
 }
 
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index)
 {
-	(void)tb;
 	return (struct qemu_plugin_insn *)(CODE + 4 * index);
 }
 
@@ -194,14 +162,12 @@ struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, ui
 {
 	static struct qemu_plugin_hwaddr found;
 
-	(void)info;
 	found.physical = vaddr & 0x3fffffff;
 	return &found;
 }
 
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *address)
 {
-	(void)address;
 	return false;
 }
 
@@ -217,8 +183,6 @@ uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *address)
 
 int64_t qemu_clock_deadline_ns_all(int type, int attributes)
 {
-	(void)type;
-	(void)attributes;
 	return -1;
 }
 
@@ -227,15 +191,11 @@ void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), un
 
 void *qemu_get_cpu(int index)
 {
-	(void)index;
 	return NULL;
 }
 
 void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data)
 {
-	(void)cpu;
-	(void)work;
-	(void)data;
 }
 
 #define NEVER_CALLED(name) \

@@ -365,7 +365,6 @@ static void *translate(void *unused)
 	static const uint8_t code[] = { 0x48, 0x8b, 0x00 }; /* mov (%rax),%rax */
 	const struct np_dataflow *before = NULL;
 
-	(void)unused;
 	for (unsigned int i = 0; i < BLOCKS; i++) {
 		const struct np_dataflow_insn insn = np_dataflow_decode(code, sizeof(code));
 		uint8_t index;

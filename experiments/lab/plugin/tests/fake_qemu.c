@@ -48,8 +48,6 @@ int64_t qemu_clock_deadline_ns_all(int type, int attributes)
 {
 	uint64_t now = cpus_get_virtual_clock();
 
-	(void)type;
-	(void)attributes;
 	if (qemu.deadline_ns == UINT64_MAX)
 		return -1;
 	return qemu.deadline_ns > now ? qemu.deadline_ns - now : 0;
@@ -59,7 +57,6 @@ bool qemu_clock_run_timers(int type)
 {
 	uint64_t now = cpus_get_virtual_clock();
 
-	(void)type;
 	if (qemu.deadline_ns > now)
 		return false;
 	qemu.deadline_ns = UINT64_MAX;
@@ -82,14 +79,12 @@ void *qemu_get_cpu(int index)
 
 void async_run_on_cpu(void *cpu, void (*work)(void *cpu, unsigned long data), unsigned long data)
 {
-	(void)cpu;
 	qemu.work = work;
 	qemu.work_data = data;
 }
 
 void tlb_flush(void *cpu)
 {
-	(void)cpu;
 	qemu.tlb_flushes++;
 }
 
@@ -135,18 +130,11 @@ void qemu_notify_event(void)
 void timer_init_full(void *timer, void *group, int type, int scale, int attributes,
 		     void (*call)(void *data), void *data)
 {
-	(void)timer;
-	(void)group;
-	(void)type;
-	(void)scale;
-	(void)attributes;
-	(void)data;
 	qemu.host_timer = call;
 }
 
 void timer_mod_ns(void *timer, int64_t ns)
 {
-	(void)timer;
 	qemu.host_timer_ns = ns;
 }
 
