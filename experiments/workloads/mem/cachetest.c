@@ -272,12 +272,6 @@ static double credited(const struct np_worker *w)
 	return sizeof(uint64_t) * (1 + 1 / accesses_per_iteration(w));
 }
 
-/* The sets are about as large as the caches: what comes from memory is the question. */
-static double bus(const struct np_worker *w)
-{
-	return NP_NO_ESTIMATE;
-}
-
 const struct np_kernel np_cachetest = {
 	.name = "cachetest",
 	.summary = "sequential, uniform random or Zipf, one element a line",
@@ -288,6 +282,7 @@ const struct np_kernel np_cachetest = {
 	.pass = pass,
 	.errors = errors,
 	.credited = credited,
-	.bus = bus,
+	.bus_bytes =
+		NP_NO_ESTIMATE, /* sets about as large as the caches: what comes from memory is the question */
 	.per_iteration = accesses_per_iteration,
 };

@@ -176,16 +176,6 @@ static size_t errors(struct np_slice *s)
 	return s->lines - seen + (at != first) + chains - right;
 }
 
-static double credited(const struct np_worker *w)
-{
-	return sizeof(struct np_chase_line *);
-}
-
-static double bus(const struct np_worker *w)
-{
-	return NP_LINE;
-}
-
 const struct np_kernel np_chase = {
 	.name = "chase",
 	.summary = "a cycle of lines, each load waits for the one before",
@@ -195,6 +185,6 @@ const struct np_kernel np_chase = {
 	.fill = fill,
 	.pass = pass,
 	.errors = errors,
-	.credited = credited,
-	.bus = bus,
+	.credited_bytes = sizeof(struct np_chase_line *),
+	.bus_bytes = NP_LINE,
 };

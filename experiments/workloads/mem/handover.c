@@ -165,16 +165,6 @@ static size_t errors(struct np_slice *s)
 	return wrong;
 }
 
-static double credited(const struct np_worker *w)
-{
-	return sizeof(struct np_chase_line *);
-}
-
-static double bus(const struct np_worker *w)
-{
-	return NP_NO_ESTIMATE;
-}
-
 const struct np_kernel np_handover = {
 	.name = "handover",
 	.summary = "lines that another CPU has written or read, each load waits for the one before",
@@ -185,6 +175,6 @@ const struct np_kernel np_handover = {
 	.fill = fill,
 	.pass = pass,
 	.errors = errors,
-	.credited = credited,
-	.bus = bus,
+	.credited_bytes = sizeof(struct np_chase_line *),
+	.bus_bytes = NP_NO_ESTIMATE,
 };

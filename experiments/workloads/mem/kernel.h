@@ -55,13 +55,14 @@ struct np_kernel {
 	uint64_t (*pass)(struct np_slice *s);
 	/* Elements that are not what they must be after the passes so far; 0 is right. */
 	size_t (*errors)(struct np_slice *s);
-	/* Of one operation: bytes that the program asked for. */
+	/* Of one operation: bytes that the program asked for. NULL: credited_bytes. */
 	double (*credited)(const struct np_worker *w);
 	/*
-	 * Of one operation: bytes on the memory bus, where the arrays are
-	 * larger than the caches; NP_NO_ESTIMATE where that depends on more.
+	 * Of one operation: bytes on the memory bus, where the arrays are larger than the caches;
+	 * NP_NO_ESTIMATE where that depends on more. NULL: bus_bytes.
 	 */
 	double (*bus)(const struct np_worker *w);
+	double credited_bytes, bus_bytes;
 	/*
 	 * Operations of an iteration, mean of a whole round; NULL: iterations
 	 * are not counted. Of iterations that differ by far a short run meets

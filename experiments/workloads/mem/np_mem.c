@@ -118,7 +118,9 @@ static json_t *samples_json(const struct np_worker *w, const struct np_run *run)
 
 static json_t *result_json(const struct np_worker *w, const struct np_run *run, size_t errors)
 {
-	double credited = w->kernel->credited(w), bus = w->kernel->bus(w), ns = 0;
+	const struct np_kernel *kernel = w->kernel;
+	double credited = kernel->credited ? kernel->credited(w) : kernel->credited_bytes;
+	double bus = kernel->bus ? kernel->bus(w) : kernel->bus_bytes, ns = 0;
 	double warm = 0;
 	json_t *result;
 

@@ -110,17 +110,6 @@ static size_t errors(struct np_slice *s)
 	return wrong + (sum != s->sum || squares != s->weighted);
 }
 
-/* Written once and read once; how often they move depends on the data. */
-static double credited(const struct np_worker *w)
-{
-	return 2 * sizeof(int32_t);
-}
-
-static double bus(const struct np_worker *w)
-{
-	return NP_NO_ESTIMATE;
-}
-
 const struct np_kernel np_sort = {
 	.name = "sort",
 	.summary = "random ints, then quicksort",
@@ -129,6 +118,6 @@ const struct np_kernel np_sort = {
 	.fill = fill,
 	.pass = pass,
 	.errors = errors,
-	.credited = credited,
-	.bus = bus,
+	.credited_bytes = 2 * sizeof(int32_t), /* written once and read once */
+	.bus_bytes = NP_NO_ESTIMATE,	       /* how often they move depends on the data */
 };

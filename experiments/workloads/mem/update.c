@@ -71,17 +71,6 @@ static size_t errors(struct np_slice *s)
 	return (sum != s->sum) + (weighted != s->weighted);
 }
 
-static double credited(const struct np_worker *w)
-{
-	return 2 * sizeof(uint32_t);
-}
-
-/* A line in, a line back. */
-static double bus(const struct np_worker *w)
-{
-	return 2 * NP_LINE;
-}
-
 const struct np_kernel np_update = {
 	.name = "update",
 	.summary = "adds 1 to random ints",
@@ -90,6 +79,6 @@ const struct np_kernel np_update = {
 	.fill = fill,
 	.pass = pass,
 	.errors = errors,
-	.credited = credited,
-	.bus = bus,
+	.credited_bytes = 2 * sizeof(uint32_t),
+	.bus_bytes = 2 * NP_LINE, /* in, and back */
 };
