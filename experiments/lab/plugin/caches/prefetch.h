@@ -29,8 +29,6 @@ struct np_prefetcher {
 static inline unsigned int np_prefetch_near(const struct np_prefetcher *s, uint32_t line)
 {
 	unsigned int near = 0;
-
-#ifdef __SSE2__
 	const __m128i sign = _mm_set1_epi32(INT32_MIN);
 	const __m128i most = _mm_set1_epi32(INT32_MIN + 2 * NP_PREFETCH_REACH);
 	const __m128i from = _mm_set1_epi32((int)(line + NP_PREFETCH_REACH));
@@ -44,10 +42,6 @@ static inline unsigned int np_prefetch_near(const struct np_prefetcher *s, uint3
 
 		near |= (~np_way_search_bits(far_low, far_high) & 0xff) << i;
 	}
-#else
-	for (unsigned int i = 0; i < NP_PREFETCH_STREAMS; i++)
-		near |= (line - s->last[i] + NP_PREFETCH_REACH <= 2 * NP_PREFETCH_REACH) << i;
-#endif
 	return near;
 }
 

@@ -6,11 +6,9 @@
 #ifndef NP_WAY_SEARCH_H
 #define NP_WAY_SEARCH_H
 
+#include <emmintrin.h>
 #include <stdbool.h>
 #include <stdint.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #define NP_MAX_WAYS 64
 
@@ -20,7 +18,6 @@ static inline unsigned int np_way_search_padded(unsigned int ways)
 	return (ways + 7) & ~7u;
 }
 
-#ifdef __SSE2__
 /* One bit for each of eight words that is all ones; the others are 0. */
 static inline unsigned int np_way_search_bits(__m128i low, __m128i high)
 {
@@ -28,23 +25,14 @@ static inline unsigned int np_way_search_bits(__m128i low, __m128i high)
 
 	return _mm_movemask_epi8(bytes);
 }
-#endif
 
 /* Which of eight ways hold a value, a bit each. */
 static inline unsigned int np_way_search_eight(const uint32_t *set, uint32_t value)
 {
-#ifdef __SSE2__
 	const __m128i wanted = _mm_set1_epi32((int)value), *four = (const __m128i *)set;
 
 	return np_way_search_bits(_mm_cmpeq_epi32(_mm_loadu_si128(four), wanted),
 				  _mm_cmpeq_epi32(_mm_loadu_si128(four + 1), wanted));
-#else
-	unsigned int mask = 0;
-
-	for (unsigned int i = 0; i < 8; i++)
-		mask |= (unsigned int)(set[i] == value) << i;
-	return mask;
-#endif
 }
 
 static inline void np_way_set(uint32_t *way, uint32_t value)
