@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "pages.h"
 
+#include "emit.h"
+
 #include <errno.h>
 #include <numaif.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,4 +167,41 @@ void np_pages_asked(size_t bytes, const struct bitmask *nodes, struct np_pages *
 		count->node[node] += run_start(pages, k + 1, n) - run_start(pages, k, n);
 		k++;
 	}
+}
+
+int np_pages_compare(const struct np_pages *asked, const struct np_pages *real)
+{
+	for (int node = 0; node < NP_MAX_NODES; node++)
+		if (asked->node[node] != real->node[node])
+			return np_fail("%zu of the arrays' pages are on node %d, %zu were asked to be: "
+				       "has the node enough free memory?",
+				       real->node[node], node, asked->node[node]);
+	return 0;
+}
+
+json_t *np_pages_json(const struct np_pages *count)
+{
+	json_t *pages = json_object();
+	char key[16];
+
+	for (int node = 0; node < NP_MAX_NODES; node++) {
+		if (!count->node[node])
+			continue;
+		snprintf(key, sizeof(key), "%d", node);
+		json_object_set_new(pages, key, json_integer(count->node[node]));
+	}
+	return pages;
+}
+
+/* libnuma's own complaints would be a second line beside ours. */
+void numa_warn(int num, char *fmt, ...)
+{
+}
+
+bool np_pages_available(void)
+{
+	if (numa_available() >= 0)
+		return true;
+	np_fail("this kernel has no NUMA system calls; one built with CONFIG_NUMA is needed");
+	return false;
 }

@@ -3,7 +3,9 @@
 #ifndef NP_PAGES_H
 #define NP_PAGES_H
 
+#include <jansson.h>
 #include <numa.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define NP_MAX_NODES 1024
@@ -53,5 +55,14 @@ int np_pages_count(void *start, size_t bytes, struct np_pages *count);
 
 /* Adds to count the pages by node that np_pages_prefer() asks for. */
 void np_pages_asked(size_t bytes, const struct bitmask *nodes, struct np_pages *count);
+
+/* Returns 0, or -1 after a line where a node has not as many pages as were asked for. */
+int np_pages_compare(const struct np_pages *asked, const struct np_pages *real);
+
+/* Pages by node number, without those that have none. */
+json_t *np_pages_json(const struct np_pages *count);
+
+/* Whether the kernel has NUMA system calls; says so in a line where it has not. */
+bool np_pages_available(void);
 
 #endif

@@ -18,25 +18,6 @@
 
 #define NP_MOST_OPERATIONS (1ULL << 60)
 
-/* libnuma's own complaints would be a second line beside ours. */
-void numa_warn(int num, char *fmt, ...)
-{
-}
-
-static json_t *pages_json(const struct np_pages *count)
-{
-	json_t *pages = json_object();
-	char key[16];
-
-	for (int node = 0; node < NP_MAX_NODES; node++) {
-		if (!count->node[node])
-			continue;
-		snprintf(key, sizeof(key), "%d", node);
-		json_object_set_new(pages, key, json_integer(count->node[node]));
-	}
-	return pages;
-}
-
 static int count_pages(struct np_worker *w, struct np_pages *count)
 {
 	int err = np_worker_pages(w, count);
@@ -54,11 +35,8 @@ static int check_pages(const struct np_options *o, const struct np_worker *w,
 
 	for (unsigned int k = 0; k < w->kernel->arrays && o->nodes; k++)
 		np_pages_asked(w->bytes, o->nodes, &asked);
-	for (int node = 0; node < NP_MAX_NODES && o->nodes; node++)
-		if (asked.node[node] != real->node[node])
-			return np_fail("%zu of the arrays' pages are on node %d, %zu were asked to be: "
-				       "has the node enough free memory?",
-				       real->node[node], node, asked.node[node]);
+	if (o->nodes && np_pages_compare(&asked, real))
+		return -1;
 	return real->absent ? np_fail("%zu of the arrays' pages are absent", real->absent) : 0;
 }
 
@@ -95,7 +73,7 @@ static int start(struct np_worker *w, const struct np_options *o)
 			  "operation", w->kernel->name, "kernel", w->variant ? w->variant->name : "c",
 			  "counts", w->kernel->operation, "array_bytes", (json_int_t)w->bytes,
 			  "threads", (int)w->threads, "huge_kib", (json_int_t)np_pages_huge_kib(),
-			  "arrays", array_addresses(w), "pages", pages_json(&count)));
+			  "arrays", array_addresses(w), "pages", np_pages_json(&count)));
 	return 0;
 }
 
@@ -169,7 +147,7 @@ static int measure(struct np_worker *w, const struct np_when *when)
 		json_decref(result);
 		return -1;
 	}
-	json_object_set_new(result, "pages", pages_json(&count));
+	json_object_set_new(result, "pages", np_pages_json(&count));
 	np_emit(result);
 	return errors ? np_fail("%zu elements are wrong: not what %s must leave", errors,
 				w->kernel->name) :
@@ -185,7 +163,7 @@ static int command(struct np_worker *w, char **words, int n)
 	if (!strcmp(words[0], "pages") && n == 1) {
 		if (count_pages(w, &count))
 			return -1;
-		np_emit(json_pack("{ss so}", "event", "pages", "pages", pages_json(&count)));
+		np_emit(json_pack("{ss so}", "event", "pages", "pages", np_pages_json(&count)));
 		return 0;
 	}
 	if (!strcmp(words[0], "work") && n == 2 &&
@@ -234,10 +212,8 @@ int main(int argc, char **argv)
 			    .state = "dirty" },
 	};
 
-	if (numa_available() < 0) {
-		np_fail("this kernel has no NUMA system calls; one built with CONFIG_NUMA is needed");
+	if (!np_pages_available())
 		return 3;
-	}
 	if (np_options_parse(&o, &w, argc, argv))
 		return 2;
 	if (start(&w, &o))

@@ -30,7 +30,32 @@ public:
 	virtual void make_reference(const std::vector<Array> &a) = 0;
 	virtual void run(Runtime &runtime, const std::vector<Array> &a) = 0;
 	/* Elements of the result that differ from the reference. */
-	virtual size_t errors(const std::vector<Array> &a) const = 0;
+	virtual size_t errors() const = 0;
+};
+
+/* Has `count` arrays of so many elements, and a result that is compared with the reference element by element. */
+template <typename T> class Checked : public Benchmark {
+public:
+	Checked(size_t elements, size_t count) : elements(elements), count(count) {}
+
+	std::vector<size_t> arrays() const override
+	{
+		return std::vector<size_t>(count, elements * sizeof(T));
+	}
+
+	size_t errors() const override
+	{
+		size_t wrong = 0;
+
+		for (size_t i = 0; i < elements; i++)
+			wrong += result[i] != reference[i];
+		return wrong;
+	}
+
+protected:
+	size_t elements, count;
+	std::vector<T> reference;
+	const T *result = nullptr;
 };
 
 /* By name, of about scale x 65536 elements; null when there is none of that name. */

@@ -48,11 +48,9 @@ void sort(int *a, size_t n, int *space, bool into_space)
 	merge(from, half, from + half, n - half, into_space ? space : a);
 }
 
-class Cilksort : public Benchmark {
+class Cilksort : public Checked<int> {
 public:
-	Cilksort(size_t n, uint64_t seed) : n(n), seed(seed) {}
-
-	std::vector<size_t> arrays() const override { return { n * sizeof(int), n * sizeof(int) }; }
+	Cilksort(size_t n, uint64_t seed) : Checked(n, 2), n(n), seed(seed) {}
 
 	void fill(const std::vector<Array> &a) override
 	{
@@ -89,15 +87,6 @@ public:
 		result = from;
 	}
 
-	size_t errors(const std::vector<Array> &) const override
-	{
-		size_t wrong = 0;
-
-		for (size_t i = 0; i < n; i++)
-			wrong += result[i] != reference[i];
-		return wrong;
-	}
-
 private:
 	void merge_neighbours(const int *from, int *to, int part, int width, int parts) const
 	{
@@ -112,8 +101,6 @@ private:
 
 	size_t n;
 	uint64_t seed;
-	std::vector<int> reference;
-	const int *result = nullptr;
 };
 
 }
