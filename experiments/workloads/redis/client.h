@@ -26,14 +26,14 @@ void np_client_close(struct np_client *c);
 /* Sets the counts and the histogram to zero. */
 void np_client_reset(struct np_client *c);
 
-/* Sends, and waits for the whole batch when the pipeline is full. 0, or -1 after saying why. */
+/* Sends, and waits for the whole batch when the pipeline is full. len NULL: of strings. 0, or -1 after saying why. */
 int np_client_send(struct np_client *c, int argc, const char **argv, const size_t *len);
 
 /* Waits for every command in flight. */
 int np_client_drain(struct np_client *c);
 
 /*
- * Drains, sends one command and hands its reply over, for freeReplyObject().
+ * Drains, sends one command (len NULL: of strings) and hands its reply over, for freeReplyObject().
  * NULL after saying why: the connection broke, or the server's answer is not
  * of the wanted type (REDIS_REPLY_*).
  */

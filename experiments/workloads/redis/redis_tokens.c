@@ -80,26 +80,20 @@ static int have_text(const struct np_data *d)
 	return d->text_file ? read_file(d) : make_text(d);
 }
 
-static redisReply *ask(struct np_client *c, int type, int argc, const char **argv)
-{
-	size_t len[3];
-
-	for (int i = 0; i < argc; i++)
-		len[i] = strlen(argv[i]);
-	return np_client_ask(c, type, argc, argv, len);
-}
-
 static int count_token(struct np_client *c, const char *token)
 {
-	redisReply *r = ask(c, REDIS_REPLY_INTEGER, 2, (const char *[]) { "EXISTS", token });
+	redisReply *r = np_client_ask(c, REDIS_REPLY_INTEGER, 2,
+				      (const char *[]) { "EXISTS", token }, NULL);
 	long long there;
 
 	if (!r)
 		return -1;
 	there = r->integer;
 	freeReplyObject(r);
-	r = there ? ask(c, REDIS_REPLY_INTEGER, 2, (const char *[]) { "INCR", token }) :
-		    ask(c, REDIS_REPLY_STATUS, 3, (const char *[]) { "SET", token, "1" });
+	r = there ? np_client_ask(c, REDIS_REPLY_INTEGER, 2, (const char *[]) { "INCR", token },
+				  NULL) :
+		    np_client_ask(c, REDIS_REPLY_STATUS, 3, (const char *[]) { "SET", token, "1" },
+				  NULL);
 	freeReplyObject(r);
 	return r ? 0 : -1;
 }
@@ -121,7 +115,7 @@ int np_tokens_load(struct np_client *c, const struct np_data *d)
 
 	if (have_text(d))
 		return -1;
-	r = ask(c, REDIS_REPLY_STATUS, 1, (const char *[]) { "FLUSHDB" });
+	r = np_client_ask(c, REDIS_REPLY_STATUS, 1, (const char *[]) { "FLUSHDB" }, NULL);
 	if (!r)
 		return -1;
 	freeReplyObject(r);
@@ -166,7 +160,8 @@ static int check_words(struct np_client *c, char *const *word, const size_t *tim
 /* Keys that are no words of the text. */
 static int check_size(struct np_client *c, struct np_check *check)
 {
-	redisReply *r = ask(c, REDIS_REPLY_INTEGER, 1, (const char *[]) { "DBSIZE" });
+	redisReply *r = np_client_ask(c, REDIS_REPLY_INTEGER, 1, (const char *[]) { "DBSIZE" },
+				      NULL);
 
 	if (!r)
 		return -1;

@@ -29,24 +29,6 @@ static unsigned int score_stream(unsigned int set, unsigned int generation)
 	return STREAM_SCORE + generation * STRUCTURES + set;
 }
 
-static int send_words(struct np_client *c, int argc, const char **argv)
-{
-	size_t len[8];
-
-	for (int i = 0; i < argc; i++)
-		len[i] = strlen(argv[i]);
-	return np_client_send(c, argc, argv, len);
-}
-
-static redisReply *ask_words(struct np_client *c, int type, int argc, const char **argv)
-{
-	size_t len[8];
-
-	for (int i = 0; i < argc; i++)
-		len[i] = strlen(argv[i]);
-	return np_client_ask(c, type, argc, argv, len);
-}
-
 /* One command whose last argument is a string of the data set. */
 static int send_string(struct np_client *c, int argc, const char **argv, const char *string,
 		       size_t string_len)
@@ -63,7 +45,7 @@ static int send_string(struct np_client *c, int argc, const char **argv, const c
 static int delete_all(struct np_client *c, const char *const *names)
 {
 	for (int k = 0; k < STRUCTURES; k++)
-		if (send_words(c, 2, (const char *[]) { "DEL", names[k] }))
+		if (np_client_send(c, 2, (const char *[]) { "DEL", names[k] }, NULL))
 			return -1;
 	return np_client_drain(c);
 }
@@ -72,7 +54,7 @@ static redisReply *whole(struct np_client *c, const char *command, const char *n
 {
 	const char *argv[] = { command, name, "0", "-1", "WITHSCORES" };
 
-	return ask_words(c, REDIS_REPLY_ARRAY, scores ? 5 : 4, argv);
+	return np_client_ask(c, REDIS_REPLY_ARRAY, scores ? 5 : 4, argv, NULL);
 }
 
 static bool is_string(const struct np_data *d, unsigned int stream, uint64_t i, const redisReply *r)
@@ -170,7 +152,7 @@ static int keys_load(struct np_client *c, const struct np_data *d)
 	const char *argv[] = { "SET", text, "1" };
 	size_t len[] = { 3, 0, 1 };
 
-	if (send_words(c, 1, (const char *[]) { "FLUSHDB" }) || np_client_drain(c))
+	if (np_client_send(c, 1, (const char *[]) { "FLUSHDB" }, NULL) || np_client_drain(c))
 		return -1;
 	for (uint64_t i = 0; i < d->elements; i++) {
 		len[1] = np_data_string(d, STREAM_KEY, i, text);
@@ -182,7 +164,7 @@ static int keys_load(struct np_client *c, const struct np_data *d)
 
 static redisReply *every_key(struct np_client *c)
 {
-	return ask_words(c, REDIS_REPLY_ARRAY, 2, (const char *[]) { "KEYS", "*" });
+	return np_client_ask(c, REDIS_REPLY_ARRAY, 2, (const char *[]) { "KEYS", "*" }, NULL);
 }
 
 static int keys_update(struct np_client *c, const struct np_data *d, unsigned int generation)
