@@ -14,6 +14,7 @@ from typing import Any
 
 from ..calibrate.measure import Value
 from ..errors import ExperimentError, UsageError
+from ..host.topology import parse_list
 from ..lab import machine
 from ..paths import HERE, read_version
 from ..runner.records import manifest, results
@@ -90,15 +91,9 @@ def _describe_machine(manifests: list[dict[str, Any]], clean: Runs) -> dict[str,
     return {"cpu_model": first["cpu"]["model"] or "unknown", "kernel": series[0] if series else "unknown",
             "numa_balancing": first["numa_balancing"], "virtual": any("virtual machine" in doubt for doubt in first["doubts"]),
             "load_most": max(loads, default=None),
-            "nodes": [{"id": node["id"], "cpus": _count_cpus(node["cpus"] or ""), "memory_mib": node["mem_total"] >> 20}
+            "nodes": [{"id": node["id"], "cpus": len(parse_list(node["cpus"] or "")), "memory_mib": node["mem_total"] >> 20}
                       for node in first["topology"]],
             "distances": [node["distances"] for node in first["topology"]]}
-
-
-def _count_cpus(cpus: str) -> int:
-    """Counts the CPUs of a list such as '0-3,8'."""
-    parts = [part.partition("-") for part in cpus.split(",") if part]
-    return sum(int(last or first) - int(first) + 1 for first, _, last in parts)
 
 
 def round_value(value: Any) -> float | None:

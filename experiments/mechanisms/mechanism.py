@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ..errors import CannotError, ExperimentError, UsageError
 from ..host.guard import Guard
 from ..host.host_nodes import Node, has_remote_memory, read_lab_scale
+from ..host.topology import parse_list
 
 TIERS = Path("/sys/devices/virtual/memory_tiering")
 
@@ -159,18 +160,12 @@ def missing(*paths: Path) -> str | None:
 def list_tiers() -> list[tuple[int, ...]]:
     """Lists the nodes by memory tier, the fastest first; empty where the kernel knows none."""
     found = sorted(TIERS.glob("memory_tier*"), key=lambda path: int(path.name.removeprefix("memory_tier")))
-    return [parse_numbers(text) for path in found if (text := (path / "nodelist").read_text(encoding="ascii").strip())]
+    return [parse_list(text) for path in found if (text := (path / "nodelist").read_text(encoding="ascii").strip())]
 
 
 def explain_one_tier() -> str | None:
     """Returns that the machine has one memory tier only, and what to do; None where it has more."""
     return None if len(list_tiers()) > 1 else "this machine has one memory tier: take one with slower memory, such as cxl-3n"
-
-
-def parse_numbers(text: str) -> tuple[int, ...]:
-    """Returns the numbers of '0-1,3'."""
-    ends = [part.split("-") for part in text.split(",")]
-    return tuple(n for both in ends for n in range(int(both[0]), int(both[-1]) + 1))
 
 
 def parse_values(mechanism: type[Mechanism], text: str) -> dict[str, int]:

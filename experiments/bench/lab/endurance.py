@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 from experiments.bench.lab import inside
 from experiments.bounds import Outcome
+from experiments.host.background import list_tree
 
 MACHINE = "demo-2s"
 BOOTS = 10
@@ -37,17 +37,11 @@ print(f"done {took}", flush=True)
 """
 
 
-def list_descendants(pid: int) -> list[int]:
-    """Lists a process and its descendants."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    return [pid, *(found for child in children for found in list_descendants(int(child)))]
-
-
 def find_qemu(process: subprocess.Popen) -> int:
     """Returns the PID of QEMU among a lab's processes."""
-    for pid in list_descendants(process.pid):
-        if "qemu" in Path(f"/proc/{pid}/comm").read_text(encoding="utf-8"):
-            return pid
+    for found in list_tree(process.pid):
+        if "qemu" in found.comm:
+            return found.pid
     raise RuntimeError("QEMU is not among the lab's processes")
 
 

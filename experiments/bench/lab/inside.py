@@ -13,7 +13,7 @@ from experiments.lab import kernels, machine
 from experiments.lab.command import build_words
 
 ROOT = Path(__file__).resolve().parents[3]
-MEASURE = "experiments/bench/lab/measure.py"
+MEASURE = "experiments.bench.lab.measure"
 # A triad reports three words an element and moves four: the line that is written is read first.
 TRIAD_TRAFFIC = 4 / 3
 READ_PART = 3 / 4  # of that traffic
@@ -68,7 +68,7 @@ def run_program(machine: str, *argv: str, timeout: int = 900, **how: Any) -> lis
 def run_measures(name: str, *what: str, timeout: int = 900) -> list[dict]:
     """Runs the named measures of measure.py in a machine; returns their records."""
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
-    return run_program(name, "python3", MEASURE, *what, timeout=timeout)
+    return run_program(name, "python3", "-m", MEASURE, *what, timeout=timeout)
 
 
 def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,

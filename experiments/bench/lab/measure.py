@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from experiments.host.topology import parse_list
+
 PROGRAMS = Path("build/lab/programs")
 COUNTERS = Path("/sys/kernel/debug/numaplace_lab/counters")
 CHASE_MIB, CHASE_SECONDS = "32", "0.004"
@@ -46,12 +48,7 @@ def run_command(*argv: str) -> str:
 
 def list_cpus(node: int) -> list[int]:
     """Lists the CPUs of a node."""
-    text = Path(f"/sys/devices/system/node/node{node}/cpulist").read_text(encoding="ascii").strip()
-    cpus = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus
+    return list(parse_list(Path(f"/sys/devices/system/node/node{node}/cpulist").read_text(encoding="ascii")))
 
 
 def measure_latency():

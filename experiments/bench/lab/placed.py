@@ -20,6 +20,7 @@ from pathlib import Path
 
 from experiments.bench.lab import measure
 from experiments.calibrate import in_lab
+from experiments.host.process import set_cpus
 
 TOOL = measure.TOOL
 PLAN, MODEL = "/tmp/placed.plan", "/tmp/placed.toml"
@@ -125,7 +126,7 @@ class Redis:
         ask = ["redis-benchmark", "-p", str(port), "-n", "2000000000", "-r", str(measure.REDIS_KEYS), "-c", "10", "-q",
                "GET", "key:__rand_int__"]
         self.server = measure.start_server(port, task.memory)
-        pin_process(self.server.pid, task.cpu)
+        set_cpus(self.server.pid, [task.cpu])
         self.client = subprocess.Popen(["numactl", "--all", "-C", str(task.client), "-m", "0", *ask],
                                        stdout=subprocess.DEVNULL)
         self.members = [Member("redis", self.server.pid, task.cpu, task.memory, port),
@@ -148,11 +149,6 @@ def count_answers(port: int) -> int:
 
 def start_tasks(tasks: tuple[Task, ...]) -> list[Memory | Redis]:
     return [Redis(task, PORT + number) if task.kind == "redis" else Memory(task) for number, task in enumerate(tasks)]
-
-
-def pin_process(pid: int, cpu: int):
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(thread.name), {cpu})
 
 
 def read_pages(pid: int) -> dict[int, int]:
@@ -234,7 +230,7 @@ def compare_placements(name: str, scenario: Scenario, members: list[Member], pen
     moved = [replace(one, cpu=cpu) for one, cpu in
              zip(members, choose_cpus(plan["decisions"], [one.cpu for one in members]), strict=True)]
     for one in moved:
-        pin_process(one.pid, one.cpu)
+        set_cpus(one.pid, [one.cpu])
     time.sleep(WARM_UP_S)
     after = measure_members(moved, SAMPLE_MS[scenario.group])
     for position, one in enumerate(members):

@@ -19,7 +19,7 @@ from pathlib import Path
 from experiments.bench.lab.mechanisms_inside import GROUP, MIB, start_walk
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
-from experiments.host.process import read_processes
+from experiments.host.process import read_processes, set_cpus
 from experiments.mechanisms import activity, registry
 from experiments.mechanisms.mechanism import Scope
 from tests.waiting import eventually
@@ -67,7 +67,7 @@ def switch_on(level: str, guard: Guard):
         if mechanism.name in AWAY:
             one.move_pages(0, AWAY[mechanism.name])
         if mechanism.name == "sched-ext":
-            unbind_tasks(one.process.pid, nodes)
+            set_cpus(one.process.pid, (cpu for node in nodes for cpu in node.cpus))
         before = one.ask_program("pages")["pages"], activity.read_activity(mechanism.counters, mechanism.threads)
         mechanism.set_up(scope)
         mechanism.attach(scope, [one.process.pid])
@@ -82,12 +82,6 @@ def read_scheduler(pid: int) -> str:
     ops = Path("/sys/kernel/sched_ext/root/ops")
     under = re.search(r"ext\.enabled\s*:\s*1$", Path(f"/proc/{pid}/sched").read_text(), re.MULTILINE)
     return ops.read_text().strip() if under and ops.exists() else ""
-
-
-def unbind_tasks(pid: int, nodes):
-    """Lets each task of the process run on the CPUs of all nodes."""
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(task.name), {cpu for node in nodes for cpu in node.cpus})
 
 
 def read_last_cpus(pid: int) -> set[int]:
