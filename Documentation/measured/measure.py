@@ -27,7 +27,16 @@ WRITTEN_BY = re.compile(r"^# commit [0-9a-f]+(, changed)?, inputs ([0-9a-f]+)$",
 
 
 def read_targets() -> dict[str, dict]:
-    return tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8"))
+    """Reads the targets by the name of their file: those of each word in braces, with the inputs of groups in the groups' place."""
+    entries, found = tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8")), {}
+    groups = entries.pop("groups")
+    for name, entry in entries.items():
+        start, words, end = re.split("[{}]", name) if "{" in name else (name, "", "")
+        inputs = [path for given in entry["inputs"] for path in (groups[given[1:]] if given.startswith("@") else [given])]
+        for word in words.split(","):
+            found[start + word + end] = {"command": entry["command"].replace("{}", word),
+                                         "inputs": [path.replace("{}", word) for path in inputs]}
+    return found
 
 
 def read_processor() -> str:
