@@ -10,18 +10,15 @@ from typing import Any
 
 import numpy
 import pandas as pd
-from scipy import stats
 
 MIN_RESIDUAL_DF = 4
 TOO_FEW = "too few observations"
-REJECT = 0.05
 
 
 @dataclass(frozen=True)
 class Model:
     """A fit on the interactions of up to `order` factors."""
 
-    log: bool
     pooled: bool  # interactions are the error, because there are too few repeats
     fit: Any      # of statsmodels
 
@@ -37,27 +34,18 @@ class Term:
 
 
 def fit_model(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = (),
-              log: bool | None = None) -> Model | str:
-    """Fits ordinary least squares of a response by factors and their interactions; returns the model, or why the data allows none.
-
-    log: whether of the logarithm of the response; None: where the residuals ask for it. They ask where Shapiro and Wilk's test
-    or Breusch and Pagan's, in Koenker's form, rejects the plain ones at REJECT and the smaller p of the logarithm's is larger."""
+              log: bool = False) -> Model | str:
+    """Fits ordinary least squares of a response, or its logarithm, by factors and their interactions; returns the model, or why the
+    data allows none."""
     factors = [f for f in factors if frame[f].nunique() > 1]
     blocks = [b for b in blocks if frame[b].nunique() > 1]
     if not factors:
         return "nothing was varied"
     for order in range(len(factors), 0, -1):
-        found = _fit_order(frame, response, factors, blocks, order, bool(log))
+        found = _fit_order(frame, response, factors, blocks, order, log)
         if not isinstance(found, str) or TOO_FEW not in found:
             break
-    if isinstance(found, str):
-        return found
-    pooled = order < len(factors)
-    if log is None and _test_residuals(found) < REJECT and (frame[response] > 0).all():
-        other = _fit_order(frame, response, factors, blocks, order, log=True)
-        if not isinstance(other, str) and _test_residuals(other) > _test_residuals(found):
-            return Model(log=True, pooled=pooled, fit=other)
-    return Model(log=bool(log), pooled=pooled, fit=found)
+    return found if isinstance(found, str) else Model(pooled=order < len(factors), fit=found)
 
 
 def _fit_order(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str], order: int, log: bool) -> Any:
@@ -82,17 +70,6 @@ def _fit_order(frame: pd.DataFrame, response: str, factors: Sequence[str], block
 
 def _code_factor(factor: str) -> str:
     return f"C(Q('{factor}'), Sum)"
-
-
-def _test_residuals(found: Any) -> float:
-    """Tests a fit's residuals for normality and constant variance; returns the smaller p value of the two."""
-    from statsmodels.stats.diagnostic import het_breuschpagan
-
-    normal, fitted = float(stats.shapiro(found.resid).pvalue), numpy.asarray(found.fittedvalues)
-    if numpy.ptp(fitted) <= 1e-9 * max(1e-300, abs(fitted).max()):
-        return normal
-    design = numpy.column_stack([numpy.ones(len(fitted)), fitted])
-    return min(normal, float(het_breuschpagan(numpy.asarray(found.resid), design)[1]))
 
 
 def compute_anova(model: Model) -> list[Term]:
