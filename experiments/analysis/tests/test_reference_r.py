@@ -1,31 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the analysis computes, beside what R 4.2 computes of its own data sets.
 
-reference-r.csv is what reference.R prints; where Rscript is installed, it is printed again. The last tests find what is
-not compared: a row without a test, and a function of the statistics that no comparison has called.
+reference-r.csv is what reference.R prints; where Rscript is installed, it is printed again. A test finds a
+row that is not compared.
 """
 
 import csv
-import inspect
 import math
 import shutil
 import subprocess
-import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
-from typing import Any
 
 import pytest
 
 from experiments.analysis.papers import heard
 from experiments.analysis.policies import cost, speedup
-from experiments.analysis.runs import boots
 from experiments.analysis.runs.boots import compute_boot_means
 from experiments.analysis.runs.results import Results
 from experiments.analysis.runs.results import read_results as read_run
-from experiments.analysis.stats import intervals
 from experiments.analysis.stats.intervals import (
     Difference,
     Ratio,
@@ -143,64 +137,6 @@ def test_every_printed_value_is_compared() -> None:
     text = Path(__file__).read_text()
     assert [name for name in R if f'"{name}"' not in text] == []
     assert all(math.isfinite(v) for values in R.values() for v in values)
-
-
-MODULES = boots, intervals, speedup, cost
-NO_NUMBER = {"bool", "str"}
-
-
-def name_type(annotation: Any) -> str | None:
-    """Names a type, which is its name already in a module that defers annotations."""
-    return annotation.__name__ if isinstance(annotation, type) else annotation
-
-
-def public(module: ModuleType) -> Iterator[tuple[str, CodeType]]:
-    """Functions, methods and properties that the module defines and whose result is a number or has some in it."""
-    def found(owner: Any, prefix: str) -> Iterator[tuple[str, CodeType]]:
-        for name, thing in vars(owner).items():
-            function = thing.fget if isinstance(thing, property) else thing
-            if name.startswith("_") or getattr(thing, "__module__", module.__name__) != module.__name__:
-                continue
-            if inspect.isclass(thing):
-                yield from found(thing, f"{prefix}{name}.")
-            elif inspect.isfunction(function) and name_type(function.__annotations__.get("return")) not in NO_NUMBER:
-                yield f"{prefix}{name}", function.__code__
-    return found(module, f"{module.__name__.rpartition('.')[2]}.")
-
-
-def not_called(comparisons: Callable[[], None]) -> list[str]:
-    """Which of the public functions the comparisons leave out."""
-    called: set[CodeType] = set()
-
-    def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
-            called.add(frame.f_code)
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        comparisons()
-    finally:
-        sys.setprofile(before)
-    return [name for module in MODULES for name, code in public(module) if code not in called]
-
-
-def test_every_function_of_the_statistics_is_compared(speeds: Results, tmp_path: Path) -> None:
-    """A function that gives a number and that no comparison with R has called would be one that R does not check."""
-    def comparisons() -> None:
-        for name, test in list(globals().items()):
-            if name.startswith("test_") and test.__code__.co_names.count("same"):
-                given = {"speeds": speeds, "tmp_path": tmp_path / name}
-                (tmp_path / name).mkdir()
-                test(**{wanted: given[wanted] for wanted in inspect.signature(test).parameters})
-
-    assert not_called(comparisons) == []
-
-
-def test_a_function_without_a_comparison_is_found(speeds: Results) -> None:
-    left = not_called(lambda: test_speedups(speeds))
-    assert "cost.Cost.break_even" in left and "intervals.compute_ratio" in left
-    assert "speedup.compute_totals" not in left and "intervals.compute_paired_ratio" not in left
 
 
 @pytest.mark.skipif(not shutil.which("Rscript"), reason="Rscript is not installed: apt-get install r-base-core")
