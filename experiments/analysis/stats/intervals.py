@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The statistics of the report. Each function names the source of its formula.
 
-Tested against published worked examples: see tests/test_analysis_stats.py.
+Tested beside R's results of its data sets: see tests/test_reference_r.py.
 """
 
 import math

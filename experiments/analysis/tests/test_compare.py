@@ -15,7 +15,7 @@ from experiments.analysis.runs.results import ResultsError
 from experiments.analysis.stats import gate
 from experiments.analysis.stats.compare import compare_runs
 from experiments.analysis.tests import synthetic
-from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
+from experiments.analysis.tests.test_reference_r import SLEEP_1, SLEEP_2
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -31,10 +31,11 @@ from experiments.analysis.stats.intervals import (
     compute_t_interval,
 )
 from experiments.analysis.tests import synthetic
-from experiments.analysis.tests.test_analysis_stats import SLEEP_1, SLEEP_2
 
 FOLDER = Path(__file__).parent
 SCRIPT, PRINTED = FOLDER / "reference.R", FOLDER / "reference-r.csv"
+SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+SLEEP_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 DOSE_2 = [23.6, 18.5, 33.9, 25.5, 26.4, 32.5, 26.7, 21.5, 23.3, 29.5,
           25.5, 26.4, 22.4, 24.5, 24.8, 30.9, 26.4, 27.3, 29.4, 23.0]
 DOSE_1 = [16.5, 16.5, 15.2, 17.3, 22.5, 17.3, 13.6, 14.5, 18.8, 15.5,
