@@ -66,7 +66,7 @@ def plan_run(request: Request, lab: str | None) -> Request:
     if read_lab_name():  # the host has planned it
         return request
     repeats_wanted = request.suite.repeats
-    begun_with = manifest.read_repeats(request.out) if request.resume and request.budget is not None else None
+    begun_with = manifest.read(request.out).get("repeats") if request.resume and request.budget is not None else None
     if begun_with is not None and begun_with <= repeats_wanted:
         suite = replace(request.suite, repeats=begun_with)
         request = replace(request, suite=suite, boots=boot_shares.choose_boots(suite, request.boots))
@@ -199,7 +199,7 @@ def _make_model(request: Request, numaplace: Numaplace, platform: str, records: 
                 scratch: Path) -> tuple[Request, dict[str, Any] | None]:
     """Chooses the model that policies plan with. Returns the request, whose budget is less by the seconds that this took, and the model
     for the manifest."""
-    begin, begun = time.monotonic(), manifest.read_model(request.out) if _is_begun(request, records) else None
+    begin, begun = time.monotonic(), manifest.read(request.out).get("model") if _is_begun(request, records) else None
     with_policies_alone = replace(request.suite, policies=tuple(registry.select_policies(request.suite.policies)))
     model = calibration.choose_model(with_policies_alone, numaplace, platform, request.out, begun, scratch)
     if request.budget is not None:

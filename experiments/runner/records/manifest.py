@@ -90,21 +90,12 @@ def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
                                                     for boot in manifest.get("boots", [])]})
 
 
-def read_repeats(directory: Path) -> int | None:
-    """Reads the repeats with which a run began; None where none can be read."""
+def read(directory: Path) -> dict[str, Any]:
+    """Reads the manifest with which a run began; {} where none can be read."""
     try:
-        return int(json.loads((directory / NAME).read_text())["repeats"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-
-
-def read_model(directory: Path) -> dict[str, Any] | None:
-    """Reads the model with which a run began; None where there is none."""
-    try:
-        model = json.loads((directory / NAME).read_text())["model"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return model if isinstance(model, dict) else None
+        return json.loads((directory / NAME).read_text())
+    except (OSError, ValueError):
+        return {}
 
 
 def check_same(directory: Path, now: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 """Which contention model a run's policies plan with: a machine file's, or one that is measured once a boot."""
 
 import hashlib
-import json
 import os
 from dataclasses import replace
 from functools import partial
@@ -224,12 +223,12 @@ def whole(fake: Fake, monkeypatch):
 
 def test_the_manifest_has_the_model(fake: Fake, whole) -> None:
     assert whole() == 0
-    model = manifest.read_model(fake.folder / "out")
+    model = manifest.read(fake.folder / "out")["model"]
     assert model["calibrated"] and model["text"] == Path(model["file"]).read_text()
     assert whole("--force", "--no-calibrate") == 0
-    assert manifest.read_model(fake.folder / "out")["origin"] == DERIVED
+    assert manifest.read(fake.folder / "out")["model"]["origin"] == DERIVED
     assert whole("--force", "--placements", "none") == 0
-    assert json.loads((fake.folder / "out" / manifest.NAME).read_text())["model"] is None
+    assert manifest.read(fake.folder / "out")["model"] is None
     assert len(fake.began) == 3
 
 
