@@ -11,13 +11,13 @@ from dataclasses import replace
 from statistics import fmean
 
 from experiments.host import host_nodes
-from experiments.lab.machine import Machine
+from experiments.lab import machine as lab
+from experiments.lab.errors import LabError
 from experiments.model_fit.native import COPY, READ, TRIAD, Model
 from experiments.runner.suite import designs
 from experiments.runner.suite.suite import Workload
 
 from ..runs.results import Metric, Observation, Results
-from .other_machines import find_machine
 
 Levels = dict[str, str]
 Factors = dict[str, int | float | str]
@@ -37,6 +37,15 @@ def make_uniform(results: Results) -> Results | None:
         return _replace_remote(results, *pair)
     machine = find_machine(results) if results.platforms == ["lab-timed"] and results.design in MODELLED else None
     return _scale_to_model(results, machine) if machine else None
+
+
+def find_machine(results: Results) -> lab.Machine | None:
+    """Finds the machine of the lab that a run was on, with the numbers that the run changed; None of one whose file is not here."""
+    try:
+        found = lab.find(*lab.split_title(results.machine))
+    except LabError:
+        return None
+    return found if found.model_text else None
 
 
 def _find_pair(results: Results) -> tuple[Levels, Levels] | None:
@@ -66,7 +75,7 @@ def _make_cell(o: Observation, factors: Factors) -> tuple:
     return (o.policy, *sorted(factors.items()))
 
 
-def _scale_to_model(results: Results, machine: Machine) -> Results:
+def _scale_to_model(results: Results, machine: lab.Machine) -> Results:
     """Replaces the bandwidths, in MB/s, by the model's, each times the part of its cell's mean that the observation had."""
     values, model = defaultdict(list), Model(machine.model_text)
     for o in results.clean:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from experiments.lab.machine import Machine, split_speed
 
-from ..machines.other_machines import find_machine
+from ..machines.uniform import find_machine
 from ..runs import text_format
 from ..runs.results import Results
 from ..stats.intervals import Interval

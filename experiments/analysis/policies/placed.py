@@ -1,18 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run of policies as every machine that the lab's may be would have given it, by where tasks and pages were."""
+"""A run of policies as every machine that the lab's may be would have given it, by where tasks and pages were.
 
-from collections.abc import Iterator, Sequence
+Every observation keeps its noise; what changes is its cell's value, by what the contention model says of the cell.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from experiments.lab.machine import Machine
+from experiments.model_fit import family
 from experiments.model_fit.native import READ, TRIAD, Model
 
-from ..machines import other_machines
-from ..machines.other_machines import Share
-from ..runs.results import Observation, Results, is_higher_better
+from ..machines.uniform import find_machine
+from ..runs.results import Metric, Observation, Results, is_higher_better
 
 PAGE = 4096
 Flow = tuple[int, int, float]  # from, to, cores
+Share = Callable[[float, float], float]  # of a program's time that waits for memory, by bytes of data and of cache
+
+
+def compute_whole_share(_size: float, _cache: float) -> float:
+    """Returns 1, the share of all accesses, where each waits for memory."""
+    return 1.0
+
+
+def compute_missed_share(size: float, cache: float) -> float:
+    """Computes the share of uniform accesses to data of `size` bytes that a cache of `cache` bytes misses, from 0 to 1."""
+    return max(0.0, 1 - cache / size)
+
+
+SHARES = (compute_whole_share, compute_missed_share)  # both ends: how much a program waits the less is not known for every one
 
 
 class Placements:
@@ -22,10 +40,6 @@ class Placements:
         self.machine = machine
         self.with_cpus = [n for n, node in enumerate(machine.nodes) if node.cpus]
         self._values: dict[tuple, float] = {}
-
-    def has_sizes(self, results: Results) -> bool:
-        """Checks whether the run says how much data its tasks have."""
-        return any(o.tasks for o in results.clean)
 
     def predict_metric(self, model: Model, o: Observation, metric: str, unit: str, share: Share) -> float:
         """Returns the metric of an observation by the model, up to a constant; 1 where the model says nothing of it."""
@@ -58,9 +72,25 @@ class Placements:
 
 def list_runs(results: Results) -> list[Results]:
     """Lists the run, the one that was measured first, on each machine that the lab's may be. Of a machine whose file is not here, and
-    of hardware, there is no other."""
-    machine = other_machines.find_machine(results) if results.platforms == ["lab-timed"] else None
-    return [results, *(r for _, r in other_machines.list_variants(results, Placements(machine)))] if machine else [results]
+    of hardware, there is no other.
+
+    Each variant of the model stands once for each of SHARES, of a run that does not say its data's sizes for the first one alone."""
+    machine = find_machine(results) if results.platforms == ["lab-timed"] else None
+    if not machine:
+        return [results]
+    cells, (as_filed, *others) = Placements(machine), family.list_variants(machine)
+    shares = SHARES if any(o.tasks for o in results.clean) else SHARES[:1]
+    return [results, *(_scale_results(results, cells, as_filed.model, other.model, share) for share in shares for other in others)]
+
+
+def _scale_results(results: Results, cells: Placements, model: Model, other: Model, share: Share) -> Results:
+    """Multiplies each metric of each observation by how many times as large it is on the model `other` as on `model`."""
+    def scale_metric(o: Observation, m: Metric) -> Metric:
+        on_other, on_model = (cells.predict_metric(one, o, m.name, m.unit, share) for one in (other, model))
+        return Metric(m.name, m.unit, m.value * (on_other / on_model))
+
+    return replace(results, observations=tuple(
+        replace(o, metrics=tuple(scale_metric(o, m) for m in o.metrics)) for o in results.observations))
 
 
 def _compute_rate(unit: str, found: Sequence[Sequence[float]]) -> float:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.analysis.machines import other_machines
 from experiments.analysis.policies import cost, decision, matrix, placed, speedup
 from experiments.analysis.runs import results as reader
 from experiments.analysis.stats.intervals import Interval, compute_ratio
@@ -183,5 +182,5 @@ def test_the_model_says_it_of_each_size_of_data() -> None:
     model = SimpleNamespace(solve_flows=lambda flows, _traffic: [(2.0, 1.0)] * len(flows))
     small, large = (SimpleNamespace(tasks=({"node_after": 0, "pages_after": {"0": pages}},)) for pages in (1024, 1 << 20))
     cells = placed.Placements(machine)
-    found = [cells.predict_metric(model, o, "bandwidth", "MB/s", other_machines.compute_missed_share) for o in (small, large)]
+    found = [cells.predict_metric(model, o, "bandwidth", "MB/s", placed.compute_missed_share) for o in (small, large)]
     assert found[0] == 1 and found[1] > 1.9
