@@ -52,7 +52,7 @@ def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
     page = build_page(
         "report.html",
         title=_make_title(results),
-        question=_find_question(results),
+        question=get_text(results.manifest.get("question")),
         paper=get_text(results.manifest.get("paper")),
         facts=_list_facts(results),
         platforms=[(results.name_platform(s), PLATFORM_TEXT[s]) for s in results.platforms],
@@ -183,21 +183,13 @@ def _make_title(results: Results) -> str:
     return f"{results.suite} on {results.machine}" if results.machine else results.suite
 
 
-def _find_question(results: Results) -> str:
-    for key in ("question", "description", "title"):
-        if isinstance(results.manifest.get(key), str):
-            return results.manifest[key]
-    return ""
-
-
 def _list_facts(results: Results) -> list[tuple[str, str]]:
     """Lists names and values of what is known of a run, for the head of its report; without empty ones."""
     manifest = results.manifest
     repeats = {o.repeat for o in results.measured}
-    kernel = manifest.get("kernel")
     facts = [
         ("machine", results.machine),
-        ("kernel", kernel.get("release", "") if isinstance(kernel, dict) else get_text(kernel)),
+        ("kernel", (manifest.get("kernel") or {}).get("release", "")),
         ("module", _describe_module(manifest)),
         ("platform", ", ".join(results.platforms)),
         ("contention model", _describe_contention_model(manifest.get("model"))),
@@ -217,10 +209,9 @@ def _list_facts(results: Results) -> list[tuple[str, str]]:
 def _describe_module(manifest: dict[str, Any]) -> str:
     """Returns the module's version and ABI, 'not loaded', or '' where the manifest does not say."""
     module = manifest.get("module")
-    if not isinstance(module, dict):
-        return get_text(module) or ("not loaded" if "module" in manifest else "")
-    version = module.get("numaplace") or module.get("version") or "loaded"
-    return f"{version} (ABI {module['abi']})" if "abi" in module else str(version)
+    if not module:
+        return "not loaded" if "module" in manifest else ""
+    return f"{module['numaplace']} (ABI {module['abi']})" if "numaplace" in module else "loaded"
 
 
 def _describe_contention_model(model: Any) -> str:

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..runs.results import Results, get_text, make_natural_key, rank_policy
+from ..runs.results import Results, make_natural_key, rank_policy
 from .decision import FASTER, OPEN, SLOWER, Decision
 from .speedup import decide_cells, has_speedups
 
@@ -77,9 +77,7 @@ def group_suites(runs: Sequence[Results]) -> list[Suite]:
 
 
 def name_kernel(results: Results) -> str:
-    described = results.manifest.get("kernel")
-    release = described.get("release") if isinstance(described, dict) else None
-    return get_text(results.manifest.get("release") or release) or "an unnamed kernel"
+    return results.manifest.get("release") or (results.manifest.get("kernel") or {}).get("release") or "an unnamed kernel"
 
 
 def _make_suite(name: str, places: Sequence[Place]) -> Suite:

@@ -14,7 +14,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,15 +25,13 @@ from ...lab.machine import split_speed, split_title
 from ...runner.records.record import Record, Task
 from .boots import compute_boot_means
 
-PLATFORMS = ("real", "lab-functional", "lab-timed", "paper")
-EARLIEST = datetime.min.replace(tzinfo=timezone.utc)
+PLATFORMS = ("real", "lab-functional", "lab-timed")
 PLACEMENT_METRICS = ("locality_before", "locality_after", "pages_moved")
 PLATFORM_TEXT = {
     "real": "measured on real hardware",
     "lab-functional": "times come from plain QEMU, which has no NUMA timing: functional, "
     "not performance",
     "lab-timed": "times come from the lab's memory model, not from hardware",
-    "paper": "figures printed in a paper, not measured here",
 }
 
 
@@ -78,15 +75,6 @@ class Observation:
     def boot(self) -> str:
         """Returns the boot in which it was made; "" where a record does not say."""
         return get_text(self.raw.get("boot_id"))
-
-    @property
-    def time(self) -> tuple[datetime, int]:
-        """Returns when it was made and its line in the file, as a sort key; EARLIEST where its record does not say when."""
-        try:
-            started = datetime.fromisoformat(self.raw["started"])
-        except (KeyError, TypeError, ValueError):
-            return EARLIEST, self.line
-        return started if started.tzinfo else started.replace(tzinfo=timezone.utc), self.line
 
     def get_value(self, metric: str) -> float | None:
         return next((m.value for m in self.metrics if m.name == metric), None)
@@ -272,9 +260,7 @@ def rank_policy(name: str) -> tuple[bool, str]:
 
 
 def get_text(value: Any) -> str:
-    """Returns a name, where the manifest has either a string or a record with a name."""
-    if isinstance(value, dict):
-        value = value.get("name") or value.get("title") or ""
+    """Returns a value of the manifest as text; "" where there is none."""
     return "" if value is None else str(value)
 
 

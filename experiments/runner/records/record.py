@@ -52,7 +52,7 @@ class Record(TypedDict):
     repeat: int
     order: int                         # place in the schedule
     seed: int
-    platform: Literal["real", "lab-functional", "lab-timed", "paper", ""]  # "": it failed before that was known
+    platform: Literal["real", "lab-functional", "lab-timed", ""]  # "": it failed before that was known
     started: str                       # ISO 8601, with the offset from UTC
     boot_id: NotRequired[str]
     load: NotRequired[float]
