@@ -60,12 +60,12 @@ class Decision:
             return OPEN
         if 1 - NOTHING < runs.low <= runs.high < 1 + NOTHING:
             return SAME
-        return MODEL if self.rejected and excludes_one(runs) else OPEN
+        return MODEL if self.rejected and runs.excludes(1) else OPEN
 
     @property
     def significant(self) -> bool:
         """Checks the decision by the blocks, and on every machine that the lab's may be."""
-        return not self.by_chance and self.rejected and excludes_one(Ratio(self.value, self.low, self.high))
+        return not self.by_chance and self.rejected and Ratio(self.value, self.low, self.high).excludes(1)
 
     @property
     def by_chance(self) -> bool:
@@ -104,10 +104,6 @@ class Decision:
     def text(self) -> str:
         """Formats '1.11 * [1.08, 1.13]'."""
         return " ".join(filter(None, (self.ratio, self.mark, self.format_limits())))
-
-
-def excludes_one(found: Ratio) -> bool:
-    return found.low is not None and found.high is not None and not found.low <= 1 <= found.high
 
 
 def compute_smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float | None:

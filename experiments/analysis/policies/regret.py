@@ -33,25 +33,13 @@ LEAST = 3  # blocks: the one that is judged, and two that choose
 
 
 @dataclass(frozen=True)
-class Regret:
-    value: float
-    low: float | None
-    high: float | None
-
-    @property
-    def decided(self) -> bool:
-        """Checks whether it is surely a loss, or surely a gain."""
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True)
 class Regrets:
     """By workload and policy; a workload of fewer than LEAST blocks has none to a static placement, one without an
     oracle none to that."""
 
-    static: dict[tuple[str, str], Regret]
-    oracle: dict[tuple[str, str], Regret]
-    mean: dict[str, Regret]  # by policy, to the best static one: of the geometric mean over the workloads
+    static: dict[tuple[str, str], Ratio]
+    oracle: dict[tuple[str, str], Ratio]
+    mean: dict[str, Ratio]  # by policy, to the best static one: of the geometric mean over the workloads
     references: dict[str, Counter[str]]  # by workload: in how many blocks each level was the best static one
     best: dict[str, str | None]  # by workload: the static level that is surely faster than each other one
 
@@ -118,7 +106,7 @@ def compute_dependent_mean(logs: dict[int, float]) -> Ratio:
     return Ratio(math.exp(found.mean), math.exp(found.mean - half), math.exp(found.mean + half))
 
 
-def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[tuple[str, str], Regret]:
+def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[tuple[str, str], Ratio]:
     """Computes the regrets to the best static placement by workload and policy; none of a level that is the reference in every block."""
     regrets = {}
     for workload, policy in ((w, p) for w in chosen for p in (BASELINE, *speeds.policies)):
@@ -129,7 +117,7 @@ def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: 
     return regrets
 
 
-def _compute_oracle(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Regret]:
+def _compute_oracle(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str], Ratio]:
     """Computes the regrets to the oracle placement by workload and policy."""
     return {(w, p): _make_regret(join_intervals(compare_placements(speeds, w, p, ORACLE)[0],
                                                 [compare_placements(other, w, p, ORACLE)[0] for other in others]))
@@ -137,7 +125,7 @@ def _compute_oracle(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str
             for p in (BASELINE, *speeds.policies) if p != ORACLE and speeds.get_blocks(w, p)}
 
 
-def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Regret]:
+def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Ratio]:
     """Computes the regret of the geometric mean of each policy that has every workload in LEAST blocks or more."""
     regrets, mean = {}, compute_mean_of_logs if all(best.values()) else compute_dependent_mean
     for policy in (BASELINE, *speeds.policies):
@@ -156,7 +144,7 @@ def _compute_logs(speeds: Speeds, workload: str, policy: str, chosen: Chosen) ->
     return {block: ours[block] - levels[level][block] for block, level in chosen.get(workload, {}).items() if block in ours}
 
 
-def _make_regret(times: Ratio) -> Regret:
+def _make_regret(times: Ratio) -> Ratio:
     """Makes a regret of a ratio of speeds, with its limits exchanged and at most 1, as no speed is below 0."""
     low, high = (None if end is None else min(1.0, 1 - end) for end in (times.high, times.low))
-    return Regret(1 - times.value, low, high)
+    return Ratio(1 - times.value, low, high)

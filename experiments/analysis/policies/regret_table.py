@@ -10,8 +10,8 @@ from ...mechanisms import activity as activity_of
 from ..runs import text_format
 from ..runs.boots import compute_boot_means
 from ..runs.results import Results
-from ..stats.intervals import compute_t_interval
-from .regret import LEAST, Regret, Regrets, compute_regrets, is_comparable
+from ..stats.intervals import Ratio, compute_t_interval
+from .regret import LEAST, Regrets, compute_regrets, is_comparable
 from .speedup import find_response
 
 REMOTE = "remote_share"  # metric: of the accesses to memory, those to another node's
@@ -45,12 +45,12 @@ def list_notes(found: Regrets) -> list[str]:
     return lines + ([f"no static placement is distinguishable from the others as the best: {', '.join(undecided)}"] if undecided else [])
 
 
-def format_regret(found: Regret | None) -> str:
+def format_regret(found: Ratio | None) -> str:
     """Formats a regret as '12 % [8, 16]', with '?' where it is not decided; '' where there is none."""
     if found is None:
         return ""
     ends = "" if found.low is None or found.high is None else f" [{round(100 * found.low)}, {round(100 * found.high)}]"
-    return f"{round(100 * found.value)} %{ends}{'' if found.decided else UNDECIDED}".replace("-", "−")
+    return f"{round(100 * found.value)} %{ends}{'' if found.excludes(0) else UNDECIDED}".replace("-", "−")
 
 
 def list_activity(results: Results) -> list[dict[str, Any]]:

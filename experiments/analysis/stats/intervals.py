@@ -91,6 +91,10 @@ class Ratio:
     low: float | None = None
     high: float | None = None
 
+    def excludes(self, value: float) -> bool:
+        """Checks whether it has both limits and they do not hold the value."""
+        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
 
 def compute_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
     """Computes Fieller's interval for two independent means, with Welch's and Satterthwaite's degrees.
