@@ -223,6 +223,11 @@ def list_values(results: Results, workload: str, policy: str, metric: str) -> li
     return [v for v in values if v is not None]
 
 
+def compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
+    found = list_values(results, workload, policy, metric)
+    return compute_t_interval(found).mean if found else None
+
+
 def _draw_metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
     """Draws one metric on its axes: a row for each policy with its dots, mean and interval, and these as text at the right."""
     groups = [list_values(results, workload, policy, metric) for policy in results.policies]

@@ -226,11 +226,6 @@ def _describe_contention_model(model: Any) -> str:
     return f"{origin}: {model['file']} (SHA-256 {model['sha256'][:12]})"
 
 
-def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
-    found = figures.list_values(results, workload, policy, metric)
-    return compute_t_interval(found).mean if found else None
-
-
 def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     """Makes what the page shows of one workload: drawings, tables of numbers, decisions and marks."""
     placement = figures.draw_placement(results, workload, slug)
@@ -265,7 +260,7 @@ def _list_numbers(
     results: Results, workload: str, policy: str, metrics: list[tuple[str, str]]
 ) -> dict[str, Any]:
     """Makes a policy's row of a workload: locality before and after, pages moved, and for each metric mean, change and p."""
-    before, after, moved = (_compute_mean(results, workload, policy, m) for m in PLACEMENT_METRICS)
+    before, after, moved = (figures.compute_mean(results, workload, policy, m) for m in PLACEMENT_METRICS)
     cells = []
     for metric, _ in metrics:
         values = figures.list_values(results, workload, policy, metric)

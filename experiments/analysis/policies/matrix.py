@@ -40,7 +40,7 @@ def _name_response(results: Results, workload: str) -> str:
 def _make_cell(results: Results, workload: str, policy: str, speedup: Decision | None, timed: bool,
                solution: Decision | None) -> dict[str, Any]:
     """Makes the cell of a workload under a policy: a speed-up where times mean something (`timed`), else the locality, with its look."""
-    before, after, moved = (_compute_mean(results, workload, policy, m)
+    before, after, moved = (figures.compute_mean(results, workload, policy, m)
                             for m in ("locality_before", "locality_after", "pages_moved"))
     if not results.select(workload, policy):
         marked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
@@ -63,7 +63,7 @@ def _format_head(results: Results, workload: str, policy: str, speedup: Decision
     metric = find_response(results, workload)
     if speedup:
         return f"{speedup.ratio}×"
-    mean = _compute_mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
+    mean = figures.compute_mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
     return text_format.format_number(mean)
 
 
@@ -163,8 +163,3 @@ def format_duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{text_format.format_number(seconds / size, 2)} {unit}"
     return _format_seconds(seconds)
-
-
-def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
-    found = figures.list_values(results, workload, policy, metric)
-    return compute_t_interval(found).mean if found else None
