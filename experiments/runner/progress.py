@@ -3,18 +3,11 @@
 
 import sys
 import time
-from typing import Protocol
 
 from ..units import format_duration
 from .records.record import Record
 
 INTERVAL = 5.0  # s, between lines where no terminal is
-
-
-class Progress(Protocol):
-    def __enter__(self) -> "Progress": ...
-    def show(self, done: int, text: str) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
 
 
 class Lines:
@@ -77,7 +70,7 @@ class Bar:
         self.progress.stop()
 
 
-def make_progress(total: int) -> Progress:
+def make_progress(total: int) -> Lines | Bar:
     return Bar(total) if sys.stdout.isatty() else Lines(total)
 
 
