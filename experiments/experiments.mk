@@ -107,11 +107,6 @@ results/aa/%/done:
 		--out results/aa/$* --force
 	touch $@
 
-.PHONY: check-r
-check-r:			## the analysis beside R's own results of R's data sets; needs apt-get install r-base-core
-	@command -v Rscript >/dev/null || { echo "Rscript is not installed: apt-get install --no-install-recommends r-base-core" >&2; exit 3; }
-	$(PY) -m pytest experiments/analysis/tests/test_reference_r.py -q
-
 .PHONY: machines
 machines: tools $(BUILD)/libmodel.so	## build/machines/index.html: machines' figures beside the contention model's predictions
 	$(PY) -m experiments.machines --out $(BUILD)/machines
