@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
 from ...errors import UsageError
@@ -34,6 +34,15 @@ class Cache:
     ways: int  # 0: not said
     line: int  # bytes; 0: not said
     cpus: tuple[int, ...]  # that share it; empty: not said
+
+
+def find_caches(cpus: Iterable[int], list_caches: Callable[[int], list[Cache | None]]) -> tuple[list[Cache], int]:
+    """Finds the caches of the first CPU that has any, and returns that CPU, too."""
+    for cpu in cpus:
+        known = sorted((cache for cache in list_caches(cpu) if cache and cache.level and cache.bytes), key=lambda cache: cache.level)
+        if known:
+            return known, cpu
+    return [], 0
 
 
 @dataclass

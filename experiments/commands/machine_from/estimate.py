@@ -16,26 +16,14 @@ HEADER_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Holds a number of a machine file with the source that it is written with."""
-    value: float
-    source: str
+class Speed:
+    """Holds the speed of a memory controller or of a link, with the sources that a machine file has."""
+    latency_ns: Sourced
+    bandwidth_mb_s: Sourced
 
 
-@dataclass(frozen=True)
-class Dram:
-    latency_ns: Entry
-    bandwidth_mb_s: Entry
-
-
-@dataclass(frozen=True)
-class Link:
-    latency_ns: Entry
-    bandwidth_mb_s: Entry
-
-
-def calibrate(found: Sourced) -> Entry:
-    return Entry(found.value, f"calibrated: {found.source}")
+def calibrate(found: Sourced) -> Sourced:
+    return Sourced(found.value, f"calibrated: {found.source}")
 
 
 def find_ways(numbers: dict[Pair, Sourced], a: int, b: int) -> list[Sourced]:
@@ -81,23 +69,23 @@ def build_distances(described: Description, nodes: list[Kept]) -> tuple[list[lis
     return [[value for value, _ in row] for row in cells], source
 
 
-def estimate_base(described: Description, reduced: Reduced) -> Dram:
+def estimate_base(described: Description, reduced: Reduced) -> Speed:
     """Estimates the controller of a node of which nothing of its own is known: as the nodes' mean."""
     ids = [node.id for node in reduced.nodes]
-    return Dram(average_locals(described.latencies, ids, Entry(ASSUMED_LATENCY_NS, "assumed: a server")),
-                average_locals(described.bandwidths, ids, Entry(ASSUMED_BANDWIDTH_MB_S, "assumed: two channels of DDR3-800, as demo-2s")))
+    return Speed(average_locals(described.latencies, ids, Sourced(ASSUMED_LATENCY_NS, "assumed: a server")),
+                average_locals(described.bandwidths, ids, Sourced(ASSUMED_BANDWIDTH_MB_S, "assumed: two channels of DDR3-800, as demo-2s")))
 
 
-def average_locals(numbers: dict[Pair, Sourced], ids: list[int], otherwise: Entry) -> Entry:
+def average_locals(numbers: dict[Pair, Sourced], ids: list[int], otherwise: Sourced) -> Sourced:
     """Returns the mean of what nodes have with their own memory."""
     found = [numbers[number, number] for number in ids if (number, number) in numbers]
     if not found:
         return otherwise
     source = found[0].source if len(found) == 1 else f"{found[0].source}, mean of {len(found)} nodes"
-    return Entry(compute_mean([one.value for one in found]), f"calibrated: {source}")
+    return Sourced(compute_mean([one.value for one in found]), f"calibrated: {source}")
 
 
-def estimate_dram(described: Description, node: Kept, base: Dram) -> Dram:
+def estimate_dram(described: Description, node: Kept, base: Speed) -> Speed:
     """Estimates the controller of a node. Of a node without CPUs it has no more than the nearest node sees; the rest is the link's."""
     own = described.latencies.get((node.id, node.id))
     latency = calibrate(own) if own else base.latency_ns
@@ -108,39 +96,39 @@ def estimate_dram(described: Description, node: Kept, base: Dram) -> Dram:
     local = described.bandwidths.get((node.id, node.id))
     rates = [found for (_, far), found in described.bandwidths.items() if far == node.id]
     most = local or (max(rates, key=lambda found: found.value) if rates and not node.cpus else None)
-    return Dram(latency, calibrate(most) if most else base.bandwidth_mb_s)
+    return Speed(latency, calibrate(most) if most else base.bandwidth_mb_s)
 
 
-def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[int, Dram]) -> Entry:
+def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[int, Speed]) -> Sourced:
     """Estimates what the way between two nodes adds to a read: what was measured, or what their distance says."""
     ways = [(found, far) for near, far in ((a.id, b.id), (b.id, a.id)) if (found := described.latencies.get((near, far)))]
     if ways:
         added = compute_mean([max(0.0, found.value - drams[far].latency_ns.value) for found, far in ways])
-        return Entry(round(max(1.0, added), 1), f"calibrated: {ways[0][0].source}, less the memory's own")
+        return Sourced(round(max(1.0, added), 1), f"calibrated: {ways[0][0].source}, less the memory's own")
     target = b if b.mib else a
     own = drams[target.id].latency_ns.value
     distance, known = fill_distance(described, a.id, b.id)
     why = f"distance {distance}" if known else f"no distance is known, {distance} is taken"
-    return Entry(round(own * (distance - LOCAL) / LOCAL, 1), f"assumed: {own:.6g} ns * {distance} / 10, less the memory's own; {why}")
+    return Sourced(round(own * (distance - LOCAL) / LOCAL, 1), f"assumed: {own:.6g} ns * {distance} / 10, less the memory's own; {why}")
 
 
-def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dict[int, Dram], line: int) -> Entry:
+def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dict[int, Speed], line: int) -> Sourced:
     """Estimates the bandwidth of each way between two nodes, the packets' heads in it."""
     ways = find_ways(described.bandwidths, a.id, b.id)
     if ways:
         mean = compute_mean([found.value for found in ways])
-        return Entry(round(mean * (line + HEADER_BYTES) / line), f"calibrated: {ways[0].source}, with heads of {HEADER_BYTES} bytes")
+        return Sourced(round(mean * (line + HEADER_BYTES) / line), f"calibrated: {ways[0].source}, with heads of {HEADER_BYTES} bytes")
     target = b if b.mib else a
-    return Entry(round(drams[target.id].bandwidth_mb_s.value * LINK_SHARE), "assumed: half of a controller each way")
+    return Sourced(round(drams[target.id].bandwidth_mb_s.value * LINK_SHARE), "assumed: half of a controller each way")
 
 
-def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, Dram], line: int) -> dict[Link, list[Pair]]:
+def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, Speed], line: int) -> dict[Speed, list[Pair]]:
     """Estimates a link for each pair of nodes of which one has CPUs. Pairs, by position in the file, with the same numbers are together."""
-    found: dict[Link, list[Pair]] = {}
+    found: dict[Speed, list[Pair]] = {}
     for j, b in enumerate(nodes):
         for i, a in enumerate(nodes[:j]):
             if a.cpus or b.cpus:
-                link = Link(estimate_link_latency(described, a, b, drams), estimate_link_bandwidth(described, a, b, drams, line))
+                link = Speed(estimate_link_latency(described, a, b, drams), estimate_link_bandwidth(described, a, b, drams, line))
                 found.setdefault(link, []).append((i, j))
     return found
 

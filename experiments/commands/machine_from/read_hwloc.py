@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from ...errors import UsageError
-from .describe import Cache, Description, Node, Sourced, parse_cpu_mask, parse_number, parse_whole
+from .describe import Cache, Description, Node, Sourced, find_caches, parse_cpu_mask, parse_number, parse_whole
 
 # Objects that stand beside CPUs, not above them.
 ASIDE = {"Bridge", "PCIDev", "OSDev", "Misc", "NUMANode", "MemCache"}
@@ -105,16 +105,6 @@ def read_cache(element: Element, units: dict[int, Found], name: str) -> Cache | 
     shared = tuple(sorted(cpu for cpu, unit in units.items() if any(above is element for above in unit.above)))
     return Cache(level, get_number(element, "cache_size", name), get_number(element, "cache_associativity", name),
                  get_number(element, "cache_linesize", name), shared)
-
-
-def read_caches(units: dict[int, Found], cpus: list[int], name: str) -> tuple[list[Cache], int]:
-    """Reads the caches of the first CPU that has any, and returns that CPU, too."""
-    for cpu in cpus:
-        caches = [read_cache(element, units, name) for element in units[cpu].above]
-        known = sorted((cache for cache in caches if cache and cache.level and cache.bytes), key=lambda cache: cache.level)
-        if known:
-            return known, cpu
-    return [], 0
 
 
 def read_cores(units: dict[int, Found]) -> dict[int, int]:
@@ -221,7 +211,7 @@ def describe_hwloc(text: str, name: str) -> Description:
     nodes = nodes or make_only_node(objects, units, name)
     if not any(node.bytes for node in nodes.values()):
         nodes = {number: Node(number, node.cpus) for number, node in nodes.items()}
-    caches, cpu = read_caches(units, sorted(units), name)
+    caches, cpu = find_caches(sorted(units), lambda cpu: [read_cache(element, units, name) for element in units[cpu].above])
     pairs = read_distances(top, name) or read_old_distances(objects, name)
     return Description(
         name, nodes, f"{name}, NUMANode and PU", distances=pairs, distances_source=f"{name}, distances of hwloc",

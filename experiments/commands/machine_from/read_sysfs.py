@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from ...errors import UsageError
+from . import describe
 from .describe import Cache, Description, Node, Sourced, parse_cpu_list, parse_cpu_mask, parse_number, parse_whole
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -126,16 +127,6 @@ def read_cache(folder: Path) -> Cache | None:
     return Cache(level, parse_size(words["size"], str(folder / "size")), ways, line, tuple(shared))
 
 
-def read_caches(system: Path, cpus: list[int]) -> tuple[list[Cache], int]:
-    """Reads the caches of the first CPU that has any, and returns that CPU, too."""
-    for cpu in cpus:
-        caches = [read_cache(folder) for folder in list_numbered(system / f"cpu/cpu{cpu}/cache", "index").values()]
-        known = sorted((cache for cache in caches if cache and cache.level and cache.bytes), key=lambda cache: cache.level)
-        if known:
-            return known, cpu
-    return [], 0
-
-
 def read_megahertz(system: Path, cpus: list[int], name: str) -> Sourced | None:
     """Reads the clock of the first CPU: its base where the kernel says it, else its highest."""
     for file in ("base_frequency", "cpuinfo_max_freq"):
@@ -153,7 +144,8 @@ def describe_sysfs(folder: Path, name: str) -> Description:
     if not system or not online:
         raise UsageError(f"{name} has no devices/system/cpu with CPUs, nor sys/devices/system/cpu: give /sys, or a copy of it")
     nodes = read_nodes(system, online)
-    caches, cpu = read_caches(system, online)
+    caches, cpu = describe.find_caches(online, lambda cpu: [
+        read_cache(folder) for folder in list_numbered(system / f"cpu/cpu{cpu}/cache", "index").values()])
     return Description(
         name, nodes, f"{name}, devices/system/node", distances=read_distances(system, nodes), distances_source=f"{name}, SLIT",
         latencies=read_access(system, nodes, "read_latency", "latency", name),

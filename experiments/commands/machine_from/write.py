@@ -7,17 +7,7 @@ import re
 
 from ...calibrate.picture import format_entry, format_ranges
 from .describe import Description, Sourced
-from .estimate import (
-    HEADER_BYTES,
-    Dram,
-    Entry,
-    Link,
-    build_distances,
-    estimate_base,
-    estimate_c2c,
-    estimate_dram,
-    estimate_links,
-)
+from .estimate import HEADER_BYTES, Speed, build_distances, estimate_base, estimate_c2c, estimate_dram, estimate_links
 from .reduce import Kept, Reduced, Written, choose_caches
 
 LONGEST_NAME = 60
@@ -91,21 +81,18 @@ def build_caches(caches: list[Written], described: Description) -> list[str]:
     return lines
 
 
-def format_number(key: str, entry: Entry) -> str:
-    return format_entry(key, entry.value, entry.source)
-
-
-def build_dram(dram: Dram) -> list[str]:
-    return [format_number("bandwidth_mb_s", dram.bandwidth_mb_s), format_number("latency_ns", dram.latency_ns)]
+def build_speed(speed: Speed) -> list[str]:
+    numbers = {"bandwidth_mb_s": speed.bandwidth_mb_s, "latency_ns": speed.latency_ns}
+    return [format_entry(key, one.value, one.source) for key, one in numbers.items()]
 
 
 def build_core(described: Description, line: int, said: bool) -> list[str]:
     """Builds the tables of the cache line, the core and the port."""
     clock = described.mhz
     known = clock is not None and 1 <= clock.value <= 1e5
-    mhz = Entry(clock.value, f"calibrated: {clock.source}") if known else Entry(ASSUMED_MHZ, "assumed: a server")
+    mhz = Sourced(clock.value, f"calibrated: {clock.source}") if known else Sourced(ASSUMED_MHZ, "assumed: a server")
     return ["[model.line]", format_entry("bytes", line, f"calibrated: {described.caches_source}" if said else "assumed: common"), "",
-            "[model.core]", format_number("mhz", mhz),
+            "[model.core]", format_entry("mhz", mhz.value, mhz.source),
             format_entry("instructions_per_cycle", 2, "assumed: compiled loops whose data is in the cache"),
             format_entry("outstanding", 10, "assumed: as Intel's line fill buffers"), "",
             "[model.port]", format_entry("bandwidth_mb_s", 0, "assumed: no limit of its own"),
@@ -113,19 +100,18 @@ def build_core(described: Description, line: int, said: bool) -> list[str]:
             format_entry("variability", 0, "assumed: without a limit nothing queues"), ""]
 
 
-def build_controllers(base: Dram, drams: dict[int, Dram], nodes: list[Kept]) -> list[str]:
+def build_controllers(base: Speed, drams: dict[int, Speed], nodes: list[Kept]) -> list[str]:
     """Builds the table of the memory controller, and that of each node whose own is another."""
-    lines = ["[model.dram]", *build_dram(base), format_entry("variability", 0.1, "assumed: little queueing before saturation"), ""]
+    lines = ["[model.dram]", *build_speed(base), format_entry("variability", 0.1, "assumed: little queueing before saturation"), ""]
     for index, node in enumerate(nodes):
         if node.mib and drams[node.id] != base:
-            lines += ["[[model.node]]", f"node = {index}", "", "[model.node.dram]", *build_dram(drams[node.id]), ""]
+            lines += ["[[model.node]]", f"node = {index}", "", "[model.node.dram]", *build_speed(drams[node.id]), ""]
     return lines
 
 
-def build_link(link: Link, pairs: list[tuple[int, int]]) -> list[str]:
-    return ["[[model.link]]", f"between = {[list(pair) for pair in pairs]}", format_number("bandwidth_mb_s", link.bandwidth_mb_s),
-            format_number("latency_ns", link.latency_ns), format_entry("header_bytes", HEADER_BYTES, "assumed: as QPI"),
-            format_entry("variability", 0.1, "assumed: as the controller"), ""]
+def build_link(link: Speed, pairs: list[tuple[int, int]]) -> list[str]:
+    return ["[[model.link]]", f"between = {[list(pair) for pair in pairs]}", *build_speed(link),
+            format_entry("header_bytes", HEADER_BYTES, "assumed: as QPI"), format_entry("variability", 0.1, "assumed: as the controller"), ""]
 
 
 def build_c2c(found: dict[str, Sourced]) -> list[str]:
