@@ -94,22 +94,19 @@ def make_parameters(_: str) -> str:
     return format_table(["parameter", "type", "value, and suites that have it"], rows)
 
 
-def describe_relative_levels(one_suite: suite.Suite) -> dict[str, str]:
-    """Returns, by the name of a column, what of the machine a suite's levels are on real machines, or why it has none."""
+def describe_relative_levels(one_suite: suite.Suite) -> list[str]:
+    """Returns what of the machine a suite's levels are on real machines: sizes, spread and memory-only."""
     real = suite.replace_levels(one_suite, one_suite.real)
     values = [*(v for levels in real.levels.values() for v in levels), *(v for kind in real.parameters.values() for v in kind.values())]
     values += [v for case in real.levels.get("case", []) for v in case.values()]
     sizes = sorted({v for v in values if suite.is_size(v)}, key=lambda v: (v.split()[1], float(v.split()[0])))
     nodes = host_nodes.select_usable(1, one_suite.name, among=host_nodes.list_lab_nodes("cxl-3n"))
     alone = any(nodes[k].memory_only for w in designs.expand_suite(real, nodes).workloads for t in w.tasks for k in t.memory_on)
-    return designs.explain_lacking(one_suite) | ({"size": format_code(*sizes)} if sizes else {}) | (
-        {"spread": format_code(*real.levels["spread"])} if "spread" in real.levels else {}) | (
-        {suite.MEMORY_ONLY: "yes"} if alone else {})
+    return [cell or "–" for cell in (format_code(*sizes), format_code(*real.levels.get("spread", ())), "yes" if alone else "")]
 
 
 def make_levels(_: str) -> str:
-    kinds = ("size", "spread", suite.MEMORY_ONLY)
-    rows = [[format_code(s.name), *map(describe_relative_levels(s).__getitem__, kinds)] for s in map(suite.load_suite, suite.list_names())]
+    rows = [[format_code(s.name), *describe_relative_levels(s)] for s in map(suite.load_suite, suite.list_names())]
     return format_table(["suite", "sizes of the machine", "`spread`", "`memory-only`"], rows)
 
 

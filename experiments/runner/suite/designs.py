@@ -53,8 +53,8 @@ def explain_unplaceable(suite: Suite) -> str:
 
 def check_levels(suite: Suite, design: Design) -> None:
     """Checks that the suite has the factors of its design, and no other. UsageError: it has not."""
-    if "spread" in suite.levels and "spread" in design.lacks:
-        raise UsageError(f"suite {suite.name}: factor 'spread': {design.lacks['spread']}")
+    if "spread" in suite.levels and design.no_spread:
+        raise UsageError(f"suite {suite.name}: factor 'spread': {design.no_spread}")
     for name in suite.levels:
         if name not in design.factors:
             raise UsageError(f"suite {suite.name}: factor '{name}' is not one of "
@@ -336,51 +336,34 @@ def list_core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], t
 
 
 class Design:
-    """Holds a design. lacks: why its suites have no `spread`, no memory-only or no size relative to the machine. fixed: why they have no
-    placement."""
+    """Holds a design. no_spread: why its suites have no `spread`. fixed: why they have no placement."""
 
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
-                 may: tuple[str, ...] = (), all_nodes: bool = False, lacks: dict[str, str] | None = None, fixed: str = "") -> None:
-        self.make, self.all_nodes, self.lacks, self.fixed = make, all_nodes, lacks or {}, fixed
-        spread = () if "spread" in self.lacks else ("spread",)
+                 may: tuple[str, ...] = (), all_nodes: bool = False, no_spread: str = "", fixed: str = "") -> None:
+        self.make, self.all_nodes, self.no_spread, self.fixed = make, all_nodes, no_spread, fixed
+        spread = () if no_spread else ("spread",)
         self.factors = dict.fromkeys(needed, True) | dict.fromkeys((*may, *spread), False)
 
 
-ONE_THREAD = {"spread": "it measures with one thread a node, which takes the same CPU in every order"}
-SERVER = {"spread": "the server and its client may use every CPU of their node"}
-EVERY_CPU = {"spread": "a worker runs on every CPU of every node"}
-LISTED = {"spread": "tasks may use every CPU of their node, as a policy finds them"}  # of suites without a design
-NO_CROSS = {MEMORY_ONLY: "a node without CPUs has no threads that could use the other's memory"}
-CACHES = {MEMORY_ONLY: "the lines are in caches; their memory is on the node of one of the two cores",
-          "spread": "which cores are beside each other is its question"}
+ONE_THREAD = "it measures with one thread a node, which takes the same CPU in every order"
+SERVER = "the server and its client may use every CPU of their node"
+EVERY_CPU = "a worker runs on every CPU of every node"
+BESIDE = "which cores are beside each other is its question"
 PAIR = "it measures CPUs and memory of nodes that it names, which a placement would change"
 RUNTIME = "its runtimes bind a worker to every CPU and place the arrays, which is what they are compared for"
-# Of single suites, beside what their design lacks.
-SUITE_LACKS = {
-    "redis-tokens": {"size": "its keys are the words of a text, whose number its length does not give"},
-    "kernel-mm": {MEMORY_ONLY: "its work is the kernel's, not the memory's", "size": "its work is on so many pages"},
-    "tier-ratio": {MEMORY_ONLY: "its programs' memory is where the kernel puts it, there too", "size": "the files of its programs have theirs"},
-    "promotion": {MEMORY_ONLY: "its memory is where the kernel puts and promotes it", "size": "its workloads have parts of the fast tier"},
-    "arena": {MEMORY_ONLY: "its programs' memory is where the kernel puts it, there too", "size": "the files of its programs have theirs"},
-}
 DESIGNS = {
     "contention": Design(make_contention, "local", "remote", may=("workers", "memory")),
-    "cross": Design(make_cross, "reference", "opposite", may=("workers",), lacks=NO_CROSS),
+    "cross": Design(make_cross, "reference", "opposite", may=("workers",)),
     "split": Design(make_split, "local", "remote", may=("workers", "memory")),
     "numa-stream": Design(make_numa_stream, "operation", "access", "memory", "threads", all_nodes=True),
-    "cachetest": Design(make_cachetest, "pattern", "alpha", "size_kb", "memory", lacks=ONE_THREAD),
-    "latency-matrix": Design(make_latency_matrix, "chains", all_nodes=True, lacks=ONE_THREAD, fixed=PAIR),
+    "cachetest": Design(make_cachetest, "pattern", "alpha", "size_kb", "memory", no_spread=ONE_THREAD),
+    "latency-matrix": Design(make_latency_matrix, "chains", all_nodes=True, no_spread=ONE_THREAD, fixed=PAIR),
     "loaded-latency": Design(make_loaded_latency, "memory", "mix", "load", "delay", all_nodes=True, fixed=PAIR),
-    "core-to-core": Design(make_core_to_core, "apart", "state", "home", all_nodes=True, lacks=CACHES, fixed=PAIR),
-    "memory-times": Design(make_memory_times, "experiment", "case", "memory", lacks=ONE_THREAD),
-    "redis-times": Design(make_redis_times, "experiment", "size", "pipeline", "memory", lacks=SERVER),
+    "core-to-core": Design(make_core_to_core, "apart", "state", "home", all_nodes=True, no_spread=BESIDE, fixed=PAIR),
+    "memory-times": Design(make_memory_times, "experiment", "case", "memory", no_spread=ONE_THREAD),
+    "redis-times": Design(make_redis_times, "experiment", "size", "pipeline", "memory", no_spread=SERVER),
     "redis-benchmark": Design(define_foreign_client("redis-benchmark", "redis-benchmark"), "pipeline", "memory", may=("case",),
-                              lacks=SERVER),
-    "redis-memtier": Design(define_foreign_client("redis-memtier", "memtier_benchmark"), "pipeline", "memory", lacks=SERVER),
-    "work-stealing": Design(make_work_stealing, "benchmark", "runtime", may=("data",), all_nodes=True, lacks=EVERY_CPU, fixed=RUNTIME),
+                              no_spread=SERVER),
+    "redis-memtier": Design(define_foreign_client("redis-memtier", "memtier_benchmark"), "pipeline", "memory", no_spread=SERVER),
+    "work-stealing": Design(make_work_stealing, "benchmark", "runtime", may=("data",), all_nodes=True, no_spread=EVERY_CPU, fixed=RUNTIME),
 }
-
-
-def explain_lacking(suite: Suite) -> dict[str, str]:
-    """Returns why the design has no `spread`, no memory-only or no size relative to the machine."""
-    return (DESIGNS[suite.design].lacks if suite.design else LISTED) | SUITE_LACKS.get(suite.name, {})

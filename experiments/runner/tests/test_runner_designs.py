@@ -139,20 +139,6 @@ def test_a_listed_workload_of_memory_alone() -> None:
     assert "memory-only" not in on_lab("policy-matrix", "demo-2s")
 
 
-@pytest.mark.parametrize("name", suites.list_names())
-def test_a_suite_has_each_of_these_levels_or_a_reason(name: str) -> None:
-    """As the table of the documents is made: never both, never neither."""
-    suite = suites.load_suite(name)
-    real = suites.replace_levels(suite, suite.real)
-    nodes = host_nodes.select_usable(1, name, among=host_nodes.list_lab_nodes("cxl-3n"))
-    numbers = designs.expand_suite(real, nodes)
-    has = {"spread": "spread" in real.levels,
-           "memory-only": any(nodes[k].memory_only for w in numbers.workloads for t in w.tasks for k in t.memory_on),
-           "size": numbers.parameters != real.parameters or any(
-               numbers.levels[f] != real.levels[f] for f in ("size", "size_kb", "case") if f in real.levels)}
-    assert {what for what, there in has.items() if not there} == designs.explain_lacking(suite).keys()
-
-
 def test_a_spread_that_would_change_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="suite cachetest: factor 'spread': it measures with one thread a node"):
         workloads("cachetest", "opteron-sixcore-4s", spread=["l3"])
