@@ -124,14 +124,3 @@ def test_a_record_ages_no_piece():
     every = (*full.list_proving(), *full.list_on_host(), *full.list_in_lab(), *full.list_other_targets(), *full.list_on_debug_kernels())
     known = pieces.git(TOP, "ls-files", "--", *{path for one in every for path in one.inputs}).splitlines()
     assert "Documentation/testing.md" in known and kept not in known
-
-
-def test_a_digest_is_of_names_and_contents(tmp_path):
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    (tmp_path / "a").write_text("1")
-    subprocess.run(["git", "-C", tmp_path, "add", "a"], check=True)
-    before = pieces.digest(tmp_path, ["."])
-    (tmp_path / "a").write_text("2")
-    assert pieces.digest(tmp_path, ["."]) != before, "before it is committed, too"
-    (tmp_path / "a").write_text("1")
-    assert pieces.digest(tmp_path, ["."]) == before != pieces.digest(tmp_path, ["b"])

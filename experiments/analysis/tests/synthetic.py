@@ -6,8 +6,12 @@ The numbers are chosen so that means, intervals and localities can be worked out
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+
+from experiments.paths import HERE
 
 POLICIES = ("none", "maximum-local", "n-mass")
 WORKLOADS: dict[str, dict[str, Any]] = {
@@ -175,3 +179,9 @@ def write(
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (directory / "results.jsonl").write_text(lines + tail)
     return directory
+
+
+def run_command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs `numaplace experiment`."""
+    return subprocess.run([sys.executable, "-m", "experiments.commands.experiment", *map(str, arguments)], cwd=HERE.code,
+                          capture_output=True, text=True, timeout=300)

@@ -3,8 +3,6 @@
 
 import json
 import random
-import subprocess
-import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,6 @@ from experiments.analysis.stats import gate
 from experiments.analysis.stats.compare import compare_runs
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.test_reference_r import SLEEP_1, SLEEP_2
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def write(folder: Path, values: list[float], **more: float) -> Path:
@@ -110,24 +106,19 @@ def test_it_refuses_runs_without_anything_in_common(tmp_path: Path) -> None:
         compare_runs(a, b)
 
 
-def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "experiments.commands.experiment", "compare", *map(str, arguments)], cwd=ROOT,
-                          capture_output=True, text=True, timeout=300)
-
-
 def test_command_json_and_table(sleep) -> None:
-    found = json.loads(command(*sleep, "--json").stdout)
+    found = json.loads(synthetic.run_command("compare", *sleep, "--json").stdout)
     assert found["pairs"][0]["a"]["directory"] == str(sleep[0]) and found["crossed"] == []
-    plain = command(*sleep)
+    plain = synthetic.run_command("compare", *sleep)
     assert plain.returncode == 0 and "0.079" in plain.stdout and "functional" in plain.stdout
 
 
 def test_a_threshold_decides_the_exit_status(tmp_path: Path) -> None:
     a, same, slower = (write(tmp_path / n, noisy(m, s)) for n, m, s in (("a", 1000, 1), ("same", 1001, 2), ("b", 950, 3)))
-    assert command(a, same, "--fail-if", "bandwidth < -3 %").returncode == 0
-    assert command(a, slower, "--fail-if", "bandwidth < -8 %").returncode == 0
-    assert command(a, slower, "--fail-if", "bandwidth > 3 %").returncode == 0
-    failed = command(a, same, slower, "--paired", "--fail-if", "bandwidth < -3 %")
+    assert synthetic.run_command("compare", a, same, "--fail-if", "bandwidth < -3 %").returncode == 0
+    assert synthetic.run_command("compare", a, slower, "--fail-if", "bandwidth < -8 %").returncode == 0
+    assert synthetic.run_command("compare", a, slower, "--fail-if", "bandwidth > 3 %").returncode == 0
+    failed = synthetic.run_command("compare", a, same, slower, "--paired", "--fail-if", "bandwidth < -3 %")
     assert failed.returncode == gate.STATUS
     line, = failed.stderr.splitlines()
     assert f"bandwidth < -3 %: {slower}: cross / none / bandwidth changed by -5.0 % (-5." in line and ", p " in line
@@ -136,7 +127,7 @@ def test_a_threshold_decides_the_exit_status(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("rule", "said"), [("bandwidths < -3 %", "no metric of that name"), ("through* < -3%", "was not measured")])
 def test_what_cannot_be_judged_fails(tmp_path: Path, rule: str, said: str) -> None:
     a, b = write(tmp_path / "a", SLEEP_2, throughput=2), write(tmp_path / "b", SLEEP_1)
-    done = command(a, b, "--fail-if", rule)
+    done = synthetic.run_command("compare", a, b, "--fail-if", rule)
     assert done.returncode == gate.STATUS and said in done.stderr and done.stderr.count("\n") == 1
 
 
@@ -157,7 +148,7 @@ def test_a_change_that_may_be_smaller_than_the_limit_fails_nothing(tmp_path: Pat
 
 def test_one_observation_decides_nothing(tmp_path: Path) -> None:
     a, one = write(tmp_path / "a", [1000, 1001]), write(tmp_path / "one", [900])
-    done = command(a, one, "--fail-if", "bandwidth < -3 %")
+    done = synthetic.run_command("compare", a, one, "--fail-if", "bandwidth < -3 %")
     assert done.returncode == 0
     line, = done.stderr.splitlines()
     assert line.endswith("bandwidth changed by -10.0 %, not judged: b / a has no interval")

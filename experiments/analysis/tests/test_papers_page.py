@@ -2,8 +2,6 @@
 """All presentations on one page in a real browser, the comparison's page, and the print."""
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -277,7 +275,6 @@ def test_compare_page(browser: Browser, tmp_path: Path) -> None:
 def test_command_line_writes_the_page(tmp_path: Path) -> None:
     a, b = two_runs(tmp_path)
     page = tmp_path / "page.html"
-    done = subprocess.run([sys.executable, "-m", "experiments.commands.experiment", "compare", a, b, "--html", page],
-                          capture_output=True, text=True, cwd=Path(__file__).parents[3])
+    done = synthetic.run_command("compare", a, b, "--html", page)
     assert done.returncode == 0, done.stderr
     assert page.exists() and "note: machine differs: xeon-e5620-2s and ls3a-2s" in done.stdout
