@@ -309,6 +309,9 @@ def _read_manifest(directory: Path, notices: list[str]) -> dict[str, Any]:
         raise ResultsError(f"{path}: not a JSON object; run the experiment again")
     if manifest.get("format", FORMAT) != FORMAT:
         raise ResultsError(f"{path}: of format {manifest['format']}, and this numaplace reads {FORMAT}: take a newer numaplace")
+    for key in ("kernel", "module"):
+        if not isinstance(manifest.get(key) or {}, dict):
+            raise ResultsError(f"{path}: '{key}' is not a JSON object; run the experiment again")
     return manifest
 
 

@@ -179,6 +179,9 @@ def test_nothing_to_read_is_one_clear_line(tmp_path: Path, content: str | None) 
 
 def test_missing_manifest_is_said(tmp_path: Path) -> None:
     directory = three(tmp_path)
+    (directory / "manifest.json").write_text('{"kernel": "6.12"}')
+    with pytest.raises(ResultsError, match="'kernel' is not a JSON object"):
+        read_results(directory)
     (directory / "manifest.json").unlink()
     assert "manifest.json is missing" in read_results(directory).notices[0]
 
