@@ -38,22 +38,15 @@ struct kind_of {
 	uint64_t hits, node_hits[NP_MAX_NODES];
 };
 
-static uint64_t kib_of(const char *status, const char *key)
-{
-	const char *line = strstr(status, key);
-
-	return line ? strtoull(line + strlen(key), NULL, 10) : 0;
-}
-
 uint64_t np_sample_resident(pid_t pid, uint64_t page_size)
 {
 	char *status = np_read_file_of("/proc/%d/status", np_proc_memory_thread(pid));
-	uint64_t kib = status ? kib_of(status, "\nRssAnon:") + kib_of(status, "\nRssShmem:") +
-					kib_of(status, "\nHugetlbPages:") :
-				0;
+	uint64_t bytes = np_proc_bytes(status, "\nRssAnon:") +
+			 np_proc_bytes(status, "\nRssShmem:") +
+			 np_proc_bytes(status, "\nHugetlbPages:");
 
 	free(status);
-	return kib * 1024 / page_size;
+	return bytes / page_size;
 }
 
 /* As numa_maps has it: what has no inode is the process's own. */
@@ -202,11 +195,11 @@ int np_sample_pages(pid_t pid, const struct np_machine *m, struct np_sampled *s)
 	status = np_read_file_of("/proc/%d/status", pid);
 	e = !kinds ? -ENOMEM : status ? 0 : -ESRCH;
 	if (!e) {
-		kinds[OWN].resident = kib_of(status, "\nRssAnon:") * 1024 / m->page_size;
-		kinds[SHARED].resident = (kib_of(status, "\nRssShmem:") +
-					  kib_of(status, "\nHugetlbPages:")) *
-					 1024 / m->page_size;
-		kinds[OF_FILE].resident = kib_of(status, "\nRssFile:") * 1024 / m->page_size;
+		kinds[OWN].resident = np_proc_bytes(status, "\nRssAnon:") / m->page_size;
+		kinds[SHARED].resident = (np_proc_bytes(status, "\nRssShmem:") +
+					  np_proc_bytes(status, "\nHugetlbPages:")) /
+					 m->page_size;
+		kinds[OF_FILE].resident = np_proc_bytes(status, "\nRssFile:") / m->page_size;
 		e = read_ranges(pid, kinds, m->page_size);
 	}
 	if (!e)

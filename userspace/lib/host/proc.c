@@ -83,6 +83,13 @@ char *np_read_file_of(const char *format, ...)
 	return text;
 }
 
+uint64_t np_proc_bytes(const char *text, const char *key)
+{
+	const char *at = text ? strstr(text, key) : NULL;
+
+	return at ? (uint64_t)strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
 int np_proc_stat_parse(const char *line, struct np_proc_stat *out)
 {
 	const char *open = strchr(line, '('), *close = strrchr(line, ')');

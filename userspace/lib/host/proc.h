@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "../base/error.h"
@@ -79,6 +80,9 @@ char *np_read_file(const char *path);
 
 /* The same of the file whose path this is, as in "/proc/%d/stat". */
 char *np_read_file_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Bytes of "KEY N kB" in such a text; 0: no such key, or text is NULL. */
+uint64_t np_proc_bytes(const char *text, const char *key);
 
 /*
  * Keeps in tids those of the n threads of pid that did a tenth of the busiest one's work at least,

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "reclaimable.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "proc.h"
 
-static uint64_t bytes_of(const char *meminfo, const char *key)
-{
-	const char *at = strstr(meminfo, key);
-	unsigned long long kib = 0;
-
-	if (at)
-		sscanf(at + strlen(key), " %llu", &kib);
-	return (uint64_t)kib * 1024;
-}
-
 uint64_t np_reclaimable_cache(const char *meminfo)
 {
-	uint64_t cache = bytes_of(meminfo, " Active(file):") +
-			 bytes_of(meminfo, " Inactive(file):");
-	uint64_t busy = bytes_of(meminfo, " Dirty:") + bytes_of(meminfo, " Writeback:");
+	uint64_t cache = np_proc_bytes(meminfo, " Active(file):") +
+			 np_proc_bytes(meminfo, " Inactive(file):");
+	uint64_t busy = np_proc_bytes(meminfo, " Dirty:") + np_proc_bytes(meminfo, " Writeback:");
 
 	return cache > busy ? cache - busy : 0;
 }

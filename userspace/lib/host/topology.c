@@ -40,16 +40,6 @@ static int read_list(const char *root, const char *format, int node, struct bitm
 	return r;
 }
 
-static uint64_t meminfo_bytes(const char *text, const char *key)
-{
-	const char *line = text ? strstr(text, key) : NULL;
-	unsigned long long kib = 0;
-
-	if (line)
-		sscanf(line + strlen(key), " %llu", &kib);
-	return (uint64_t)kib * 1024;
-}
-
 /* A number of the node's memory as its nearest initiators see it; 0: firmware does not say. */
 static double read_performance(const char *root, const char *format, int node)
 {
@@ -64,8 +54,8 @@ static int read_memory(struct np_node *node, const char *root, const struct bitm
 {
 	char *text = read_node_file(root, "node%d/meminfo", node->id);
 
-	node->mem_total = meminfo_bytes(text, "MemTotal:");
-	node->mem_free = meminfo_bytes(text, "MemFree:");
+	node->mem_total = np_proc_bytes(text, "MemTotal:");
+	node->mem_free = np_proc_bytes(text, "MemFree:");
 	free(text);
 	node->bandwidth = MB * read_performance(root, "node%d/access0/initiators/read_bandwidth",
 						node->id);
