@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "../host/cpu_affinity.h"
+#include "../host/proc.h"
 #include "../undo/saved_affinity.h"
 #include "engine.h"
 

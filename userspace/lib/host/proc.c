@@ -219,6 +219,16 @@ int np_proc_status_list(pid_t pid, const char *key, struct bitmask *mask)
 	return e;
 }
 
+int np_affinity_get(pid_t tid, struct bitmask *mask)
+{
+	return np_proc_status_list(tid, "Cpus_allowed_list", mask);
+}
+
+int np_affinity_set(pid_t tid, const struct bitmask *mask)
+{
+	return numa_sched_setaffinity(tid, (struct bitmask *)mask) < 0 ? -errno : 0;
+}
+
 pid_t np_proc_group(pid_t tid)
 {
 	char *text = np_read_file_of("/proc/%d/status", tid), *line;

@@ -45,6 +45,10 @@ int np_proc_all(pid_t **pids, size_t *n);
  */
 int np_proc_status_list(pid_t pid, const char *key, struct bitmask *mask);
 
+/* The CPUs that a thread may run on, as the kernel keeps them, offline ones included. 0 or -errno. */
+int np_affinity_get(pid_t tid, struct bitmask *mask);
+int np_affinity_set(pid_t tid, const struct bitmask *mask);
+
 /* Whether it is over: a main thread that has ended stays in the list until its other threads have. */
 bool np_proc_has_ended(const struct np_proc_stat *st);
 

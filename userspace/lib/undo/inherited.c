@@ -13,7 +13,6 @@
 #include "../base/error.h"
 #include "../base/grow.h"
 #include "../host/cgroup.h"
-#include "../host/cpu_affinity.h"
 #include "../host/proc.h"
 
 /* A chain of parents that is longer is not followed. */
