@@ -83,6 +83,14 @@ char *np_read_file_of(const char *format, ...)
 	return text;
 }
 
+void np_boot_id(char *id, size_t len)
+{
+	char *text = np_read_file("/proc/sys/kernel/random/boot_id");
+
+	snprintf(id, len, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+	free(text);
+}
+
 uint64_t np_proc_bytes(const char *text, const char *key)
 {
 	const char *at = text ? strstr(text, key) : NULL;

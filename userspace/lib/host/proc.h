@@ -85,6 +85,9 @@ char *np_read_file(const char *path);
 /* The same of the file whose path this is, as in "/proc/%d/stat". */
 char *np_read_file_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The kernel's name of this boot; "" if it says none. */
+void np_boot_id(char *id, size_t len);
+
 /* Bytes of "KEY N kB" in such a text; 0: no such key, or text is NULL. */
 uint64_t np_proc_bytes(const char *text, const char *key);
 

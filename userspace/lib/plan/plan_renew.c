@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../host/numa_balancing.h"
+#include "../host/proc.h"
 #include "../host/reclaimable.h"
 #include "plan_read.h"
 

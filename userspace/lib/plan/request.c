@@ -275,14 +275,6 @@ int np_request_from(struct np_request *p, const struct np_policy_args *args, str
 	return e;
 }
 
-void np_boot_id(char *id, size_t len)
-{
-	char *text = np_read_file("/proc/sys/kernel/random/boot_id");
-
-	snprintf(id, len, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
-	free(text);
-}
-
 int np_request_make(struct np_request *p, const struct np_policy_args *args, struct np_err *err)
 {
 	int e;

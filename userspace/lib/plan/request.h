@@ -63,9 +63,6 @@ struct np_request {
  */
 int np_request_make(struct np_request *p, const struct np_policy_args *args, struct np_err *err);
 
-/* The kernel's name of this boot; "" if it says none. */
-void np_boot_id(char *id, size_t len);
-
 /* The same for all tasks of a snapshot, whatever machine it is of; s is empty afterwards, also on error. */
 int np_request_from(struct np_request *p, const struct np_policy_args *args, struct np_snapshot *s,
 		    struct np_err *err);

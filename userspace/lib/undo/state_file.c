@@ -18,6 +18,7 @@
 /* Seconds that another may hold a lock, and how often it is looked at meanwhile. */
 #define TIMEOUT_S 10
 #define NAP_NS	  5000000
+#define BOOT_LEN  40 /* room for the name of a boot */
 
 int np_state_folder(char *path, size_t path_len, struct np_err *err)
 {
@@ -120,15 +121,6 @@ void np_state_file_close(struct np_state_file *f)
 	f->lock = f->data = -1;
 }
 
-static char *boot_id(void)
-{
-	char *id = np_read_file("/proc/sys/kernel/random/boot_id");
-
-	if (id)
-		id[strcspn(id, "\n")] = '\0';
-	return id;
-}
-
 /* The inode of this process's pid namespace, 0: not known. */
 static json_int_t own_namespace(void)
 {
@@ -223,7 +215,7 @@ static size_t whole_length(const char *text)
 int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
 		       json_t **records, struct np_err *err)
 {
-	char *text = np_read_file(f->path), *now;
+	char *text = np_read_file(f->path), now[BOOT_LEN];
 	json_t *array, *boot;
 	size_t len;
 	int e = 0;
@@ -236,17 +228,16 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 	len = whole_length(text);
 	array = parse(text, len, name, &boot);
 	free(text);
-	now = boot_id();
+	np_boot_id(now, sizeof(now));
 	if (!array) {
 		e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it away to go on",
 			    f->path, what);
-	} else if (now && !strcmp(json_string_value(boot), now)) {
+	} else if (now[0] && !strcmp(json_string_value(boot), now)) {
 		set_foreign_aside(f, array);
 		*records = json_incref(array);
 		f->data = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
 		f->size = (off_t)len;
 	}
-	free(now);
 	json_decref(boot);
 	json_decref(array);
 	return e;
@@ -255,15 +246,15 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
 		       struct np_err *err)
 {
-	char path[PATH_MAX + 8], *boot = boot_id(), *text;
+	char path[PATH_MAX + 8], boot[BOOT_LEN], *text;
 	json_t *all = json_copy(records), *root;
 	int fd, e = 0;
 
+	np_boot_id(boot, sizeof(boot));
 	stamp(records);
 	if (f->foreign)
 		json_array_extend(all, f->foreign);
-	root = boot ? json_pack("{s:s,s:o}", "boot", boot, name, all) : NULL;
-	free(boot);
+	root = boot[0] ? json_pack("{s:s,s:o}", "boot", boot, name, all) : NULL;
 	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
 	snprintf(path, sizeof(path), "%s.new", f->path);
 	unlink(path);
