@@ -33,11 +33,6 @@ static const char *name_of(const struct target *t)
 	return t->folder + strlen(t->root);
 }
 
-static void unit_name(const char *unit, char *name, size_t len)
-{
-	snprintf(name, len, "%.*s%s", NAME_MAX, unit, strchr(unit, '.') ? "" : ".service");
-}
-
 /* Properties of a unit are set where it is the system manager's, whose name for its cgroup is ours. */
 static int ask_for_unit(struct target *t, struct np_err *err)
 {
@@ -443,7 +438,7 @@ static int find_name(const struct np_cgroup_name *name, struct target *t, struct
 
 	if (!name->unit)
 		return e;
-	unit_name(name->unit, t->unit, sizeof(t->unit));
+	np_unit_name(name->unit, t->unit, sizeof(t->unit));
 	return 0;
 }
 

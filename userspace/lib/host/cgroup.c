@@ -208,6 +208,11 @@ static bool has_type(const char *unit)
 	return false;
 }
 
+void np_unit_name(const char *unit, char *name, size_t len)
+{
+	snprintf(name, len, "%.*s%s", NAME_MAX, unit, has_type(unit) ? "" : ".service");
+}
+
 int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *err)
 {
 	char name[NAME_MAX + 16], root[PATH_MAX];
@@ -216,7 +221,7 @@ int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *e
 
 	if (e)
 		return e;
-	snprintf(name, sizeof(name), "%.*s%s", NAME_MAX, unit, has_type(unit) ? "" : ".service");
+	np_unit_name(unit, name, sizeof(name));
 	find_below(root, 0, &u);
 	if (u.n > 1)
 		return np_fail(err, -EEXIST,

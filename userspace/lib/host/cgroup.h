@@ -27,6 +27,9 @@ int np_cgroup_folder(const char *path, char *folder, size_t len, struct np_err *
  */
 int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *err);
 
+/* The name of a systemd unit with its type: of "redis" and "redis.service" the latter. */
+void np_unit_name(const char *unit, char *name, size_t len);
+
 /*
  * The cgroup (version 2) of a systemd unit, "redis" or "redis.service", among those that belong
  * to root or to the caller. 0, or -errno with one line in err: -ENOENT no such unit runs,

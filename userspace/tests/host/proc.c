@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../lib/base/error.h"
+#include "../../lib/host/cgroup.h"
 #include "../fixture.h"
 
 TEST(names_with_blanks_and_brackets)
@@ -90,4 +91,19 @@ TEST(one_that_is_not_there_is_all_zeroes)
 	memset(&st, 0xff, sizeof(st));
 	CU_ASSERT_EQUAL(np_proc_stat(0x7ffffff0, &st), -ESRCH);
 	CU_ASSERT(st.start == 0 && st.ppid == 0 && !st.comm[0] && !st.kernel_thread);
+}
+
+TEST(a_dot_is_no_type_of_a_unit)
+{
+	static const char *const names[][2] = { { "redis", "redis.service" },
+						{ "redis.service", "redis.service" },
+						{ "php8.2-fpm", "php8.2-fpm.service" },
+						{ "php8.2-fpm.service", "php8.2-fpm.service" },
+						{ "user.slice", "user.slice" } };
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		np_unit_name(names[i][0], name, sizeof(name));
+		CU_ASSERT_STRING_EQUAL(name, names[i][1]);
+	}
 }

@@ -326,12 +326,12 @@ def test_without_permission(tool: Tool, group: Group, nobody: dict) -> None:
 
 
 def test_a_unit_without_systemd_is_a_cgroup_by_name(tool: Tool, group: Group) -> None:
-    unit = Group(group.path / "shop.service")
-    assert tool("place", "--unit", "shop", "-N", 1)["cgroup"] == unit.name
+    unit = Group(group.path / "shop8.2.service")
+    assert tool("place", "--unit", "shop8.2", "-N", 1)["cgroup"] == unit.name
     assert unit.lists() == (NODE_CPUS[1], "")
     twin = Group(group.path / "below")
-    Group(twin.path / "shop.service")
-    status, line = tool.fails("place", "--unit", "shop", "-N", 0)
+    Group(twin.path / "shop8.2.service")
+    status, line = tool.fails("place", "--unit", "shop8.2", "-N", 0)
     assert status == 1 and "2 units" in line
-    (twin.path / "shop.service").rmdir()
-    assert tool("restore", "--unit", "shop") == {"restored": 1, "left_alone": 0}
+    (twin.path / "shop8.2.service").rmdir()
+    assert tool("restore", "--unit", "shop8.2") == {"restored": 1, "left_alone": 0}
