@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../base/cpulist.h"
+#include "../host/cgroup.h"
 #include "../host/proc.h"
 
 #define CONTROL "cgroup.subtree_control"
@@ -80,21 +81,10 @@ static int say_not_written(const char *folder, const char *file, int e, struct n
 		       hint);
 }
 
-/* Whether a line of words has it. */
-static bool has_word(const char *line, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = line; *at; at += strcspn(at, " "), at += strspn(at, " "))
-		if (!strncmp(at, word, n) && (!at[n] || at[n] == ' '))
-			return true;
-	return false;
-}
-
 static bool file_has(const char *folder, const char *file, const char *word)
 {
 	char *line = read_line(folder, file);
-	bool has = line && has_word(line, word);
+	bool has = line && np_cgroup_has_word(line, strlen(line), word, " ");
 
 	free(line);
 	return has;

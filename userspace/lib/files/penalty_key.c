@@ -2,11 +2,10 @@
 /* The key of a task among penalties: its program, and the service that it belongs to. */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../host/proc.h"
+#include "../host/cgroup.h"
 #include "penalty.h"
 
 /* As a machine file can hold it: TOML is UTF-8, and names may be any bytes. */
@@ -52,7 +51,7 @@ void np_penalty_key_program(const char *exe, struct np_penalty_key *key)
 
 void np_penalty_key_of(pid_t pid, const char *comm, struct np_penalty_key *key)
 {
-	char path[64], exe[PATH_MAX], *groups, *line;
+	char path[64], exe[PATH_MAX], cgroup[PATH_MAX];
 	ssize_t n;
 
 	*key = (struct np_penalty_key) { 0 };
@@ -63,13 +62,8 @@ void np_penalty_key_of(pid_t pid, const char *comm, struct np_penalty_key *key)
 	if (ends(exe, " (deleted)")) /* replaced since, by an update */
 		exe[n - (ssize_t)strlen(" (deleted)")] = '\0';
 	np_penalty_key_program(exe, key);
-	groups = np_read_file_of("/proc/%d/cgroup", pid);
-	line = groups ? strstr(groups, "0::") : NULL;
-	if (line && (line == groups || line[-1] == '\n')) {
-		line[strcspn(line, "\n")] = '\0';
-		np_penalty_key_unit(line + 3, key->unit, sizeof(key->unit));
-	}
-	free(groups);
+	if (np_cgroup_of_pid(pid, "", cgroup, sizeof(cgroup)))
+		np_penalty_key_unit(cgroup, key->unit, sizeof(key->unit));
 }
 
 bool np_penalty_key_same(const struct np_penalty_key *a, const struct np_penalty_key *b)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <mntent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,19 +232,18 @@ int np_cgroup_of_unit(const char *unit, char *path, size_t len, struct np_err *e
 	return 0;
 }
 
-/* True when list, "cpu,cpuset", has the word. */
-static bool has_word(const char *list, size_t len, const char *word)
+bool np_cgroup_has_word(const char *list, size_t len, const char *word, const char *separators)
 {
 	size_t n = strlen(word);
 
-	for (const char *at = list; at < list + len; at += strcspn(at, ",:") + 1)
-		if (!strncmp(at, word, n) && (at + n == list + len || at[n] == ','))
+	for (size_t at = 0; at + n <= len; at += strcspn(list + at, separators) + 1)
+		if (!strncmp(list + at, word, n) &&
+		    (at + n == len || strchr(separators, list[at + n])))
 			return true;
 	return false;
 }
 
-/* The cgroup of pid in the hierarchy of a controller; "" is version 2's. */
-static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
+bool np_cgroup_of_pid(pid_t pid, const char *controller, char *name, size_t len)
 {
 	char *text = np_read_file_of("/proc/%d/cgroup", pid);
 	bool found = false;
@@ -257,7 +255,8 @@ static bool cgroup_of(pid_t pid, const char *controller, char *name, size_t len)
 		if (in && in < end) {
 			size_t n = (size_t)(in - list - 1);
 
-			found = *controller ? has_word(list + 1, n, controller) : n == 0;
+			found = *controller ? np_cgroup_has_word(list + 1, n, controller, ",") :
+					      n == 0;
 			if (found)
 				snprintf(name, len, "%.*s", (int)(end - in - 1), in + 1);
 		}
@@ -330,7 +329,7 @@ int np_cpusets_cpus(struct np_cpusets *c, pid_t pid, struct bitmask *cpus)
 	char name[PATH_MAX], where[PATH_MAX];
 	int e = 0;
 
-	if (!c->mount[0] || !cgroup_of(pid, c->controller, name, sizeof(name))) {
+	if (!c->mount[0] || !np_cgroup_of_pid(pid, c->controller, name, sizeof(name))) {
 		numa_bitmask_setall(cpus);
 		return 0;
 	}

@@ -4,6 +4,7 @@
 #define NUMAPLACE_LIB_CGROUP_H
 
 #include <numa.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -26,6 +27,12 @@ int np_cgroup_folder(const char *path, char *folder, size_t len, struct np_err *
  * line in err: -ENOENT no such cgroup, -EOPNOTSUPP no version 2 hierarchy.
  */
 int np_cgroup_tasks(const char *path, pid_t **pids, size_t *n, struct np_err *err);
+
+/* Whether a list of the kernel, of len bytes, has the word, as "cpu,cpuset" has "cpu". */
+bool np_cgroup_has_word(const char *list, size_t len, const char *word, const char *separators);
+
+/* The cgroup of pid in the hierarchy of a controller; "" is version 2's. False: in none. */
+bool np_cgroup_of_pid(pid_t pid, const char *controller, char *name, size_t len);
 
 /* The name of a systemd unit with its type: of "redis" and "redis.service" the latter. */
 void np_unit_name(const char *unit, char *name, size_t len);
