@@ -16,7 +16,7 @@
  */
 #include <errno.h>
 
-#include "model/model.h"
+#include "plan/bandwidth.h"
 #include "plan/placer.h"
 
 #define TRY_ALL	 8 /* nodes of which every renumbering is tried: 40,320 */
@@ -47,6 +47,7 @@ struct asym {
 	const struct np_task *tasks;
 	size_t n, k;
 	double *remote;	 /* [k * k] traffic of tasks on one node to memory of another */
+	double *one_way; /* [k * k] np_bandwidth_table() */
 	double *link;	 /* [k * k] bandwidth between two nodes, both ways together */
 	double *weight;	 /* [k] of the cluster that the node is in */
 	double *bytes;	 /* [k] of tasks' pages on the node */
@@ -56,20 +57,6 @@ struct asym {
 	double best_score, best_bytes, close;
 	enum unit unit;
 };
-
-/* Bandwidth of streams on all CPUs, by the model where there is one; else by distance. */
-static double one_way(const struct np_machine *m, int from, int to)
-{
-	struct np_model_flow f = { .from = from, .to = to, .streams = 1 };
-	struct np_model_result result;
-
-	if (from == to || !m->node[from].cpus || !m->node[to].has_memory)
-		return 0;
-	f.cores = m->node[from].cpus;
-	if (m->model && !np_model_solve(m->model, &f, 1, &result))
-		return result.bytes_per_s;
-	return 1.0 / np_distance(m, from, to);
-}
 
 /* The best that every task has. */
 static enum unit common_unit(const struct np_task *tasks, size_t n)
@@ -402,10 +389,12 @@ static int carry_out(const struct asym *a, const struct np_options *o, struct np
 
 static void read_machine(struct asym *a)
 {
+	np_bandwidth_table(a->m, a->one_way);
 	for (size_t x = 0; x < a->k; x++)
 		for (size_t y = 0; y < a->k; y++)
-			a->link[x * a->k + y] = one_way(a->m, (int)x, (int)y) +
-						one_way(a->m, (int)y, (int)x);
+			a->link[x * a->k + y] = x == y ? 0 :
+							 a->one_way[x * a->k + y] +
+								 a->one_way[y * a->k + x];
 	for (size_t i = 0; i < a->n; i++)
 		add_traffic(a, &a->tasks[i]);
 }
@@ -414,7 +403,7 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 		const struct np_options *o, struct np_plan *out)
 {
 	size_t k = m->n_nodes;
-	double *numbers = calloc(2 * k * k + 2 * k, sizeof(*numbers));
+	double *numbers = calloc(3 * k * k + 2 * k, sizeof(*numbers));
 	uint64_t *busy = calloc(k, sizeof(*busy));
 	int *nodes = calloc(3 * k, sizeof(*nodes));
 	uint8_t *weight = calloc(k, 1);
@@ -428,8 +417,9 @@ static int plan(const struct np_machine *m, const struct np_task *tasks, size_t 
 			.k = k,
 			.remote = numbers,
 			.link = numbers + k * k,
-			.weight = numbers + 2 * k * k,
-			.bytes = numbers + 2 * k * k + k,
+			.one_way = numbers + 2 * k * k,
+			.weight = numbers + 3 * k * k,
+			.bytes = numbers + 3 * k * k + k,
 			.busy = busy,
 			.cluster = nodes,
 			.now = nodes + k,
