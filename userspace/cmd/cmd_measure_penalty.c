@@ -183,14 +183,12 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 		    struct np_reading *r)
 {
 	char shell[] = "sh", option[] = "-c", *words[] = { shell, option, NULL, NULL };
-	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES);
-	struct where w = { .memory = numa_bitmask_alloc(NP_MAX_NODES) };
+	struct where w = { .cpus = np_machine_cpus_of_node(m, node),
+			   .memory = numa_bitmask_alloc(NP_MAX_NODES) };
 	struct np_child c;
 	int status;
 
-	numa_bitmask_setbit(nodes, (unsigned int)m->node[node].id);
 	numa_bitmask_setbit(w.memory, (unsigned int)m->node[memory].id);
-	w.cpus = np_machine_cpus_of_nodes(m, nodes);
 	np_penalty_probe_leave(m, node);
 	words[2] = (char *)(uintptr_t)command;
 	status = np_child_start(&c, words,
@@ -203,7 +201,6 @@ static int run_once(const struct np_machine *m, const char *command, int node, i
 		status = count_run(m, command, &c, words, r);
 	np_child_end(&c);
 	np_penalty_probe_return(m);
-	numa_bitmask_free(nodes);
 	numa_bitmask_free(w.memory);
 	numa_bitmask_free(w.cpus);
 	return status;

@@ -246,13 +246,9 @@ static int nap(const struct flip *f, unsigned int ms)
  */
 static struct bitmask *cpus_on(const struct flip *f, int node)
 {
-	struct bitmask *nodes = numa_bitmask_alloc(NP_MAX_NODES), *cpus;
-	size_t spare, most = numa_bitmask_weight(f->saved[0].cpus);
+	struct bitmask *cpus = np_machine_cpus_of_node(f->m, node);
+	size_t spare = numa_bitmask_weight(cpus), most = numa_bitmask_weight(f->saved[0].cpus);
 
-	numa_bitmask_setbit(nodes, (unsigned int)f->m->node[node].id);
-	cpus = np_machine_cpus_of_nodes(f->m, nodes);
-	numa_bitmask_free(nodes);
-	spare = numa_bitmask_weight(cpus);
 	if (most > f->n)
 		most = f->n;
 	spare = np_machine_platform("") == NP_PLATFORM_LAB_TIMED && spare > most ? spare - most : 0;
