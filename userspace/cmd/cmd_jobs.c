@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../lib/base/record.h"
+#include "../lib/engine/module.h"
 #include "../lib/host/module_files.h"
 #include "cmd_args.h"
 
@@ -119,33 +120,24 @@ static const struct argp argp_cancel = {
 	.doc = "Ends a page move of the module. What has moved stays moved.",
 };
 
-/* The state of a job, "" if there is none; the module ignores a cancel that comes too late. */
-static void job_state(unsigned long job, char *state, size_t len)
-{
-	char *text = np_module_read("jobs");
-	uint64_t id;
-
-	*state = '\0';
-	for (const char *line = text; line && *line; line = np_record_next(line))
-		if (np_record_number(line, "job", &id) && id == job)
-			np_record_get(line, "state", state, len);
-	free(text);
-}
-
 int cmd_cancel(int argc, char **argv)
 {
 	unsigned long job = 0;
 	int e, status = np_args(&argp_cancel, argc, argv, 0, &job);
-	char line[32], state[16];
+	char line[32], state[16] = "", *record;
 
 	if (!status)
 		status = need_module();
 	if (status)
 		return status;
-	job_state(job, state, sizeof(state));
+	record = np_module_job(job);
+	if (record)
+		np_record_get(record, "state", state, sizeof(state));
+	free(record);
 	if (!*state)
 		return np_failed(NP_EXIT_FAIL, "there is no job %lu; `numaplace jobs` lists them",
 				 job);
+	/* The module ignores a cancel that comes too late. */
 	if (strcmp(state, "queued") && strcmp(state, "running"))
 		return np_failed(NP_EXIT_FAIL, "job %lu has ended already (%s)", job, state);
 	snprintf(line, sizeof(line), "job=%lu\n", job);

@@ -19,8 +19,7 @@
 #define FIRST_POLL_NS 1000000L
 #define POLL_NS	      32000000L
 
-/* The line of `jobs` that is about this job, which the caller frees, or NULL. */
-static char *job_line(uint64_t id)
+char *np_module_job(uint64_t id)
 {
 	char *text = np_module_read("jobs"), *copy = NULL;
 	uint64_t job;
@@ -67,7 +66,7 @@ static int follow(const struct np_migrate_request *r, uint64_t id, struct np_mig
 	char *line;
 
 	for (;;) {
-		line = job_line(id);
+		line = np_module_job(id);
 		if (!line)
 			return np_fail(err, -EIO,
 				       "job %llu is no longer listed; was the module unloaded?",
