@@ -130,7 +130,6 @@ static void bring_pages_back(struct service *s)
 {
 	const struct np_mover mover = {
 		.engine = s->d.how.engine,
-		.page_size = s->d.machine.page_size,
 		.throttle = s->d.how.throttle,
 		.go_on = go_on,
 	};

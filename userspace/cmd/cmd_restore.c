@@ -177,9 +177,7 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 static int bring_pages_back(const pid_t *pid, const struct np_machine *m,
 			    const struct np_throttle *throttle, struct totals *t)
 {
-	struct np_mover mover = { .page_size = m->page_size,
-				  .throttle = *throttle,
-				  .go_on = go_on };
+	struct np_mover mover = { .throttle = *throttle, .go_on = go_on };
 	struct np_err err;
 	int status, e;
 

@@ -18,7 +18,6 @@ struct np_throttle {
 /* The engine that moves, its limits, and callbacks during and after each call. */
 struct np_mover {
 	const struct np_engine_ops *engine;
-	uint64_t page_size;
 	struct np_throttle throttle;
 	bool (*go_on)(const struct np_migrate_result *so_far, void *arg);  /* or NULL */
 	void (*report)(const struct np_migrate_result *result, void *arg); /* or NULL */

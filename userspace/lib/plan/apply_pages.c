@@ -93,7 +93,6 @@ static int move_step(struct queue *q, const struct np_page_move *step, struct np
 	struct step_move move = { a, step->task };
 	const struct np_mover mover = {
 		.engine = a->how.engine,
-		.page_size = a->p->machine.page_size,
 		.throttle = a->how.throttle,
 		.go_on = go_on,
 		.report = add_result,

@@ -24,10 +24,7 @@ static void keep_pages(struct np_applied *a, size_t i, const char *why)
 
 static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now)
 {
-	const struct np_mover mover = {
-		.engine = a->how.engine,
-		.page_size = a->p->machine.page_size,
-	};
+	const struct np_mover mover = { .engine = a->how.engine };
 	const struct np_task *t = &a->p->tasks.task[i];
 	struct np_err err;
 	uint64_t moved = 0;

@@ -172,7 +172,7 @@ TEST(pages_of_its_own_tasks_come_back)
 	static const volatile sig_atomic_t never;
 	pid_t mine = daemon_fixture_start(), other = daemon_fixture_start();
 	const char *root = fixture_begin();
-	const struct np_mover mover = { .engine = &fake_engine, .page_size = 4096 };
+	const struct np_mover mover = { .engine = &fake_engine };
 	struct np_pages_back back = { 0 };
 	struct np_err err;
 	struct np_daemon d;

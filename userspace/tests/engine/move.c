@@ -211,7 +211,7 @@ static const struct np_engine_ops some = { .name = "some", .migrate = migrate_so
 static int bring_back(const pid_t *pids, size_t n, struct np_pages_back *back)
 {
 	static const volatile sig_atomic_t never;
-	const struct np_mover mover = { .engine = not_allowed ? &some : &notes, .page_size = 4096 };
+	const struct np_mover mover = { .engine = not_allowed ? &some : &notes };
 	struct np_err err;
 
 	*back = (struct np_pages_back) { 0 };
