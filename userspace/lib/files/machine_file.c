@@ -15,6 +15,7 @@
 #include "../base/cpulist.h"
 #include "../base/size.h"
 #include "../base/toml.h"
+#include "json.h"
 #include "machine_caches.h"
 #include "machine_model.h"
 #include "machine_scale.h"
@@ -48,14 +49,9 @@ static const struct np_toml_key node_keys[] = {
 	{ 0 },
 };
 
-static const char *text_of(const struct np_toml_table *t, const char *key)
-{
-	return json_string_value(json_object_get(t->json, key));
-}
-
 static int read_size(const struct np_toml_table *t, uint64_t *bytes)
 {
-	const char *text = text_of(t, "memory");
+	const char *text = np_json_text_of(t->json, "memory");
 
 	if (np_size_parse(text, bytes))
 		return np_toml_wrong(t, "memory",
@@ -69,7 +65,7 @@ static int read_size(const struct np_toml_table *t, uint64_t *bytes)
 static int read_cpus(const struct np_toml_table *t, struct np_machine *m, size_t node)
 {
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	const char *list = text_of(t, "cpus");
+	const char *list = np_json_text_of(t->json, "cpus");
 	int e = 0;
 
 	if (np_list_parse_kernel(list, cpus))
@@ -200,7 +196,7 @@ static int read_distances(const struct np_toml_table *file, struct np_machine *m
 
 static int set_name(const struct np_toml_table *file, struct np_machine *m)
 {
-	const char *name = text_of(file, "name");
+	const char *name = np_json_text_of(file->json, "name");
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-");
 
 	if (np_machine_shape_is(name))

@@ -19,9 +19,7 @@ static json_t *rounded_json(double value)
 
 static json_t *known_json(double value, enum np_provenance source)
 {
-	return json_pack("{s:o, s:s}", "value",
-			 source == NP_PROVENANCE_NONE ? json_null() : rounded_json(value),
-			 "source", np_provenance_name(source));
+	return np_json_known(round(value * 1e4) / 1e4, source);
 }
 
 /* {"0": 1, "1": 3}: weights by the kernel's node numbers; null when pages are not spread. */
