@@ -16,7 +16,6 @@ enum { KEY_ONE_THREAD = NP_KEY_OWN, KEY_NO_INHERIT };
 struct arguments {
 	struct np_common common;
 	struct np_binding_words binding;
-	const char *unit;
 	bool inherit, one_thread;
 };
 
@@ -39,7 +38,7 @@ static const struct argp_option options[] = {
 /* What is wrong with placing a whole cgroup; NULL: nothing. */
 static const char *check_cgroup(const struct arguments *a)
 {
-	if (a->common.pids.n || (a->common.cgroup && a->unit))
+	if (a->common.pids.n || (a->common.cgroup && a->common.unit))
 		return "name one process, one --cgroup or one --unit";
 	if (a->one_thread)
 		return "--one-thread is for a process; a cgroup is placed as a whole";
@@ -54,7 +53,7 @@ static int check(const struct arguments *a)
 {
 	const char *wrong = NULL;
 
-	if (a->common.cgroup || a->unit)
+	if (a->common.cgroup || a->common.unit)
 		wrong = check_cgroup(a);
 	else if (a->common.pids.n != 1)
 		wrong = "name one process, or --cgroup or --unit";
@@ -76,9 +75,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ONE_THREAD:
 		a->one_thread = true;
-		return 0;
-	case NP_KEY_UNIT:
-		a->unit = arg;
 		return 0;
 	case ARGP_KEY_END:
 		return check(a);
@@ -145,7 +141,7 @@ static void report_cgroup(const struct np_cgroup_place *r, json_t *answer)
 static int place_cgroup(const struct arguments *a, const struct np_binding *b)
 {
 	const struct np_cgroup_place r = {
-		.name = { .path = a->common.cgroup, .unit = a->unit },
+		.name = { .path = a->common.cgroup, .unit = a->common.unit },
 		.cpus = b->cpus,
 		.mems = b->mem_mode == MPOL_BIND ? b->mem_nodes : NULL,
 	};
@@ -201,7 +197,7 @@ static int place(const struct arguments *a, const struct np_machine *m)
 	np_node_args_open(&s, m);
 	if (np_binding_resolve(&a->binding, &s, &b, &err))
 		status = np_usage("%s", err.text);
-	else if (a->common.cgroup || a->unit)
+	else if (a->common.cgroup || a->common.unit)
 		status = place_cgroup(a, &b);
 	else
 		status = carry_out(a, &b);
