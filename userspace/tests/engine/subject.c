@@ -15,7 +15,7 @@
 #define TIMEOUT_US (60 * 1000 * 1000)
 
 struct subject *subject;
-static struct np_err err;
+struct np_err subject_err;
 
 static void await(volatile int *value, int least)
 {
@@ -82,7 +82,7 @@ int subject_place_as(struct np_place_request r, const char *list)
 	r.cpus = mask;
 	r.mem_mode = -1;
 	r.inherit = true;
-	e = np_affinity_place(&r, &err);
+	e = np_affinity_place(&r, &subject_err);
 	numa_bitmask_free(mask);
 	return e;
 }
@@ -110,7 +110,7 @@ size_t subject_restore(pid_t pid, size_t *kept)
 {
 	size_t n, left;
 
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &left, &err), 0);
+	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &left, &subject_err), 0);
 	if (kept)
 		*kept = left;
 	return n;

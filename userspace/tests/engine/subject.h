@@ -12,6 +12,7 @@ struct subject {
 };
 
 extern struct subject *subject;
+extern struct np_err subject_err; /* of the last that was placed or restored */
 
 /* A process that runs body and then waits; it ends with the test. */
 pid_t subject_start(void (*body)(void));

@@ -8,79 +8,38 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/base/error.h"
-#include "../../lib/engine/affinity.h"
+#include "../engine/subject.h"
 #include "../fixture.h"
-
-static int place_on(pid_t pid, const struct bitmask *cpus, struct np_err *err)
-{
-	const struct np_place_request r = {
-		.pid = pid,
-		.cpus = cpus,
-		.mem_mode = -1,
-		.inherit = true,
-	};
-
-	return np_affinity_place(&r, err);
-}
-
-static void set_list(struct bitmask *mask, const char *list)
-{
-	np_list_parse_kernel(list, mask);
-}
 
 /* An idle child, and the CPUs that it had. The state goes to XDG_RUNTIME_DIR; root's own file is used as root. */
 struct idle {
 	pid_t pid;
-	struct bitmask *before;
+	char before[NP_LIST_LEN];
 };
 
 static struct idle idle_begin(void)
 {
-	struct idle c = { fixture_start_idle(), numa_bitmask_alloc(NP_MAX_CPUS) };
+	struct idle c = { subject_start(subject_waits), "" };
 
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
-	np_affinity_get(c.pid, c.before);
+	snprintf(c.before, sizeof(c.before), "%s", subject_cpus(c.pid));
 	return c;
 }
 
-static void idle_end(struct idle *c)
+static void idle_end(const struct idle *c)
 {
-	fixture_end_child(c->pid);
-	numa_bitmask_free(c->before);
+	subject_end(c->pid);
 	fixture_end();
-}
-
-static int idle_place(const struct idle *c, const char *list, struct np_err *err)
-{
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	int e;
-
-	set_list(cpus, list);
-	e = place_on(c->pid, cpus, err);
-	numa_bitmask_free(cpus);
-	return e;
-}
-
-static bool has_cpus(pid_t pid, const struct bitmask *cpus)
-{
-	struct bitmask *now = numa_bitmask_alloc(NP_MAX_CPUS);
-	bool same;
-
-	np_affinity_get(pid, now);
-	same = numa_bitmask_equal(now, cpus);
-	numa_bitmask_free(now);
-	return same;
 }
 
 /* Gives the child its CPUs back, once. */
 static void check_restore(const struct idle *c)
 {
-	struct np_err err = { "" };
-	size_t n, kept;
+	size_t kept;
 
-	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&c->pid), &n, &kept, &err), 0);
-	CU_ASSERT(n == 1 && kept == 0);
-	CU_ASSERT(has_cpus(c->pid, c->before));
+	CU_ASSERT_EQUAL(subject_restore(c->pid, &kept), 1);
+	CU_ASSERT_EQUAL(kept, 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(c->pid), c->before);
 }
 
 static void check_nothing_to_restore(const struct idle *c)
@@ -93,29 +52,24 @@ static void check_nothing_to_restore(const struct idle *c)
 
 TEST(places_and_restores_a_process)
 {
-	struct bitmask *want = numa_bitmask_alloc(NP_MAX_CPUS);
-	struct np_err err = { "" };
 	struct idle c = idle_begin();
 
-	set_list(want, "0");
-	CU_ASSERT_EQUAL(place_on(c.pid, want, &err), 0);
-	CU_ASSERT(has_cpus(c.pid, want));
+	CU_ASSERT_EQUAL(subject_place(c.pid, "0"), 0);
+	CU_ASSERT_STRING_EQUAL(subject_cpus(c.pid), "0");
 	check_restore(&c);
 	check_nothing_to_restore(&c);
-	numa_bitmask_free(want);
 	idle_end(&c);
 }
 
 /* CPUs that are not there: the kernel refuses, and nothing is remembered. */
 TEST(a_refused_placement_leaves_nothing)
 {
-	struct np_err err = { "" };
 	struct idle c = idle_begin();
 
-	CU_ASSERT_NOT_EQUAL(idle_place(&c, "8000-8001", &err), 0);
-	CU_ASSERT_NOT_EQUAL(idle_place(&c, "0,8000", &err), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "allows only CPUs 0 of 0,8000"));
-	CU_ASSERT(has_cpus(c.pid, c.before));
+	CU_ASSERT_NOT_EQUAL(subject_place(c.pid, "8000-8001"), 0);
+	CU_ASSERT_NOT_EQUAL(subject_place(c.pid, "0,8000"), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(subject_err.text, "allows only CPUs 0 of 0,8000"));
+	CU_ASSERT_STRING_EQUAL(subject_cpus(c.pid), c.before);
 	check_nothing_to_restore(&c);
 	idle_end(&c);
 }
@@ -123,17 +77,13 @@ TEST(a_refused_placement_leaves_nothing)
 /* A second placement was noted, but the tool was killed before it touched the thread. */
 TEST(an_untouched_second_placement_is_restored)
 {
-	struct bitmask *first = numa_bitmask_alloc(NP_MAX_CPUS);
-	struct np_err err = { "" };
 	struct idle c = idle_begin();
 
-	set_list(first, "0");
-	CU_ASSERT_EQUAL(place_on(c.pid, first, &err), 0);
-	if (!idle_place(&c, "1", &err)) { /* two CPUs */
-		np_affinity_set(c.pid, first);
+	CU_ASSERT_EQUAL(subject_place(c.pid, "0"), 0);
+	if (!subject_place(c.pid, "1")) { /* two CPUs */
+		subject_set(c.pid, "0");
 		check_restore(&c);
 	}
-	numa_bitmask_free(first);
 	idle_end(&c);
 }
 
@@ -143,20 +93,15 @@ TEST(an_untouched_second_placement_is_restored)
 /* All of them on CPU 0, then on CPU 1 where there is one, for ever. */
 static void place_all(const pid_t *victim)
 {
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	struct np_err err;
-
-	for (size_t i = 0;; i++) {
-		set_list(cpus, i / VICTIMS % 2 ? "1" : "0");
-		place_on(victim[i % VICTIMS], cpus, &err);
-	}
+	for (size_t i = 0;; i++)
+		subject_place(victim[i % VICTIMS], i / VICTIMS % 2 ? "1" : "0");
 }
 
 /* Waits until the tool has come to a victim: false when it takes too long. */
-static bool is_changed(pid_t victim, const struct bitmask *before)
+static bool is_changed(pid_t victim, const char *before)
 {
 	for (int waited = 0; waited < TIMEOUT_US; waited += 100) {
-		if (!has_cpus(victim, before))
+		if (strcmp(subject_cpus(victim), before))
 			return true;
 		usleep(100);
 	}
@@ -166,7 +111,7 @@ static bool is_changed(pid_t victim, const struct bitmask *before)
 /* Whatever the moment: one whose CPUs are changed can be given them back. */
 TEST(a_killed_tool_loses_no_original)
 {
-	struct bitmask *before = numa_bitmask_alloc(NP_MAX_CPUS);
+	char before[NP_LIST_LEN];
 	pid_t victim[VICTIMS], tool;
 	struct np_err err = { "" };
 	size_t n, kept;
@@ -174,18 +119,17 @@ TEST(a_killed_tool_loses_no_original)
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
 	for (size_t i = 0; i < VICTIMS; i++)
 		victim[i] = fixture_start_idle();
-	np_affinity_get(victim[0], before);
+	snprintf(before, sizeof(before), "%s", subject_cpus(victim[0]));
 	tool = fork();
 	if (tool == 0)
 		place_all(victim);
-	CU_ASSERT(numa_bitmask_weight(before) == 1 || is_changed(victim[VICTIMS / 2], before));
+	CU_ASSERT(!strpbrk(before, ",-") || is_changed(victim[VICTIMS / 2], before));
 	usleep((unsigned int)(getpid() % 64) * 1000); /* another moment each time */
 	fixture_end_child(tool);
 	for (size_t i = 0; i < VICTIMS; i++) {
 		np_affinity_restore(NP_WHOSE(&victim[i]), &n, &kept, &err);
-		CU_ASSERT(has_cpus(victim[i], before));
+		CU_ASSERT_STRING_EQUAL(subject_cpus(victim[i]), before);
 		fixture_end_child(victim[i]);
 	}
-	numa_bitmask_free(before);
 	fixture_end();
 }
