@@ -102,9 +102,9 @@ bench-restore: $(BUILD)/tests/bench_restore	## how long 2,000 placed tasks take 
 	$< 2000 10000
 
 # Counters for the tests where the processor has none.
-$(BUILD)/tests/fake_pmu.so: userspace/tests/guest/fake_pmu.c
+$(BUILD)/tests/fake_pmu.so: userspace/tests/fake_counters.c userspace/tests/fake_counters.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -shared -fPIC -o $@ $<
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -DFAKE_COUNTERS=true -shared -fPIC -o $@ $<
 
 # The tutorial's policy, from its text.
 $(BUILD)/tests/crowded.so: Documentation/tutorials/first-policy.md policies/policy.h

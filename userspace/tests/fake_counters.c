@@ -9,7 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool fake_counters, fake_counters_of_kernel;
+#ifndef FAKE_COUNTERS /* true: of the program that preloads it */
+#define FAKE_COUNTERS false
+#endif
+
+bool fake_counters = FAKE_COUNTERS, fake_counters_of_kernel;
 int fake_counters_refuse;
 
 int access(const char *path, int mode)

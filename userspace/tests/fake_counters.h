@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Counters where the processor has none, or that are refused: perf_event_open(2) opens the kernel's
- * task clock, or fails.
+ * task clock, or fails. Also built for LD_PRELOAD, as build/tests/fake_pmu.so, which always fakes.
  */
 #ifndef NUMAPLACE_TESTS_FAKE_COUNTERS_H
 #define NUMAPLACE_TESTS_FAKE_COUNTERS_H
