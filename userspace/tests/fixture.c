@@ -83,6 +83,7 @@ pid_t fixture_start_idle(void)
 
 void fixture_end_child(pid_t child)
 {
+	CU_ASSERT_FATAL(child > 0); /* -1 is every process */
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../fixture.h"
@@ -17,12 +16,6 @@ pid_t daemon_fixture_start(void)
 			;
 	CU_ASSERT_FATAL(pid > 0); /* to be killed later: -1 is every process */
 	return pid;
-}
-
-void daemon_fixture_end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 void daemon_fixture_node(int node, const char *cpus, const char *distance)

@@ -6,7 +6,6 @@
 #include "../../lib/daemon/daemon.h"
 
 pid_t daemon_fixture_start(void);
-void daemon_fixture_end(pid_t pid);
 
 /* Below fixture_begin(): CPU 0 is node 1's, the others are node 2's. */
 void daemon_fixture_machine(void);

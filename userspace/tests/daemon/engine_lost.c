@@ -49,5 +49,5 @@ TEST(another_engine_is_chosen)
 	CU_ASSERT(t && !t->placed && !t->descendant && said == 1);
 	np_daemon_close(&d);
 	fixture_end();
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }

@@ -89,8 +89,8 @@ TEST(one_crowd_does_not_stop_the_others)
 	CU_ASSERT(WIFEXITED(status));
 	CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
 	fake_counters = false;
-	daemon_fixture_end(crowd);
-	daemon_fixture_end(spinner);
+	fixture_end_child(crowd);
+	fixture_end_child(spinner);
 }
 
 /* Below all others, so that every index becomes another node's. */
@@ -133,7 +133,7 @@ TEST(a_round_that_failed_is_followed_by_others)
 	}
 	fake_counters = false;
 	fixture_end();
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 /* The address sanitizer's build says whether rows of two nodes are read as rows of three. */
@@ -163,7 +163,7 @@ TEST(a_node_that_comes_is_met)
 	np_daemon_close(&d);
 	fake_counters = false;
 	fixture_end();
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 /* Another program has moved those of the other. */
@@ -194,8 +194,8 @@ TEST(pages_of_its_own_tasks_come_back)
 	np_daemon_close(&d);
 	fake_counters = false;
 	fixture_end();
-	daemon_fixture_end(mine);
-	daemon_fixture_end(other);
+	fixture_end_child(mine);
+	fixture_end_child(other);
 }
 
 static bool is_busy;
@@ -262,7 +262,7 @@ TEST(what_is_not_restored_is_not_forgotten)
 	np_daemon_close(&d);
 	fake_counters = false;
 	fixture_end();
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 static struct bitmask *cpus_of(const char *list)
@@ -315,7 +315,7 @@ TEST(a_flip_gives_the_modules_placement_back)
 	np_affinity_restore(NP_WHOSE(&pid), &n, &kept, &err);
 	CU_ASSERT(!np_affinity_get(pid, now) && numa_bitmask_equal(now, own));
 	sched_setaffinity(0, sizeof(mine), &mine);
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 	numa_bitmask_free(own);
 	numa_bitmask_free(set);
 	numa_bitmask_free(now);

@@ -35,21 +35,10 @@ static int reads(struct np_task_watch *w, const struct np_machine *m, pid_t pid,
 	return n;
 }
 
-/* Never returns in the child, which waits. */
-static pid_t start_sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0)
-		for (;;)
-			pause();
-	return pid;
-}
-
 /* It is stale every 30th interval; to read it takes far more than these have, or far less. */
 TEST(a_costly_task_is_read_seldom)
 {
-	pid_t pid = start_sleeper();
+	pid_t pid = fixture_start_idle();
 	struct np_task_watch_rules rules = {
 		.pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1e-9
 	};
@@ -65,13 +54,13 @@ TEST(a_costly_task_is_read_seldom)
 	CU_ASSERT(reads(&w, &m, pid, 1 + INTERVALS) >= INTERVALS / 40);
 	np_task_watch_close(&w);
 	np_machine_free(&m);
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 /* A plan that is made right after reading its pages has to know it. */
 TEST(reading_pages_keeps_the_busy_cpus)
 {
-	pid_t pid = start_sleeper();
+	pid_t pid = fixture_start_idle();
 	struct np_task_watch_rules rules = {
 		.pids = &pid, .n_pids = 1, .pause = INTERVALS, .read_budget = 1
 	};
@@ -90,7 +79,7 @@ TEST(reading_pages_keeps_the_busy_cpus)
 	CU_ASSERT_EQUAL(t->task.task[0].cores, 3);
 	np_task_watch_close(&w);
 	np_machine_free(&m);
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 /* Watches the tasks of rules, of which a new child of this process is one. */
@@ -100,7 +89,7 @@ static struct np_watched_task *watch_a_child(struct np_task_watch *w,
 	struct np_watched_task *t;
 	struct np_err err;
 
-	*pid = start_sleeper();
+	*pid = fixture_start_idle();
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(w, rules, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(w, &err), 0);
 	t = np_task_watch_find(w, *pid);
@@ -127,7 +116,7 @@ TEST(the_child_of_a_parent_that_has_exited)
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT_FATAL(t && t->watched);
 	np_task_watch_close(&w);
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 /* The kernel allocates a pid before its task is in /proc: a listing in between does not see it. */
@@ -141,7 +130,7 @@ TEST(a_task_that_was_not_in_proc_yet)
 
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
-	pid = start_sleeper();
+	pid = fixture_start_idle();
 	file = fopen("/proc/loadavg", "re");
 	CU_ASSERT_FATAL(file && fscanf(file, "%*s %*s %*s %*s %lu", &w.last_pid) == 1);
 	fclose(file);
@@ -149,7 +138,7 @@ TEST(a_task_that_was_not_in_proc_yet)
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	CU_ASSERT_PTR_NOT_NULL(np_task_watch_find(&w, pid));
 	np_task_watch_close(&w);
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 /* Never returns: starts a process that starts another once this one has exited; writes both pids. */
@@ -187,8 +176,7 @@ TEST(the_child_of_an_orphan)
 	CU_ASSERT_EQUAL_FATAL(read(pids[0], &orphan, sizeof(orphan)), sizeof(orphan));
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_open(&w, &rules, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
-	kill(parent, SIGKILL);
-	waitpid(parent, NULL, 0);
+	fixture_end_child(parent);
 	CU_ASSERT_EQUAL_FATAL(read(pids[0], &child, sizeof(child)), sizeof(child));
 	CU_ASSERT_EQUAL_FATAL(np_task_watch_list(&w, &err), 0);
 	t = np_task_watch_find(&w, orphan);
@@ -220,7 +208,7 @@ TEST(a_reused_pid_of_a_task_that_was_not_watched)
 	t = np_task_watch_find(&w, pid);
 	CU_ASSERT(t && t->watched && t->ppid == self);
 	np_task_watch_close(&w);
-	daemon_fixture_end(pid);
+	fixture_end_child(pid);
 }
 
 /* Writes pages, lets a child share them, and waits; the child waits, too. */
@@ -275,8 +263,7 @@ TEST(pages_that_are_shared_no_more)
 	CU_ASSERT(t->task.task[0].shared_pages + 1000 <= before);
 	np_task_watch_close(&w);
 	np_machine_free(&m);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	fixture_end_child(pid);
 	munmap(memory, bytes);
 	close(told[0]);
 	close(told[1]);
@@ -297,7 +284,7 @@ static int watch_many(void)
 	FILE *f;
 
 	for (size_t i = 0; i < TASKS; i++)
-		pid[i] = start_sleeper();
+		pid[i] = fixture_start_idle();
 	if (np_machine_read(&m, "", &err) || np_task_watch_open(&w, &rules, &err) ||
 	    setrlimit(RLIMIT_NOFILE, &few))
 		return 100;

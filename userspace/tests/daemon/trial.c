@@ -79,11 +79,11 @@ TEST(what_was_taken_back_is_repeated_among_others_only)
 	CU_ASSERT_EQUAL(d.counts.decisions[NP_HYSTERESIS_TAKEN_BACK], 2);
 	CU_ASSERT(d.counts.trials[1] == 1 && times_read == 2);
 	speed = 2;
-	daemon_fixture_end(pids[1]);
+	fixture_end_child(pids[1]);
 	step_until_eligible(&d, 1);
 	CU_ASSERT(d.counts.trials[0] == 1 && d.counts.trials[1] == 1 && d.counts.moved_tasks == 1);
 	np_daemon_close(&d);
 	fake_counters = false;
 	fixture_end();
-	daemon_fixture_end(pids[0]);
+	fixture_end_child(pids[0]);
 }

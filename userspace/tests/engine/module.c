@@ -171,7 +171,7 @@ TEST(more_than_the_module_can_give_leaves_what_it_gave_before)
 	subject_restore(pid, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "1");
 	numa_bitmask_free(cpus);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 TEST(an_unloaded_module_is_named)

@@ -157,13 +157,6 @@ static pid_t start_sleeper(pid_t number)
 	return pid;
 }
 
-static void end(pid_t pid)
-{
-	CU_ASSERT_FATAL(pid > 0); /* kill(-1) signals every process */
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
-
 static struct np_node two_nodes[] = { { .id = 0, .cpus = 1 }, { .id = 1, .cpus = 1 } };
 static int cpu_node[] = { 0, 1 };
 static const struct np_machine two = {
@@ -188,7 +181,7 @@ static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_r
 	asked = r->pid;
 	if (!to_reuse)
 		return 0;
-	end(to_reuse);
+	fixture_end_child(to_reuse);
 	usleep(20000); /* start times are in ticks of 10 ms */
 	CU_ASSERT_EQUAL(start_sleeper(to_reuse), to_reuse);
 	to_reuse = 0;
@@ -234,8 +227,8 @@ TEST(pages_of_the_others_go_back)
 	not_allowed = 0;
 	CU_ASSERT_EQUAL(bring_back(both, 2, &back), 0); /* its record is still there */
 	CU_ASSERT(asked == one && back.tasks == 1);
-	end(other);
-	end(one);
+	fixture_end_child(other);
+	fixture_end_child(one);
 	fixture_end();
 }
 
@@ -246,15 +239,15 @@ TEST(pages_of_a_reused_pid_stay)
 	struct np_pages_back back;
 
 	setenv("XDG_RUNTIME_DIR", fixture_begin(), 1);
-	end(other);
+	fixture_end_child(other);
 	if (start_sleeper(other) == other) { /* else we may not choose a number */
 		CU_ASSERT(fixture_note_pages(&two, one, 100000));
 		CU_ASSERT(fixture_note_pages(&two, other, 100000));
 		to_reuse = other;
 		CU_ASSERT_EQUAL(bring_back(both, 2, &back), 0);
 		CU_ASSERT(asked == one && !to_reuse && back.tasks == 1);
-		end(other);
+		fixture_end_child(other);
 	}
-	end(one);
+	fixture_end_child(one);
 	fixture_end();
 }

@@ -80,7 +80,7 @@ TEST(a_thread_that_was_there_already)
 	subject_restore(pid, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), "1");
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 TEST(a_thread_born_between_two_placements)
@@ -96,7 +96,7 @@ TEST(a_thread_born_between_two_placements)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), "1");
 	subject_restore(pid, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), before);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 TEST(a_child_that_is_placed_itself)
@@ -114,7 +114,7 @@ TEST(a_child_that_is_placed_itself)
 	subject_restore(pid, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
 	kill(child, SIGKILL);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 /* Its parent has been elsewhere twice since: nothing of that is what the child has. */
@@ -132,7 +132,7 @@ TEST(a_child_of_an_earlier_placement)
 	subject_restore(pid, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	kill(child, SIGKILL);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 static void *thread_that_forks(void *unused)
@@ -175,7 +175,7 @@ TEST(a_child_of_a_thread_that_is_placed_elsewhere)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	kill(child, SIGKILL);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 /* The child that inherited a place is placed elsewhere after it has started another. */
@@ -199,7 +199,7 @@ TEST(a_grandchild)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(grandchild), before);
 	kill(grandchild, SIGKILL);
 	kill(child, SIGKILL);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 /* An orphan of a process that was placed on CPU 0; both are looked at before that exits if seen. */
@@ -320,7 +320,7 @@ static void unrelated_processes(const char *by)
 		kill(other, SIGKILL);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		subject_end(pid);
+		fixture_end_child(pid);
 	}
 }
 
@@ -361,7 +361,7 @@ TEST(a_child_of_a_reused_number)
 	np_processes_free(&all);
 	np_saved_affinity_close(&s);
 	np_saved_free(&r);
-	subject_end(other);
+	fixture_end_child(other);
 }
 
 /* Older than the placement, it has chosen the same CPUs for itself. */
@@ -379,7 +379,7 @@ TEST(a_child_that_had_them_before)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	kill(child, SIGKILL);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 /* At the end of a later daemon, which restores what is by one, it stays; by hand it goes back. */
@@ -398,7 +398,7 @@ TEST(what_a_daemon_has_left)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
 	subject_restore(pid, NULL);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 TEST(a_choice_of_the_user_before_a_failed_placement)
@@ -413,7 +413,7 @@ TEST(a_choice_of_the_user_before_a_failed_placement)
 	CU_ASSERT_EQUAL(subject_restore(pid, &kept), 0);
 	CU_ASSERT_EQUAL(kept, 1);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "1");
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 #define SERIES 8
@@ -439,7 +439,7 @@ TEST(a_series_searches_once_for_descendants)
 	CU_ASSERT(np_processes_readings - before >= SERIES);
 	for (size_t i = 0; i < SERIES; i++) {
 		subject_restore(pid[i], NULL);
-		subject_end(pid[i]);
+		fixture_end_child(pid[i]);
 	}
 }
 
@@ -463,6 +463,6 @@ TEST(a_child_born_within_a_series)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	subject_restore(other, NULL);
 	kill(child, SIGKILL);
-	subject_end(pid);
-	subject_end(other);
+	fixture_end_child(pid);
+	fixture_end_child(other);
 }

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../lib/base/cpulist.h"
@@ -52,12 +51,6 @@ pid_t subject_start(void (*body)(void))
 	}
 	CU_ASSERT_FATAL(child > 0); /* to be killed later: -1 is every process */
 	return child;
-}
-
-void subject_end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 const char *subject_cpus(pid_t tid)

@@ -16,7 +16,6 @@ extern struct np_err subject_err; /* of the last that was placed or restored */
 
 /* A process that runs body and then waits; it ends with the test. */
 pid_t subject_start(void (*body)(void));
-void subject_end(pid_t pid);
 
 /* Waits until *value, which the process sets, is the number of a task. */
 pid_t subject_await(volatile pid_t *value);

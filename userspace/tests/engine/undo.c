@@ -52,7 +52,7 @@ TEST(an_earlier_placement_and_its_child)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
 	kill(child, SIGKILL);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 /*
@@ -79,7 +79,7 @@ TEST(a_child_of_the_placement_that_is_undone)
 		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &n, &err), -ENOENT);
 		CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
 		kill(child, SIGKILL);
-		subject_end(pid);
+		fixture_end_child(pid);
 	}
 }
 
@@ -100,7 +100,7 @@ TEST(a_placement_of_one_thread)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), before);
 	CU_ASSERT_EQUAL(subject_restore(thread, NULL), 1);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(thread), before);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 /*
@@ -133,7 +133,7 @@ TEST(an_earlier_placement_when_the_module_refuses)
 	CU_ASSERT_EQUAL(n, 2);
 	numa_bitmask_free(both);
 	kill(child, SIGKILL);
-	subject_end(pid);
+	fixture_end_child(pid);
 }
 
 TEST(a_choice_of_the_user_after_the_placement_that_is_undone)
@@ -153,5 +153,5 @@ TEST(a_choice_of_the_user_after_the_placement_that_is_undone)
 	CU_ASSERT_STRING_EQUAL(subject_cpus(pid), "0");
 	CU_ASSERT_EQUAL(subject_restore(pid, &kept), 0);
 	CU_ASSERT_EQUAL(kept, 1);
-	subject_end(pid);
+	fixture_end_child(pid);
 }

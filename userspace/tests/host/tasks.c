@@ -66,8 +66,7 @@ TEST(a_busy_process_keeps_a_core_busy)
 	CU_ASSERT_EQUAL(t.task[0].cores, 1);
 	np_tasks_free(&t);
 	np_machine_free(&m);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	fixture_end_child(pid);
 }
 
 TEST(assumptions)
@@ -209,8 +208,7 @@ static uint64_t shared_with_a_child(size_t used, bool chosen)
 	}
 	shared = shared_in(memory, bytes);
 	munmap(memory, bytes);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	fixture_end_child(child);
 	return shared;
 }
 

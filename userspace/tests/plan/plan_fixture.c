@@ -11,6 +11,7 @@
 
 #include "../../lib/base/cpulist.h"
 #include "../../lib/host/proc.h"
+#include "../fixture.h"
 
 char engine_notes[4096];
 unsigned int engine_followed;
@@ -158,8 +159,7 @@ void plan_fixture_order(struct plan_fixture *f)
 
 void plan_fixture_kill(struct plan_fixture *f, size_t i)
 {
-	kill(f->task[i].pid, SIGKILL);
-	waitpid(f->task[i].pid, NULL, 0);
+	fixture_end_child(f->task[i].pid);
 	f->start[i] = 0;
 }
 

@@ -164,8 +164,7 @@ TEST(held_state_is_waited_for_once)
 		alarm(0);
 		CU_ASSERT_EQUAL(alarms, 1);
 		signal(SIGALRM, SIG_DFL);
-		kill(holder, SIGKILL);
-		waitpid(holder, NULL, 0);
+		fixture_end_child(holder);
 		np_reserved_close(reserved);
 		sched_setaffinity(0, sizeof(before), &before);
 	}

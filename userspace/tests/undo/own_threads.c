@@ -28,7 +28,7 @@ static struct idle idle_begin(void)
 
 static void idle_end(const struct idle *c)
 {
-	subject_end(c->pid);
+	fixture_end_child(c->pid);
 	fixture_end();
 }
 
