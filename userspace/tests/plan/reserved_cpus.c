@@ -83,19 +83,21 @@ static void *wait_here(void *barrier)
 	return NULL;
 }
 
-/* The state file of a test of its own, so that what it says is known. */
-static void use_own_state(const char *root)
+/* fixture_begin() with the state file in it, so that what that says is known. */
+static const char *own_state(void)
 {
+	const char *root = fixture_begin();
+
 	setenv("XDG_RUNTIME_DIR", root, 1);
+	return root;
 }
 
 TEST(what_was_chosen_is_kept)
 {
-	const char *root = fixture_begin();
+	const char *root = own_state();
 	cpu_set_t before;
 	char list[64];
 
-	use_own_state(root);
 	if (enough_cpus(&before)) {
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
@@ -143,12 +145,11 @@ TEST(held_state_is_waited_for_once)
 {
 	const struct itimerval soon = { { 0, 0 }, { 0, 50000 } };
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	const char *root = fixture_begin();
+	const char *root = own_state();
 	struct np_reserved *reserved;
 	cpu_set_t before;
 	pid_t holder;
 
-	use_own_state(root);
 	if (enough_cpus(&before)) {
 		reserved = np_reserved_open(root);
 		holder = hold_state();
@@ -181,13 +182,12 @@ static void work(void)
 
 TEST(threads_with_cpus_of_their_own_are_left)
 {
-	const char *root = fixture_begin();
+	const char *root = own_state();
 	pthread_barrier_t barrier;
 	pthread_t thread;
 	cpu_set_t before;
 	char list[64];
 
-	use_own_state(root);
 	if (enough_cpus(&before)) {
 		pthread_barrier_init(&barrier, NULL, 2);
 		pin_to(0, 1);
@@ -212,7 +212,7 @@ TEST(threads_with_cpus_of_their_own_are_left)
 /* CPUs that numaplace has set are no user-set affinity; those from before may be. */
 TEST(what_we_have_placed_was_not_chosen)
 {
-	const char *root = fixture_begin();
+	const char *root = own_state();
 	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	cpu_set_t before;
 	char list[64];
@@ -220,7 +220,6 @@ TEST(what_we_have_placed_was_not_chosen)
 	pid_t pid = getpid();
 	size_t n, kept;
 
-	use_own_state(root);
 	if (enough_cpus(&before)) {
 		numa_bitmask_setbit(cpus, 1);
 		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = pid,
@@ -254,11 +253,10 @@ static enum np_pinned placed_by_module(const char *root, const char *saved, char
 /* The same of the module: its table says what was there before. */
 TEST(what_the_module_has_placed_was_not_chosen)
 {
-	const char *root = fixture_begin();
+	const char *root = own_state();
 	cpu_set_t before;
 	char list[64];
 
-	use_own_state(root);
 	np_module_use_dir(root);
 	if (enough_cpus(&before)) {
 		pin_to(0, 1);
@@ -327,13 +325,12 @@ static pid_t make_orphan(bool seen)
 /* What nobody has seen inherit its CPUs may have been given them by the user. */
 TEST(what_an_orphan_inherits_was_not_chosen)
 {
-	const char *root = fixture_begin();
+	const char *root = own_state();
 	cpu_set_t before;
 	char list[64];
 	struct np_err err;
 	size_t n, kept;
 
-	use_own_state(root);
 	for (int seen = 0; seen < 2 && enough_cpus(&before); seen++) {
 		pid_t orphan = make_orphan(seen);
 
@@ -347,14 +344,13 @@ TEST(what_an_orphan_inherits_was_not_chosen)
 
 TEST(isolated_cpus_are_kept_free)
 {
-	const char *root = fixture_begin();
+	const char *root = own_state();
 	struct np_machine m = machine;
 	struct np_node nodes[2];
 	struct np_reserved *reserved;
 	cpu_set_t before;
 	char list[64];
 
-	use_own_state(root);
 	memcpy(nodes, node, sizeof(nodes));
 	m.node = nodes;
 	fixture_write("sys/devices/system/cpu/isolated", "1\n");
