@@ -14,6 +14,24 @@ int test_rounds(void)
 	return rounds ? atoi(rounds) : 300;
 }
 
+uint64_t fixture_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+void fixture_holds(bool condition, int round, const char *what, const char *text, const char *file,
+		   unsigned int line)
+{
+	char name[200] = "";
+
+	if (!condition)
+		snprintf(name, sizeof(name), "round %d, %s: %s", round, what, text);
+	CU_assertImplementation(condition, line, name, file, "", CU_TRUE);
+}
+
 void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus)
 {
 	memset(f, 0, sizeof(*f));

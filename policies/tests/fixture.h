@@ -27,6 +27,15 @@ struct fixture {
 /* How many random machines a property is tried on: NUMAPLACE_ROUNDS, or 300. */
 int test_rounds(void);
 
+/* The next of xorshift64's numbers; *state is not 0. */
+uint64_t fixture_random(uint64_t *state);
+
+/* Ends the test where it does not hold, and names the round and what is tried. */
+#define FIXTURE_HOLDS(condition, round, what) \
+	fixture_holds(condition, round, what, #condition, __FILE__, __LINE__)
+void fixture_holds(bool condition, int round, const char *what, const char *text, const char *file,
+		   unsigned int line);
+
 /* Nodes of cpus CPUs and 1 GiB, all free; distance 10 within, 21 between. */
 void fixture_machine(struct fixture *f, size_t n_nodes, unsigned int cpus);
 

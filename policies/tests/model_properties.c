@@ -15,23 +15,11 @@
 static uint64_t state;
 static int round_number;
 
-#define HOLDS(condition) holds(condition, #condition, __LINE__)
-
-static void holds(bool condition, const char *text, unsigned int line)
-{
-	char what[200] = "";
-
-	if (!condition)
-		snprintf(what, sizeof(what), "round %d: %s", round_number, text);
-	CU_assertImplementation(condition, line, what, __FILE__, "", CU_TRUE);
-}
+#define HOLDS(condition) FIXTURE_HOLDS(condition, round_number, "the model")
 
 static double uniform(double low, double high)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return low + (high - low) * (double)(state >> 11) / (double)(1ULL << 53);
+	return low + (high - low) * (double)(fixture_random(&state) >> 11) / (double)(1ULL << 53);
 }
 
 static int below(int limit)

@@ -143,10 +143,7 @@ TEST(bound_already_gains_nothing)
 
 static uint64_t below(uint64_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % limit;
+	return fixture_random(&state) % limit;
 }
 
 /* The smallest number of nodes, of all subsets of those allowed, that have so many CPUs; 0: none. */

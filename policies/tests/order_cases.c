@@ -13,10 +13,7 @@ static uint64_t state;
 
 static uint64_t random_below(uint64_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % limit;
+	return fixture_random(&state) % limit;
 }
 
 static void free_pages(struct fixture *f, size_t node, uint64_t pages)

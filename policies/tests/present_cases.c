@@ -215,10 +215,7 @@ static uint64_t state = 0x9e3779b97f4a7c15;
 
 static double between(double low, double high)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return low + (high - low) * (double)(state % (1 << 20)) / (1 << 20);
+	return low + (high - low) * (double)(fixture_random(&state) % (1 << 20)) / (1 << 20);
 }
 
 /* Whatever runs where: what was read is what is predicted of the present. */

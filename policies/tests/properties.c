@@ -13,25 +13,13 @@ static int round_number;
 static const char *policy = "";
 
 /* Ends the test at the first round in which it does not hold, and names round and policy. */
-#define HOLDS(condition) holds(condition, #condition, __LINE__)
+#define HOLDS(condition) FIXTURE_HOLDS(condition, round_number, policy)
 
 static struct fixture f;
 
-static void holds(bool condition, const char *text, unsigned int line)
-{
-	char what[200] = "";
-
-	if (!condition)
-		snprintf(what, sizeof(what), "round %d, %s: %s", round_number, policy, text);
-	CU_assertImplementation(condition, line, what, __FILE__, "", CU_TRUE);
-}
-
 static uint64_t random_below(uint64_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % limit;
+	return fixture_random(&state) % limit;
 }
 
 static bool one_in(uint64_t n)
