@@ -22,6 +22,12 @@ def tool() -> Iterator[Tool]:
 
 
 @pytest.fixture
+def plain(tool: Tool) -> Tool:
+    """Without --override, the default."""
+    return Tool(override=False)
+
+
+@pytest.fixture
 def start_target() -> Iterator[Callable[..., Target]]:
     started: list[Target] = []
 

@@ -122,6 +122,18 @@ class Target(TargetProcess):
             self.process.communicate()
 
 
+def away(start_target, mib: int = 16) -> Target:
+    """A program on node 1 whose memory is on node 0."""
+    target = start_target(cpus=1, memory=0)
+    target.allocate(mib)
+    return target
+
+
+def share_on(target: Target, node: int) -> float:
+    pages = target.pages()
+    return pages[node] / sum(pages.values())
+
+
 def list_nodes(target: Target, mib: int) -> list[int]:
     """The node of every page of the target's one area of that size, in address order."""
     for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines():

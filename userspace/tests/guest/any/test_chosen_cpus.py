@@ -14,12 +14,6 @@ BALANCING = Path("/proc/sys/kernel/numa_balancing")
 MAXIMUM_LOCAL = ("--policy", "maximum-local", "--sample", 0)
 
 
-@pytest.fixture
-def plain(tool: Tool) -> Tool:
-    """Without --override, the default."""
-    return Tool(override=False)
-
-
 def threads(target: Target) -> list[int]:
     return [int(path.name) for path in Path(f"/proc/{target.pid}/task").iterdir()]
 

@@ -35,12 +35,6 @@ def start() -> Iterator[Callable[..., Chosen]]:
         target.end()
 
 
-@pytest.fixture
-def plain(tool: Tool) -> Tool:
-    """Without --override, the default."""
-    return Tool(override=False)
-
-
 def is_near(pages: dict[int, int], before: dict[int, int]) -> bool:
     """But for what the program has allocated meanwhile."""
     return all(abs(pages[node] - before[node]) < MIB_PAGES for node in before)

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -323,49 +324,43 @@ def test_no_inherit(tool: Tool, start_target) -> None:
     wait_until(lambda: target.cpus() == {"0", NODE_CPUS[1]}, target.cpus)
 
 
-def test_a_cpuset_is_respected(tool: Tool, start_target, engine: str) -> None:
+@pytest.fixture
+def cpuset_group() -> Iterator[Path]:
+    """A cgroup with a cpuset; what is in it ends first."""
     root = Path("/sys/fs/cgroup")
     (root / "cgroup.subtree_control").write_text("+cpuset")
     group = root / "numaplace-test"
     group.mkdir()
+    yield group
+    remove_group(group)
+    (root / "cgroup.subtree_control").write_text("-cpuset")
+
+
+def test_a_cpuset_is_respected(tool: Tool, cpuset_group: Path, start_target, engine: str) -> None:
     target = start_target()
-    try:
-        (group / "cpuset.cpus").write_text("2-3")
-        (group / "cgroup.procs").write_text(str(target.pid))
-        status, line = tool.fails("place", target.pid, "--cpus", "1-2", "--engine", engine)
-        assert status == 1 and "cpuset" in line
-        status, line = tool.fails("place", target.pid, "--cpus", "0-1", "--engine", engine)
-        assert status == 1 and "cpuset" in line
-        assert target.cpus() == {"2-3"}, "half applied"
-        tool("migrate", target.pid, "--to", 0, "--engine", engine)  # where the policy wants to go
-        tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, target.pid)
-        assert target.cpus() == {"2-3"}
-    finally:
-        target.end()
-        remove_group(group)
-        (root / "cgroup.subtree_control").write_text("-cpuset")
+    (cpuset_group / "cpuset.cpus").write_text("2-3")
+    (cpuset_group / "cgroup.procs").write_text(str(target.pid))
+    status, line = tool.fails("place", target.pid, "--cpus", "1-2", "--engine", engine)
+    assert status == 1 and "cpuset" in line
+    status, line = tool.fails("place", target.pid, "--cpus", "0-1", "--engine", engine)
+    assert status == 1 and "cpuset" in line
+    assert target.cpus() == {"2-3"}, "half applied"
+    tool("migrate", target.pid, "--to", 0, "--engine", engine)  # where the policy wants to go
+    tool("apply", "--policy", "maximum-local", "--sample", 0, "--engine", engine, target.pid)
+    assert target.cpus() == {"2-3"}
 
 
-def test_restored_it_follows_its_cpuset_again(tool: Tool, start_target) -> None:
+def test_restored_it_follows_its_cpuset_again(tool: Tool, cpuset_group: Path, start_target) -> None:
     """It never chose CPUs: what its cpuset allowed at the moment is not a choice."""
-    root = Path("/sys/fs/cgroup")
-    (root / "cgroup.subtree_control").write_text("+cpuset")
-    group = root / "numaplace-test"
-    group.mkdir()
     target = start_target()
     os.sched_setaffinity(target.pid, range(4))
-    try:
-        (group / "cpuset.cpus").write_text("1-3")
-        (group / "cgroup.procs").write_text(str(target.pid))
-        tool("place", target.pid, "--cpus", "1", "--engine", "syscall")
-        assert tool("restore", target.pid) == {"restored": 1, "left_alone": 0}
-        assert target.cpus() == {"1-3"}
-        (group / "cpuset.cpus").write_text("0-3")
-        assert target.cpus() == {"0-3"}
-    finally:
-        target.end()
-        remove_group(group)
-        (root / "cgroup.subtree_control").write_text("-cpuset")
+    (cpuset_group / "cpuset.cpus").write_text("1-3")
+    (cpuset_group / "cgroup.procs").write_text(str(target.pid))
+    tool("place", target.pid, "--cpus", "1", "--engine", "syscall")
+    assert tool("restore", target.pid) == {"restored": 1, "left_alone": 0}
+    assert target.cpus() == {"1-3"}
+    (cpuset_group / "cpuset.cpus").write_text("0-3")
+    assert target.cpus() == {"0-3"}
 
 
 @pytest.mark.usefixtures("module")

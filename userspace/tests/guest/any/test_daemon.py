@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, TOOL, Target, Tool, find_module_file, remove_group, wait_until
+from placed import NODE_CPUS, TOOL, Target, Tool, away, find_module_file, remove_group, share_on, wait_until
 from prometheus_client.parser import text_string_to_metric_families
 
 BACK_OFF = 1000
@@ -67,18 +67,6 @@ def start_daemon(tool: Tool) -> Iterator[Callable[..., Daemon]]:
     yield start
     for daemon in started:
         daemon.end(signal.SIGKILL)
-
-
-def away(start_target, mib: int = 16) -> Target:
-    """A program on node 1 whose memory is on node 0."""
-    target = start_target(cpus=1, memory=0)
-    target.allocate(mib)
-    return target
-
-
-def share_on(target: Target, node: int) -> float:
-    pages = target.pages()
-    return pages[node] / sum(pages.values())
 
 
 def runs_on(target: Target, node: int) -> Callable[[], bool]:

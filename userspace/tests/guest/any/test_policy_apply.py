@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from placed import DEBUGFS, NODE_CPUS, TOOL, Target, Tool, find_tool, wait_until
+from placed import DEBUGFS, NODE_CPUS, TOOL, Target, Tool, away, find_tool, share_on, wait_until
 
 STATE = Path("/run/numaplace/state.json")
 MIB_PAGES = 256
@@ -28,11 +28,6 @@ def auto(request: pytest.FixtureRequest, module: None) -> str:
     return request.param
 
 
-def share_on(target: Target, node: int) -> float:
-    pages = target.pages()
-    return pages[node] / sum(pages.values())
-
-
 def assume(*known: tuple[Target, float, float]) -> list[str]:
     return [word for target, penalty, mpki in known
             for word in ("--assume", f"pid={target.pid},penalty={penalty},mpki={mpki}")]
@@ -40,13 +35,6 @@ def assume(*known: tuple[Target, float, float]) -> list[str]:
 
 def by_pid(answer: dict, target: Target) -> dict:
     return next(d for d in answer["decisions"] if d["pid"] == target.pid)
-
-
-def away(start_target, mib: int = 16) -> Target:
-    """A program on node 1 whose memory is on node 0."""
-    target = start_target(cpus=1, memory=0)
-    target.allocate(mib)
-    return target
 
 
 def three(start_target) -> tuple[list[Target], list[str]]:

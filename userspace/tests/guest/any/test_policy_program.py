@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, remove_group, wait_until
+from placed import NODE_CPUS, ROOT, TOOL, Tool, away, remove_group, wait_until
 
 EXAMPLE = ROOT / "Documentation" / "reference" / "maximum_local.py"
 GROUP = Path("/sys/fs/cgroup/program")
@@ -29,13 +29,6 @@ def write(folder: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(0o755)
     return path
-
-
-def away(start_target, mib: int = 16) -> Target:
-    """A program on node 1 whose memory is on node 0."""
-    target = start_target(cpus=1, memory=0)
-    target.allocate(mib)
-    return target
 
 
 def test_the_example_places_a_real_task(tool: Tool, start_target, engine: str) -> None:

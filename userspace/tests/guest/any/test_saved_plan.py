@@ -9,17 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from placed import NODE_CPUS, ROOT, TOOL, Target, Tool, count_on_node_1, find_module_file, list_nodes, wait_until
+from placed import NODE_CPUS, ROOT, TOOL, Tool, away, count_on_node_1, find_module_file, list_nodes, wait_until
 
 MIB_PAGES = 256
 PLAN = ("plan", "--policy", "maximum-local", "--sample", 0)
-
-
-def away(start_target, mib: int = 16) -> Target:
-    """A program on node 1 whose memory is on node 0."""
-    target = start_target(cpus=1, memory=0)
-    target.allocate(mib)
-    return target
 
 
 def test_saved_shown_and_applied(tool: Tool, start_target, tmp_path: Path, module: None) -> None:
