@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The saved state beside state.json, should anything have damaged it: what follows the first
- * records of a file, which the first byte of the input chooses. Root reads it as nobody, who can
- * write no cgroup; what ended the program stays in the folder below /tmp too.
+ * Saved state, should anything have damaged it: what follows the first records of a file, which the
+ * first byte of the input chooses, and a whole file. Root reads it as nobody, who can write no
+ * cgroup; what ended the program stays in the folder below /tmp too.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "../lib/host/proc.h"
 #include "../lib/plan/saved_pages.h"
 #include "../lib/undo/placed_tasks.h"
+#include "../lib/undo/saved_affinity.h"
 #include "../lib/undo/state_file.h"
 #include "fuzz.h"
 
@@ -25,6 +26,12 @@ const char *const fuzz_seeds[] = {
 	"\"enabled\":[\"\",\"/a\"]},{\"cgroup\":\"/a/b\",\"inode\":8,\"unit\":\"u.service\",\"before\":{},\"set\":{},\"enabled\":[]}]}\n",
 	"2,{\"pid\":1,\"start\":5}]}\n",
 	"2,{\"pid\":1,\"start\":5,\"pid_namespace\":7}]}\n",
+	"3{\"tid\": 1, \"pid\": 1, \"start\": 5, \"inherit\": true, \"original\": \"0-1\", "
+	"\"set\": \"0\"}]}\n{\"tid\":1,\"pid\":1,\"start\":5,\"inherit\":true,"
+	"\"original\":\"0-1\",\"set\":\"1\",\"earlier\":\"0\"}\n{\"tid\":",
+	"4{\"boot\": \"b\", \"threads\": []}",
+	"4{\"boot\": \"b\", \"threads\": [{\"tid\": 1, \"pid\": 1, \"start\": 5, \"inherit\": false, "
+	"\"original\": \"0-1\", \"set\": \"0\"}]}",
 	NULL,
 };
 
@@ -58,15 +65,26 @@ static int read_daemon(struct np_err *err)
 	return e;
 }
 
-/* The first byte chooses. */
+static int read_state(struct np_err *err)
+{
+	struct np_saved_affinity s;
+	int e = np_saved_affinity_open(&s, NULL, err);
+
+	FUZZ_CLAIM(!e || s.n == 0);
+	if (!e)
+		np_saved_affinity_close(&s);
+	return e;
+}
+
+/* The first byte chooses: '2', '3', '4', '0', '1'. */
 static const struct file {
-	const char *name, *array;
+	const char *name, *array; /* array NULL: the input is the whole file */
 	bool of_processes;
 	int (*read)(struct np_err *err);
 } files[] = {
-	{ "pages", "tasks", true, read_pages },
+	{ "daemon", "tasks", true, read_daemon },      { "state", "threads", false, read_state },
+	{ "state", NULL, false, read_state },	       { "pages", "tasks", true, read_pages },
 	{ "cgroups", "cgroups", false, read_cgroups },
-	{ "daemon", "tasks", true, read_daemon },
 };
 
 #define N_FILES (sizeof(files) / sizeof(files[0]))
@@ -108,10 +126,11 @@ static void write_file(const struct file *f, const uint8_t *data, size_t size)
 {
 	char path[128], head[256];
 	struct np_proc_stat st;
-	int fd, len;
+	int fd, len = 0;
 
 	FUZZ_CLAIM(!np_proc_stat(getpid(), &st));
-	len = snprintf(head, sizeof(head), "{\"boot\":\"%s\",\"%s\":[", boot, f->array);
+	if (f->array)
+		len = snprintf(head, sizeof(head), "{\"boot\":\"%s\",\"%s\":[", boot, f->array);
 	if (f->of_processes)
 		len += snprintf(head + len, sizeof(head) - (size_t)len,
 				"{\"pid\":%d,\"start\":%llu,\"pages\":{\"0\":1}}", getpid(),
