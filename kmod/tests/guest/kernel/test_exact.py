@@ -224,8 +224,8 @@ def test_exact_a_stuck_task_is_placed_again_and_again(stuck):
     """What it had before is kept for its child, once."""
     stuck.wait_for_child()
     write("place", f"pid={stuck.pid} cpus=1")
-    before = driver.settled(allocated)
-    for i in range(2000):
+    before = allocated()
+    for i in range(2000):  # each with two objects, where others come and go by some hundred
         write("place", f"pid={stuck.pid} cpus={2 - i % 2}")
     assert driver.eventually(lambda: allocated() < before + 1000, 20), (before, allocated())
     stuck.go_on()
