@@ -5,7 +5,7 @@
 POLICIES_FOLDERS := policies/model policies/predict policies/plan policies/search policies
 POLICIES_SRC := $(foreach folder,$(POLICIES_FOLDERS),$(wildcard $(folder)/*.c))
 POLICIES_TEST_SRC := $(wildcard policies/tests/*.c)
-POLICIES_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP -Ipolicies
+POLICIES_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -MMD -MP -Ipolicies
 # One set of objects for the tests under the sanitizers and for libFuzzer, which needs clang.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZE_CC := clang

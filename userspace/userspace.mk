@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # build/libnumaplace.a, build/numaplace, their tests and fuzz targets.
 
-US_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -MMD -MP
+US_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -MMD -MP
 US_LIB_LIBS := -pthread -lnuma -ljansson -lpfm -lm
 US_LIBS := $(US_LIB_LIBS) -lncurses
 

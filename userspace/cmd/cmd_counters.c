@@ -106,7 +106,6 @@ static volatile sig_atomic_t stopped, command;
 /* The command's end is the end of counting. A signal from the terminal reaches it directly. */
 static void stop(int signal, siginfo_t *info, void *context)
 {
-	(void)context;
 	if (!command)
 		stopped = signal;
 	else if (info->si_code <= 0)

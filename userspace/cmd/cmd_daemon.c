@@ -29,7 +29,6 @@ struct service {
 
 static void log_line(const char *line, void *arg)
 {
-	(void)arg;
 	fprintf(stderr, "numaplace: daemon: %s\n", line);
 }
 
@@ -120,8 +119,6 @@ static void serve(struct service *s)
 
 static bool go_on(const struct np_migrate_result *so_far, void *arg)
 {
-	(void)so_far;
-	(void)arg;
 	return !stop;
 }
 

@@ -168,8 +168,6 @@ static int restore_named(const struct arguments *a, struct totals *t)
 
 static bool go_on(const struct np_migrate_result *so_far, void *arg)
 {
-	(void)so_far;
-	(void)arg;
 	return !np_stopped;
 }
 

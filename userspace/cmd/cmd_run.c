@@ -86,14 +86,12 @@ static const struct argp argp = {
 /* A signal from the terminal reaches the program directly. */
 static void forward(int signal, siginfo_t *info, void *context)
 {
-	(void)context;
 	if (program && info->si_code <= 0)
 		kill(program, signal);
 }
 
 static void wake(int signal)
 {
-	(void)signal;
 }
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
@@ -257,7 +255,6 @@ static int watch(struct run *r)
 
 static void log_line(const char *line, void *arg)
 {
-	(void)arg;
 	fprintf(stderr, "numaplace: run: %s\n", line);
 }
 

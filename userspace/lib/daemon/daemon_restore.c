@@ -35,7 +35,6 @@ static bool is_placed(const struct np_daemon *d, const struct np_watched_task *t
 {
 	const struct np_placed_task task = { t->pid, t->start };
 
-	(void)d;
 	return t->placed && np_daemon_placed_runs(&task);
 }
 

@@ -170,7 +170,6 @@ static int each(const struct np_window *w, void *arg)
 
 static bool is_spread(const struct np_vma_range *range, void *arg)
 {
-	(void)arg;
 	return !range->hugetlb && !range->chosen;
 }
 

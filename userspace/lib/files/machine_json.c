@@ -33,7 +33,6 @@ static void set_bytes(json_t *table, const char *key)
 /* The text form of the model, as np_model_parse() reads it; "" without a model. */
 static void print_model(const json_t *root, const struct np_machine *m, FILE *f)
 {
-	(void)root;
 	if (m->model)
 		np_model_print(m->model, f);
 }

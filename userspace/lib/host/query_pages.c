@@ -21,7 +21,6 @@ struct query {
 
 static bool is_memory(const struct np_vma_range *range, void *arg)
 {
-	(void)arg;
 	return range->memory;
 }
 

@@ -184,7 +184,6 @@ static volatile sig_atomic_t stop;
 
 static void on_alarm(int signal)
 {
-	(void)signal;
 	stop = 1;
 }
 

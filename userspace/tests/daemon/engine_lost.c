@@ -16,7 +16,6 @@ static int probe(struct np_err *err)
 
 static void count_lines(const char *line, void *arg)
 {
-	(void)arg;
 	said += strstr(line, "not loaded any more") != NULL;
 }
 

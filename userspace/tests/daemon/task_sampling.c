@@ -23,7 +23,6 @@
 
 static void *wait_for_ever(void *nothing)
 {
-	(void)nothing;
 	for (;;)
 		pause();
 	return NULL;
@@ -202,7 +201,6 @@ static bool is_busy;
 
 static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	(void)whose;
 	*n = *kept = 0;
 	return is_busy ? np_fail(err, -EBUSY, "the state is in use") : 0;
 }

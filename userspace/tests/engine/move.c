@@ -176,7 +176,6 @@ static pid_t asked, to_reuse;
 static int migrate_notes(const struct np_migrate_request *r, struct np_migrate_result *out,
 			 struct np_err *err)
 {
-	(void)err;
 	*out = (struct np_migrate_result) { .asked = 1, .moved = 1, .engine = "notes" };
 	asked = r->pid;
 	if (!to_reuse)

@@ -398,7 +398,6 @@ TEST(clean_file_cache_counts_as_room)
 
 static int memory_of_an_earlier_placement(pid_t pid, int *mode, struct bitmask **nodes)
 {
-	(void)pid;
 	*mode = MPOL_INTERLEAVE;
 	*nodes = numa_bitmask_alloc(NP_MAX_NODES);
 	numa_bitmask_setbit(*nodes, 0);

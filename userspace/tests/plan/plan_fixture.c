@@ -275,8 +275,6 @@ static int spread(const struct np_spread_request *r, struct np_migrate_result *o
 
 static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	(void)err;
-	(void)err;
 	*n = 1;
 	*kept = 0;
 	note("restore");
@@ -288,8 +286,6 @@ static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct
 
 static int undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	(void)err;
-	(void)err;
 	note("undo");
 	for (size_t i = 0; i < n; i++)
 		note(" %d", task_of(u[i].pid));

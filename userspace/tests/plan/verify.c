@@ -31,9 +31,6 @@ static int written_speeds(struct np_speeds *s, const struct np_request *p,
 {
 	double rate = rates[times_read++];
 
-	(void)p;
-	(void)how;
-	(void)asked_to_stop;
 	if (read_error && times_read == 2)
 		return np_fail(e, read_error, "told to fail");
 	for (size_t i = 0; i < s->n; i++) {

@@ -225,7 +225,6 @@ TEST(appends_and_forgives_a_cut_line)
 
 static void on_alarm(int signal)
 {
-	(void)signal;
 }
 
 /* The wait can be interrupted, and names the process that holds the lock. */
