@@ -33,7 +33,11 @@ LAB_GUEST_KO := $(KMOD_SERIES:%=$(MODULES)/%/numaplace_lab.ko)
 
 $(LAB_GUEST_KO): $(MODULES)/%/numaplace_lab.ko: $(LAB_GUEST_SRC)
 	@mkdir -p $(@D) $(kmod-folder)/lab
-	cp $^ $(kmod-folder)/lab
+	cp $(LAB_GUEST_SRC) $(kmod-folder)/lab
 	+setup/kernel-build $* M=$(kmod-folder)/lab $(KMOD_FLAGS) modules
 	cp $(kmod-folder)/lab/numaplace_lab.ko $@
 	@[ -e $(@D)/lab ] || ln -sfn $(kmod-folder)/lab $(@D)
+
+# A kernel that is fetched or built anew takes no module of the one before.
+$(foreach series,$(filter-out $(OWN_KERNEL),$(KMOD_SERIES)) $(KMOD_DEBUG_SERIES),$(if $(word 2,$(CACHE)),,$(eval \
+	$(MODULES)/$(series)/numaplace.ko $(MODULES)/$(series)/numaplace_lab.ko: $(wildcard $(CACHE)/kernels/$(series)/release))))
