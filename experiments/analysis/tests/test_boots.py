@@ -10,10 +10,11 @@ import pytest
 from experiments.analysis.figures import figures
 from experiments.analysis.pages import summary
 from experiments.analysis.papers.cells import Cells
+from experiments.analysis.policies.speedup import decide_cells
 from experiments.analysis.runs.boots import compute_boot_means
 from experiments.analysis.runs.results import Results, read_results
 from experiments.analysis.stats.compare import compare_runs
-from experiments.analysis.stats.intervals import compute_t_interval
+from experiments.analysis.stats.intervals import compute_ratio, compute_t_interval
 from experiments.analysis.tests import synthetic
 
 TIMED = synthetic.TIMED | {"platform": "real"}  # in the lab the model's error is in an interval too
@@ -52,6 +53,18 @@ def test_the_interval_of_a_mean_covers_it_as_often_as_it_says(tmp_path: Path) ->
     assert row["n"] == BOOTS and plain.n == BOOTS * EACH
     assert 0.92 < found / 300 < 0.98
     assert naive / 300 < 0.75
+
+
+def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says(tmp_path: Path) -> None:
+    found, naive = 0, 0
+    for seed in range(200):
+        results = run(tmp_path, records(seed) + records(seed, factor=1.2, policy="n-mass"))
+        times = decide_cells(results)["cross", "n-mass"]
+        found += times.low <= 1.2 <= times.high
+        plain = compute_ratio(*([o.get_value("bandwidth") for o in results.select("cross", policy)] for policy in ("n-mass", "none")))
+        naive += plain.low <= 1.2 <= plain.high
+    assert 0.91 < found / 200 < 0.99
+    assert naive / 200 < 0.75
 
 
 def test_two_runs_are_compared_by_their_boots(tmp_path: Path) -> None:
