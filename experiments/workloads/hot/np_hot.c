@@ -5,7 +5,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <math.h>
 #include <numa.h>
 #include <signal.h>
 #include <stdio.h>
@@ -176,7 +175,8 @@ static void *work(void *argument)
 	pthread_barrier_wait(&run->barrier);
 	hot_work(&run->o, w, run->begin);
 	pthread_barrier_wait(&run->barrier);
-	hot_sample(&run->o, w, nextafter(run->o.seconds, 0), w->nodes[1]); /* in the last turn */
+	hot_sample(&run->o, w, run->o.seconds - 1e-6 * run->o.period,
+		   w->nodes[1]); /* in the last turn */
 	w->right = hot_verify(w);
 	pthread_barrier_wait(&run->barrier);
 	return NULL;
