@@ -91,11 +91,13 @@ def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
 
 
 def read(directory: Path) -> dict[str, Any]:
-    """Reads the manifest with which a run began; {} where none can be read."""
+    """Reads the manifest with which a run began; {} where none can be read, or what is there is none."""
     try:
-        return json.loads((directory / NAME).read_text())
+        found = json.loads((directory / NAME).read_text())
     except (OSError, ValueError):
         return {}
+    is_one = isinstance(found, dict) and isinstance(found.get("repeats", 0), int) and isinstance(found.get("model") or {}, dict)
+    return found if is_one else {}
 
 
 def check_same(directory: Path, now: dict[str, Any]) -> None:
