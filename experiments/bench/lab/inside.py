@@ -52,11 +52,10 @@ def read_output(machine: str, *argv: str, timeout: int = 900, before: Sequence[s
     """Runs a program in a machine and returns its output; ExperimentError where it fails.
 
     timeout in seconds; before: words before the lab's command; how: timed, kernel, anew, module."""
-    done = subprocess.run([*before, *build_command(machine, *argv, timeout=timeout, **how)], cwd=ROOT, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run([*before, *build_command(machine, *argv, timeout=timeout, **how)], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                          check=False, timeout=timeout + 60)
     if done.returncode:
-        raise ExperimentError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}:\n"
-                           f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise ExperimentError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}: {done.stdout[-2000:]}")
     return done.stdout
 
 
