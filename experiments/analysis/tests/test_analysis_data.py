@@ -40,7 +40,7 @@ def test_summary_rows_by_hand(tmp_path: Path) -> None:
     found = rows(three(tmp_path))
     row = found["cross", "none", "bandwidth"]
     assert list(row) == KEYS
-    half = 4.302653 * 2 / math.sqrt(3)  # see test_interval_by_hand
+    half = 4.302653 * 2 / math.sqrt(3)  # t(0.975, 2) = 4.302653, s = 2, n = 3
     assert (row["mean"], row["n"], row["unit"], row["platform"]) == (10, 3, "MB/s", "lab-functional")
     assert row["ci95_low"] == pytest.approx(10 - half, abs=1e-6)
     assert row["ci95_high"] == pytest.approx(10 + half, abs=1e-6)

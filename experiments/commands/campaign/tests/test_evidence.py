@@ -118,6 +118,10 @@ def test_tests_and_documents_are_no_part_of_a_digest(tmp_path: Path) -> None:
     assert digest() == before != digest("option")
     (tmp_path / "a/b.c").write_text("2")
     assert digest() != before
+    (tmp_path / "a/b.c").write_text("1")
+    assert digest() == before
+    subprocess.run(["git", "-C", tmp_path, "mv", "a/b.c", "a/c.c"], check=True)
+    assert digest() != before
 
 
 def test_what_failed_is_named_and_the_status_says_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
