@@ -11,15 +11,20 @@
 
 #define GB 1e9
 
-/* Rounded to what the estimate is worth, so that it prints short. */
+/* What the estimate is worth, so that it prints short. */
+static double rounded(double value)
+{
+	return round(value * 1e4) / 1e4;
+}
+
 static json_t *rounded_json(double value)
 {
-	return json_real(round(value * 1e4) / 1e4);
+	return json_real(rounded(value));
 }
 
 static json_t *known_json(double value, enum np_provenance source)
 {
-	return np_json_known(round(value * 1e4) / 1e4, source);
+	return np_json_known(rounded(value), source);
 }
 
 /* {"0": 1, "1": 3}: weights by the kernel's node numbers; null when pages are not spread. */
