@@ -10,7 +10,6 @@ static const char *answer; /* of reject() */
 static int to_node_1(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		     const struct np_options *o, struct np_plan *out)
 {
-	(void)m, (void)tasks, (void)o;
 	for (size_t i = 0; i < n; i++)
 		out->decision[i].to = out->decision[i].pages_to = 1;
 	return 0;
@@ -63,7 +62,6 @@ static int home(const struct np_policy *self, const struct np_machine *m,
 		const struct np_task *tasks, size_t n, const struct np_options *o,
 		struct np_plan *out)
 {
-	(void)m, (void)tasks, (void)o;
 	CU_ASSERT_STRING_EQUAL(self->name, "home");
 	for (size_t i = 0; i < n; i++)
 		out->decision[i].to = out->decision[i].home;

@@ -74,7 +74,6 @@ const struct argp_option np_json_only[] = { NP_JSON_OPTION, { 0 } };
 
 error_t np_json_only_parse(int key, char *arg, struct argp_state *state)
 {
-	(void)arg, (void)state;
 	if (key != 'j')
 		return ARGP_ERR_UNKNOWN;
 	np_json = true;

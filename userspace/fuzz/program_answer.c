@@ -30,7 +30,6 @@ static int no_plan(const struct np_policy *self, const struct np_machine *m,
 		   const struct np_task *tasks, size_t n, const struct np_options *o,
 		   struct np_plan *out)
 {
-	(void)self, (void)m, (void)tasks, (void)n, (void)o, (void)out;
 	return 0;
 }
 

@@ -4,27 +4,23 @@
 
 static int place(const struct np_place_request *r, struct np_err *err)
 {
-	(void)r, (void)err;
 	return 0;
 }
 
 static int undo(const struct np_undo *u, size_t n, struct np_err *err)
 {
-	(void)u, (void)n, (void)err;
 	return 0;
 }
 
 static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
 		   struct np_err *err)
 {
-	(void)r, (void)err;
 	*out = (struct np_migrate_result) { .engine = "fake" };
 	return 0;
 }
 
 static int restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err)
 {
-	(void)whose, (void)err;
 	*n = *kept = 0;
 	return 0;
 }

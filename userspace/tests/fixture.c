@@ -23,7 +23,6 @@ const char *fixture_begin(void)
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st, (void)type, (void)ftw;
 	return remove(path);
 }
 
@@ -52,7 +51,6 @@ void fixture_write(const char *path, const char *text)
 
 static bool every(size_t i, const void *arg)
 {
-	(void)i, (void)arg;
 	return true;
 }
 

@@ -13,7 +13,6 @@ static unsigned int times_read;
 static int plan(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		const struct np_options *o, struct np_plan *out)
 {
-	(void)m, (void)tasks, (void)o;
 	for (size_t i = 0; moves && i < n; i++)
 		out->decision[i].to = 1;
 	return 0;
@@ -33,7 +32,6 @@ static int written_speeds(struct np_speeds *s, const struct np_request *p,
 {
 	double rate = times_read++ % 2 ? speed : 1;
 
-	(void)p, (void)how, (void)stop, (void)err;
 	for (size_t i = 0; i < s->n; i++) {
 		s->cycles[i] = 1e9;
 		for (int slice = 0; slice < NP_VERIFY_SLICES; slice++)
