@@ -133,11 +133,12 @@ def fragmented(node: int, left: int):
             while taken < (more := taken + huge_blocks(node)):
                 pool.write_text(str(more))
                 taken = int(pool.read_text())
-            if free_bytes(node) >= left:
+            if free_bytes(node) < left:
+                punch(whole.pop())
+                continue
+            regions += of_cpu_lists(node)
+            if not huge_blocks(node):  # some may have come to be meanwhile
                 break
-            punch(whole.pop())
-        regions += of_cpu_lists(node)
-        assert huge_blocks(node) == 0
         yield
     finally:
         pool.write_text("0")
