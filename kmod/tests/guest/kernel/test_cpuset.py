@@ -222,7 +222,7 @@ def test_cpuset_of_many_threads_is_one_file(stuck):
         assert open_files() < before + 400
         stuck.go_on()
         assert first.end() in ("", "EBUSY")  # of a kernel so slow that the last threads are late, which the write does not wait for
-        assert driver.eventually(lambda: {tuple(cpus(tid)) for tid in driver.tids_of(stuck.pid)} == {(1, 2)})
+        assert driver.eventually(lambda: {tuple(cpus(tid)) for tid in driver.tids_of(stuck.pid)} == {(1, 2)}, 120)
         write("restore", "all")
         stuck.process.kill()
 
