@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import itertools
 import os
 import subprocess
 import time
@@ -168,16 +169,19 @@ class KernelLog:
 
 
 def settled(count) -> int:
-    """A count once it has stayed the same for a second: a worker and RCU release dropped objects later."""
-    counts = [count()]
+    """A count once it has stayed the same for a second, at three looks: a worker and RCU release dropped objects later.
+
+    A look takes seconds on a kernel with its checkers on."""
+    counts = [(time.monotonic(), count())]
 
     def stays() -> bool:
         time.sleep(0.05)
-        counts.append(count())
-        return len(counts) > 20 and len(set(counts[-20:])) == 1
+        counts.append((time.monotonic(), count()))
+        same = list(itertools.takewhile(lambda one: one[1] == counts[-1][1], reversed(counts)))
+        return len(same) > 2 and same[0][0] - same[-1][0] > 1
 
     assert eventually(stays, 120), counts
-    return counts[-1]
+    return counts[-1][1]
 
 
 def settled_objects(name: str) -> int:
