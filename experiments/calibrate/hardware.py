@@ -3,7 +3,8 @@
 
 import platform
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 
 NODES = Path("/sys/devices/system/node")
@@ -43,14 +44,15 @@ def parse_cpu_list(words: str) -> list[int]:
 
 
 def read_nodes() -> list[Node]:
-    """Reads the nodes that are online, in their order."""
+    """Reads the nodes that are online and have CPUs or memory, in their order."""
     nodes = []
     for number in parse_cpu_list(read_text(NODES / "online")):
         folder = NODES / f"node{number}"
         kib = re.search(r"MemTotal:\s+(\d+) kB", read_text(folder / "meminfo"))
         nodes.append(Node(number, parse_cpu_list(read_text(folder / "cpulist")), int(kib[1]) // 1024,
                           [int(word) for word in read_text(folder / "distance").split()]))
-    return nodes
+    kept = [bool(node.cpus or node.mib) for node in nodes]
+    return [replace(node, distances=list(compress(node.distances, kept))) for node in compress(nodes, kept)]
 
 
 def parse_size(size: str) -> int:

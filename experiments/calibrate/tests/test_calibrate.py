@@ -98,6 +98,17 @@ def test_the_clock_is_that_of_the_data_sheet(tmp_path, monkeypatch: pytest.Monke
         assert hardware.read_megahertz() == int(kilohertz) / 1000
 
 
+def test_a_node_with_neither_cpus_nor_memory_is_left_out(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "NODES", tmp_path)
+    (tmp_path / "online").write_text("0-2\n")
+    for number, cpus, kib, distances in ((0, "0-1", 2048, "10 20 30"), (1, "", 0, "20 10 40"), (2, "", 4096, "30 40 10")):
+        folder = tmp_path / f"node{number}"
+        folder.mkdir()
+        for name, text in (("cpulist", cpus), ("meminfo", f"Node {number} MemTotal: {kib} kB"), ("distance", distances)):
+            (folder / name).write_text(f"{text}\n")
+    assert hardware.read_nodes() == [hardware.Node(0, [0, 1], 2, [10, 30]), hardware.Node(2, [], 4, [30, 10])]
+
+
 def test_nodes_of_the_same_cpus_cannot_be_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(hardware, "read_nodes", lambda: [hardware.Node(0, [0, 1], 512, [10, 20]), hardware.Node(1, [0, 1], 512, [20, 10])])
     monkeypatch.setattr(hardware, "read_platform", lambda: ("box", "real"))
