@@ -42,12 +42,24 @@ class Result:
     digest: str  # SHA-256 of all that, and of the console until the command's end
 
 
+def find_interpreters(line: str) -> list[Path]:
+    """Finds what runs a script: the program of its first line, after "#!", and what that starts where it is env(1)."""
+    program, *words = line.split() or [""]
+    started = next((word for word in words if not word.startswith("-")), "") if Path(program).name == "env" else ""
+    return [Path(path) for path in (program, shutil.which(started)) if path]
+
+
 def find_libraries(program: Path) -> list[Path]:
-    """Lists loader and libraries of a dynamic program, by the names under which they are looked for; of a script its interpreter."""
-    with program.open("rb") as file:
-        begin = file.read(HEAD_BYTES)
+    """Lists loader and libraries of a dynamic program, by the names under which they are looked for; of a script its interpreters.
+
+    LabError: the program cannot be read."""
+    try:
+        with program.open("rb") as file:
+            begin = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise LabError(USAGE, f"'{program}' cannot be taken into the machine: {error.strerror}: do not name it, or make it readable") from error
     if begin.startswith(b"#!"):
-        return [Path(begin[2:].split(b"\n")[0].split()[0].decode())]
+        return find_interpreters(os.fsdecode(begin[2:].split(b"\n")[0]))
     if not begin.startswith(b"\x7fELF"):
         return []
     output = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
@@ -55,21 +67,28 @@ def find_libraries(program: Path) -> list[Path]:
 
 
 def list_files(path: Path) -> list[Path]:
-    """Lists the files of a folder, or the file itself."""
+    """Lists the files of a folder, those of linked folders by the link's name, or the file itself."""
     if not path.is_dir():
         return [path]
-    return sorted(Path(folder) / name for folder, _, names in os.walk(path) for name in names)
+    files = []
+    for folder, folders, names in os.walk(path, followlinks=True):
+        here = Path(folder).resolve()
+        folders[:] = [name for name in folders if not here.is_relative_to((here / name).resolve())]  # a link that goes round
+        files += [Path(folder) / name for name in names]
+    return sorted(files)
 
 
-def find_needed(command: list[str], more: list[Path]) -> list[Path]:
-    """Lists files, by absolute paths: the command's program, what its words name, `more`, and what these need. LabError: one is missing."""
+def find_needed(command: list[str], asked_for: list[Path]) -> list[Path]:
+    """Lists files, by absolute paths: the command's program, each further word that is a file's path, `asked_for`, and what these need.
+
+    LabError: the program or a path of `asked_for` is missing, or one cannot be read. Another that is missing is left out."""
     program = shutil.which(command[0])
     if not program:
         raise LabError(USAGE, f"there is no program '{command[0]}' to take into the machine: give its path")
-    missing = next((path for path in more if not path.exists()), None)
+    missing = next((path for path in asked_for if not path.exists()), None)
     if missing:
         raise LabError(USAGE, f"there is no '{missing}' to take into the machine: correct --file")
-    named = [Path(program), *(Path(word) for word in command[1:] if os.path.isfile(word)), *more]
+    named = [Path(program), *(Path(word) for word in command[1:] if os.path.isfile(word)), *asked_for]
     unread, needed = [file.absolute() for path in named for file in list_files(path)], set()
     while unread:
         path = unread.pop()

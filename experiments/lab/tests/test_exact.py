@@ -38,10 +38,25 @@ def test_program_comes_with_its_loader_and_libraries():
 
 def test_script_comes_with_its_interpreter(tmp_path):
     script = tmp_path / "script"
-    script.write_text("#!/usr/bin/env sh\necho yes\n", encoding="utf-8")
+    script.write_text("#!/usr/bin/env python3\nprint()\n", encoding="utf-8")
     script.chmod(0o755)
     needed = exact.find_needed([str(script)], [])
-    assert script in needed and Path("/usr/bin/env") in needed
+    assert script in needed and Path("/usr/bin/env") in needed and any(path.name == "python3" for path in needed)
+
+
+def test_a_script_without_an_interpreter_is_a_file(tmp_path):
+    for number, line in enumerate(("#!\nx\n", "#! \n", "#!/usr/bin/env -S\n")):
+        script = tmp_path / str(number)
+        script.write_text(line, encoding="utf-8")
+        assert script in exact.find_needed(["cat", str(script)], [])
+
+
+def test_files_of_linked_folders_are_there_by_the_link_s_name(tmp_path):
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1/file").touch()
+    (tmp_path / "current").symlink_to("v1")
+    (tmp_path / "v1/round").symlink_to("..")
+    assert {tmp_path / "v1/file", tmp_path / "current/file"} == set(exact.list_files(tmp_path))
 
 
 def test_files_are_those_that_words_name_and_those_that_are_asked_for(tmp_path):
