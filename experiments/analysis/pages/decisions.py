@@ -23,12 +23,13 @@ def list_decisions(results: Results, workload: str) -> list[dict[str, Any]]:
         clean = results.select(workload, policy)
         measured = [o for o in results.measured if (o.workload, o.policy) == (workload, policy)]
         observations = [o for o in clean or measured if o.apply]
-        groups: dict[tuple, dict[str, Any]] = {}
+        groups: dict[tuple, list[dict[str, Any]]] = {}
         for o in observations:
             for decision in o.apply.get("decisions") or []:
                 role = _find_role(o, decision)
-                _add_decision(groups, decision | {"told": (o.raw.get("inputs") or {}).get(role)}, role, o.repeat)
-        described = [_tell_group(group, len(observations)) for group in groups.values()]
+                made = decision | {"told": (o.raw.get("inputs") or {}).get(role), "role": role, "line": o.line}
+                groups.setdefault(_make_key(made), []).append(made)
+        described = [_format_group(group, len(observations)) for group in groups.values()]
         options = next((_format_options(o.apply) for o in observations), "")
         rows.append(
             {"policy": policy, "options": options, "clean": bool(clean), "told": _merge_tasks(described)}
@@ -50,23 +51,10 @@ def _find_role(o: Observation, decision: dict[str, Any]) -> str:
     return names.get(decision.get("pid")) or str(decision.get("comm", "task"))
 
 
-def _add_decision(groups: dict, decision: dict[str, Any], role: str, repeat: int) -> None:
-    """Adds a decision to the group of equal ones, which differ at most in the numbers inside the reason."""
-    reason = str(decision.get("reason") or "")
-    nodes = (decision.get("from"), decision.get("to"), decision.get("pages_to"))
-    key = (role, *nodes, re.sub(r"\d[\d.,]*", "#", reason), str(decision.get("error") or ""))
-    new = {
-        "role": role,
-        "repeats": set(),
-        "decision": decision,
-        "reason": reason,
-        "pages": [],
-        "left": Counter(),
-    }
-    group = groups.setdefault(key, new)
-    group["repeats"].add(repeat)
-    group["pages"].append(_count_moved(decision))
-    group["left"].update(_count_left(decision))
+def _make_key(decision: dict[str, Any]) -> tuple:
+    """Makes what equal decisions have in common: they differ at most in the numbers of the reason and of the inputs."""
+    reason = re.sub(r"\d[\d.,]*", "#", str(decision.get("reason") or ""))
+    return (*(decision.get(name) for name in ("role", "from", "to", "pages_to")), reason, str(decision.get("error") or ""))
 
 
 def _count_left(decision: dict[str, Any]) -> dict[str, int]:
@@ -81,32 +69,35 @@ def _count_moved(decision: dict[str, Any]) -> int:
     return migrate.get("moved", decision.get("pages_to_move") or 0)
 
 
-def _tell_group(group: dict[str, Any], observations: int) -> dict[str, Any]:
-    """Formats a group of equal decisions as the cells of its line on the page."""
-    decision, pages, repeats = group["decision"], group["pages"], len(group["repeats"])
+def _format_group(decisions: list[dict[str, Any]], observations: int) -> dict[str, Any]:
+    """Formats equal decisions as the cells of their line on the page: means of pages; the reason is that of the first."""
+    first, n = decisions[0], len(decisions)
+    made_in = len({decision["line"] for decision in decisions})
+    left_behind = Counter[str]()
+    for decision in decisions:
+        left_behind.update(_count_left(decision))
     return {
-        "roles": [group["role"]],
-        "where": _format_destination(decision),
-        "pages": _format_pages(decision, sum(pages) / len(pages)),
-        "reason": group["reason"],
-        "left": ", ".join(
-            f"{text_format.format_count(n / len(pages))} {text_format.make_label(name)}"
-            for name, n in group["left"].items()
-        ),
-        "known": _format_inputs(decision),
-        "error": str(decision.get("error") or ""),
-        "often": "" if repeats == observations else f"in {repeats} of {observations} observations",
+        "roles": [first["role"]],
+        "where": _format_destination(first),
+        "pages": _format_pages(first, sum(map(_count_moved, decisions)) / n),
+        "reason": str(first.get("reason") or ""),
+        "left": ", ".join(f"{text_format.format_count(pages / n)} {text_format.make_label(name)}" for name, pages in left_behind.items()),
+        "known": _format_inputs(decisions),
+        "error": str(first.get("error") or ""),
+        "often": "" if made_in == observations else f"in {made_in} of {observations} observations",
     }
 
 
-def _format_inputs(decision: dict[str, Any]) -> str:
-    """Formats the inputs of the policy for the task, with their sources: for one that the plan calls declared, the runner's source."""
-    inputs, declared = [], decision.get("told") or {}
+def _format_inputs(decisions: list[dict[str, Any]]) -> str:
+    """Formats the inputs of the policy for the task, their range and source: for one that the plan calls declared, the runner's source."""
+    inputs, declared = [], decisions[0].get("told") or {}
     for key, name in (("penalty", "penalty"), ("mpki", "MPKI")):
-        estimate = decision.get(key)
-        if isinstance(estimate, dict) and isinstance(estimate.get("value"), (int, float)):
-            source = estimate.get("source") or ""
-            inputs.append(f"{name} {estimate['value']:.3g} {declared.get('source', source) if source == 'declared' else source}".strip())
+        estimates = [decision[key] for decision in decisions if isinstance(decision.get(key), dict)]
+        values = [estimate["value"] for estimate in estimates if isinstance(estimate.get("value"), (int, float))]
+        if values:
+            source = estimates[0].get("source") or ""
+            span = " to ".join(dict.fromkeys(f"{value:.3g}" for value in (min(values), max(values))))
+            inputs.append(f"{name} {span} {declared.get('source', source) if source == 'declared' else source}".strip())
     return ", ".join([*inputs, *([declared["source"]] if str(declared.get("source")).startswith("not measured") else [])])
 
 

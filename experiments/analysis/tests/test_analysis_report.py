@@ -9,7 +9,8 @@ import pytest
 
 from experiments.analysis.figures.figures import LABEL_WIDTH, compute_limits, format_row_label
 from experiments.analysis.pages import report
-from experiments.analysis.runs.results import ResultsError
+from experiments.analysis.pages.decisions import list_decisions
+from experiments.analysis.runs.results import ResultsError, read_results
 from experiments.analysis.stats.intervals import Interval
 from experiments.analysis.tests import synthetic
 from experiments.analysis.tests.browser import Browser
@@ -196,6 +197,16 @@ def test_pages_left_behind_are_told(browser: Browser, tmp_path: Path) -> None:
     text = text_of(browser, "contention-2L2R")
     assert "remote-0: stays on node 1, 16\u202f384 pages to node 1" in text
     assert "left behind: 150 thp split" in text
+
+
+def test_decisions_of_tries_of_one_repeat_are_each_counted(tmp_path: Path) -> None:
+    records = [synthetic.observation("cross", "n-mass", repeat) | {"marks": ["host-time"]} for repeat in (1, 1, 2, 2)]
+    for record, penalty in zip(records, (0.1, 0.9, 0.1, 0.1), strict=True):
+        for decision in record["apply"]["decisions"]:
+            decision["penalty"] = {"value": penalty, "source": "measured"}
+    results = read_results(synthetic.write(tmp_path / "tries", records))
+    told, = (row["told"] for row in list_decisions(results, "cross") if row["policy"] == "n-mass")
+    assert told and {(line["often"], line["known"]) for line in told} == {("", "penalty 0.1 to 0.9 measured, MPKI 20 assumed")}
 
 
 def test_platforms_are_not_mixed(tmp_path: Path) -> None:
