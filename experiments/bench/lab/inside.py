@@ -82,20 +82,20 @@ def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: 
     return [result["mb_per_s"] for result in results]
 
 
-def predict_latency_ns(name: str, node: int, memory: int) -> float:
-    """Returns the latency of a load that the machine file says."""
+def predict_latency_ns(name: str, node: int, memory_node: int) -> float:
+    """Returns the latency of a load that the file of a machine of two equal nodes says."""
     model = machine.find(name).model
-    link = model["link"][0]["latency_ns"]["value"] if node != memory else 0
+    link = model["link"][0]["latency_ns"]["value"] if node != memory_node else 0
     return model["dram"]["latency_ns"]["value"] + link
 
 
-def predict_triad_mb_s(name: str, node: int, memory: int) -> float:
-    """Predicts the MB/s of a triad on all cores of a node by the machine file: the controller is the limit, or the link towards them."""
-    described = machine.find(name)
-    model = described.model
+def predict_triad_mb_s(name: str, node: int, memory_node: int) -> float:
+    """Predicts the MB/s that a triad on all cores of a node reports, by the file of a machine of two equal nodes: the controller is
+    the limit, or the link towards them."""
+    model = machine.find(name).model
     limit = model["dram"]["bandwidth_mb_s"]["value"]
-    if node != memory:
-        link = {key: value["value"] for key, value in model["link"][0].items() if key != "between"}
-        line = model["line"]["bytes"]["value"]
-        limit = min(limit, link["bandwidth_mb_s"] / (READ_PART + link["header_bytes"] / line))
+    if node != memory_node:
+        link = model["link"][0]
+        header_part = link["header_bytes"]["value"] / model["line"]["bytes"]["value"]
+        limit = min(limit, link["bandwidth_mb_s"]["value"] / (READ_PART + header_part))
     return limit / TRIAD_TRAFFIC

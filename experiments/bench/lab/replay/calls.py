@@ -24,9 +24,10 @@ def replay(plugin: Path = HERE.plugin, program: Path = REPLAY) -> list[dict]:
 
 
 def measure_calls() -> Outcome:
-    """Measures the plugin's part of an access in ns of the host, by program; returns the outcome."""
+    """Measures the plugin's part of an access in ns of the host, by program; misses and simulated ns are those of all rounds."""
     out = Outcome()
-    out.say(f"the plugin's part of an access, without QEMU, caches of {MACHINE}; fastest of 20 rounds:")
+    out.say(f"the plugin's part of an access, without QEMU, caches of {MACHINE}: host ns of the fastest of 20 rounds;")
+    out.say("misses and simulated ns of all rounds")
     out.say("program                 host ns     misses  simulated ns")
     for record in replay():
         out.data[record["program"]] = record
