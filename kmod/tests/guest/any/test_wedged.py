@@ -81,6 +81,20 @@ mmap.mmap(-1, 4096)
 """
 
 
+def is_asleep(pid: int) -> bool:
+    """Without a signal that would wake it."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "D"
+
+
+def is_in_queue() -> bool:
+    """A thread of the module's waits for the lock of an address space (lock_mm.c)."""
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if path.read_text() == "numaplace-lock\n" and is_asleep(int(path.parent.name)):
+                return True
+    return False
+
+
 def test_wedged_by_its_address_space(tmp_path):
     """A job of a target whose lock is held can be cancelled, and leaves the module free to go."""
     if subprocess.run(["modprobe", "fuse"], check=False).returncode:
@@ -93,9 +107,9 @@ def test_wedged_by_its_address_space(tmp_path):
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.stdout.readline() == "on\n"
-        time.sleep(0.5)
+        assert driver.eventually(lambda: is_asleep(process.pid))
         job = start_job(f"pid={process.pid} from=any to=1")
-        time.sleep(0.5)
+        assert driver.eventually(is_in_queue)
         assert driver.job(job)["state"] == "running"
         write("cancel", f"job={job}")
         assert wait_job(job, 5)["state"] == "cancelled"
@@ -172,7 +186,9 @@ def test_wedged_by_what_comes_before_the_pause():
                 for to in (1, 0, 1)]
         # It closes the files for as long as the kernel is slow, then sleeps in the connection's close.
         assert driver.eventually(lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "S", 60)
-        time.sleep(1)
+        in_vain = driver.stats()["unpaused"]
+        assert driver.eventually(lambda: driver.stats()["unpaused"] > in_vain or
+                                 all(driver.job(job)["state"] != "running" for job in jobs), 5)
         for job in jobs:
             write("cancel", f"job={job}")
         ends = [wait_job(job, 5)["state"] for job in jobs]
