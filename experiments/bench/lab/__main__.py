@@ -82,7 +82,7 @@ def measure_claim(claim: Claim) -> Outcome:
 
 
 def print_summary(outcomes: list[Outcome]) -> bool:
-    """Prints the verdict of each check; returns whether all hold."""
+    """Prints the verdict of each check and how many hold; returns whether all do."""
     checks = [check for outcome in outcomes for check in outcome.checks]
     print("\n== what was asked")
     print("\n".join(verdicts(checks)))

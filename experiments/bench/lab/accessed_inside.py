@@ -34,7 +34,9 @@ ROUNDS, ROUND_S = 3, 0.1
 
 @contextmanager
 def run_program(hot: int) -> Iterator[tuple[int, int]]:
-    """Runs a program that reads the first `hot` bytes of WHOLE, while the block runs; yields its PID and its memory's address."""
+    """Forks a program on CPU 1, in the cgroup GROUP, that reads the first `hot` bytes of its WHOLE bytes while the block runs.
+
+    Yields its PID and its memory's address, when it has touched all of it."""
     memory = mmap.mmap(-1, WHOLE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_NOHUGEPAGE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -85,7 +87,7 @@ def monitor_memory(pid: int, begin: int, end: int):
 
 
 def parse_aggregations(text: str) -> list[list[tuple[int, int, int]]]:
-    """Parses the trace into the regions (begin, end, samples) of each aggregation."""
+    """Parses the trace into aggregations: of each the regions as (begin, end, samples that found it accessed)."""
     found: list[list[tuple[int, int, int]]] = []
     for count, begin, end, samples in re.findall(r"nr_regions=(\d+) (\d+)-(\d+): (\d+)", text):
         if not found or sum(stop - start for start, stop, _ in found[-1]) >= WHOLE:

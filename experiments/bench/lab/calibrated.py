@@ -15,7 +15,7 @@ FOUND = (("dram", "latency_ns", 0.05), ("link", "latency_ns", 0.05), ("dram", "b
 
 
 def read_number(described: machine.Machine, section: str, field: str) -> float:
-    """Returns a number of the machine's model; of a section that is a list, of its first entry."""
+    """Returns a number of the machine's model, in the unit that `field` names; of a section that is a list, of its first entry."""
     table = described.model[section]
     return (table[0] if isinstance(table, list) else table)[field]["value"]
 
@@ -30,7 +30,7 @@ def measure_calibration() -> Outcome:
     original, written = machine.find(MACHINE), machine.find(str(WRITTEN))
     out.say("number                  machine file  calibrated")
     for section, field, allowed in FOUND:
-        original_number, found = (read_number(one, section, field) for one in (original, written))
+        original_number, found = (read_number(described, section, field) for described in (original, written))
         name = f"{section}.{field}"
         out.say(f"{name:24}{original_number:12.1f}{found:12.1f}{found / original_number - 1:+8.1%}")
         out.at_most(f"calibrate-machine: {name}, off by", abs(found / original_number - 1), allowed)

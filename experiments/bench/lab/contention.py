@@ -11,6 +11,7 @@ from experiments.model_fit import luo
 
 TRIAD = ["build/np-mem", "triad", "--kernel", "plain"]  # the paper's compiler made no non-temporal stores
 Threads = list[tuple[int, int]]  # CPU, memory node of each
+Cell = tuple[str, int, int]      # kind ("table", "cross", "split"), x and y threads as the function that builds the kind says
 OPPOSITE = (0, 1, 4)             # threads in the cross pattern
 LEAST_FALL = 0.02                # of the change, by each further thread of the split pattern
 
@@ -30,24 +31,24 @@ E5620 = Setup(luo.E5620, "8M", 0.03, 0.012, 0.06, 0.20)
 LS3A = Setup(luo.LS3A, "4M", 0.15, 0.1, 0.08, None)
 
 
-def place_threads(node: int, memory: int, count: int, first: int = 0) -> Threads:
-    """Returns `count` threads on a node's CPUs from `first`, with their memory on the node `memory`."""
-    return [(luo.CORES * node + first + index, memory) for index in range(count)]
+def place_threads(node: int, memory_node: int, count: int, first: int = 0) -> Threads:
+    """Returns `count` threads, one a CPU, on a node's CPUs from its `first` on; may be none."""
+    return [(luo.CORES * node + first + index, memory_node) for index in range(count)]
 
 
-def build_table_cells() -> dict[tuple, Threads]:
-    """Builds the cells of Table 1: x local and y remote threads."""
+def build_table_cells() -> dict[Cell, Threads]:
+    """Builds the cells of Table 1: x local and y remote threads use the memory of node 0."""
     return {("table", x, y): place_threads(0, 0, x) + place_threads(1, 0, y)
             for x in luo.THREADS for y in luo.THREADS if x + y}
 
 
-def build_cross_cells() -> dict[tuple, Threads]:
-    """Builds the cells of the cross pattern."""
+def build_cross_cells() -> dict[Cell, Threads]:
+    """Builds the cells of the cross pattern: x threads on node 0 and y on node 1, each with memory of the other node."""
     return {("cross", x, y): place_threads(0, 1, x) + place_threads(1, 0, y) for x in luo.SOME for y in OPPOSITE}
 
 
-def build_split_cells() -> dict[tuple, Threads]:
-    """Builds the cells of the split pattern, with no more threads than the node has cores."""
+def build_split_cells() -> dict[Cell, Threads]:
+    """Builds the cells of the split pattern: of the threads on node 0, one a core, x have local and y remote memory."""
     return {("split", x, y): place_threads(0, 0, x) + place_threads(0, 1, y, x)
             for x in luo.SOME for y in luo.SOME if x + y <= luo.CORES}
 
@@ -55,26 +56,27 @@ def build_split_cells() -> dict[tuple, Threads]:
 class Measured:
     """Measures all cells of a setup when it is made, and holds MB/s of each thread by cell."""
     def __init__(self, setup: Setup):
+        """Boots the setup's machine and measures. ExperimentError: the measurement failed."""
         cells = build_table_cells() | build_cross_cells() | build_split_cells()
-        plans = [{"size": setup.size, "threads": [list(one) for one in cell], "warm": setup.warm}
+        plans = [{"size": setup.size, "threads": [list(thread) for thread in cell], "warm": setup.warm}
                  for cell in cells.values()]
         results = inside.measure_cells(setup.table.machine, TRIAD, plans, setup.seconds, keep=True, timeout=1800)
-        self.of = dict(zip(cells, results, strict=True))
+        self.mb_s = dict(zip(cells, results, strict=True))
 
     def sum_first(self, kind: str, x: int, y: int) -> float:
-        """Returns the sum over the x threads of a cell, in MB/s."""
-        return sum(self.of[kind, x, y][:x])
+        """Returns the MB/s of the x threads of a cell together."""
+        return sum(self.mb_s[kind, x, y][:x])
 
     def build_table(self) -> np.ndarray:
         """Returns the totals of the table's cells in MB/s, as an array by numbers of local and of remote threads."""
         total = np.zeros((luo.CORES + 1, luo.CORES + 1))
-        for (kind, x, y), result in self.of.items():
+        for (kind, x, y), result in self.mb_s.items():
             if kind == "table":
                 total[x, y] = sum(result)
         return total
 
     def compute_change(self, kind: str, x: int, y: int) -> float:
-        """Returns the relative change of x threads by y others."""
+        """Returns the relative change of the bandwidth of x threads by the y others of the cell."""
         alone = self.sum_first("table", x, 0) if kind == "split" else self.sum_first(kind, x, 0)
         return self.sum_first(kind, x, y) / alone - 1
 
@@ -103,8 +105,9 @@ def show_table(out: Outcome, setup: Setup, total: np.ndarray):
 
 
 def show_pattern(out: Outcome, measured: Measured, kind: str, title: str):
+    """Shows the changes of a kind of cell: a row for each number of x threads, of changes by y others."""
     out.say(title)
-    keys = sorted((x, y) for k, x, y in measured.of if k == kind and y)
+    keys = sorted((x, y) for k, x, y in measured.mb_s if k == kind and y)
     for x in sorted({x for x, _ in keys}):
         row = [f"{y}: {measured.compute_change(kind, x, y):+6.1%}" for first, y in keys if first == x]
         out.say(f"  {x}   " + "   ".join(row))
@@ -118,25 +121,25 @@ def measure_setup(setup: Setup) -> tuple[Outcome, Measured]:
     show_pattern(out, measured, "cross", "cross: change of 1-4 threads (rows) by so many opposite ones")
     show_pattern(out, measured, "split", "split: change of 1-3 local threads (rows) by so many beside them")
     out.data = {"table": (total / total[luo.CORES, 0]).tolist(), "paper": setup.table.read_cells().tolist(),
-                "mb_per_s": {" ".join(map(str, key)): value for key, value in measured.of.items()}}
+                "mb_per_s": {" ".join(map(str, key)): value for key, value in measured.mb_s.items()}}
     return out, measured
 
 
 def compare_remote_alone(measured: Measured) -> float:
-    """Returns the relative difference of four remote threads to four local ones."""
-    return sum(measured.of["table", 0, 4]) / sum(measured.of["table", 4, 0]) - 1
+    """Returns the relative difference of the bandwidth of four remote threads to that of four local ones."""
+    return sum(measured.mb_s["table", 0, 4]) / sum(measured.mb_s["table", 4, 0]) - 1
 
 
 def list_splits(measured: Measured) -> list[tuple[int, int, float]]:
     """Lists x, y and the change of each cell of the split pattern."""
-    return [(x, y, measured.compute_change("split", x, y)) for kind, x, y in measured.of if kind == "split"]
+    return [(x, y, measured.compute_change("split", x, y)) for kind, x, y in measured.mb_s if kind == "split"]
 
 
 def measure_e5620() -> Outcome:
     """Measures the Xeon E5620 and checks table, cross and split beside the paper; returns the outcome."""
     out, measured = measure_setup(E5620)
     out.between("E5620: four remote threads against four local", compare_remote_alone(measured), -0.32, -0.18)
-    share = measured.sum_first("table", 4, 4) / sum(measured.of["table", 4, 4])
+    share = measured.sum_first("table", 4, 4) / sum(measured.mb_s["table", 4, 4])
     out.between("E5620: local threads' part at 4L4R", share, 0.50, 0.60, "{:.1%}")
     for x in (2, 3, 4):
         out.between(f"E5620: cross, {x} threads by one opposite", measured.compute_change("cross", x, 1), -0.35, -0.25)

@@ -18,15 +18,17 @@ from experiments.bench.lab.__main__ import KEPT
 COLOURS = ("#7f7f7f", "#1f77b4", "#2ca02c", "#d62728", "#9467bd")
 
 
-def load_figures(name: str) -> dict:
-    """Loads the figures of a claim that `make bench-lab` kept."""
-    return json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))["data"]
+def load_figures(claim: str) -> dict:
+    """Loads `data` of the Outcome of a claim that `make bench-lab` kept. FileNotFoundError: it kept none."""
+    return json.loads((KEPT / f"{claim}.json").read_text(encoding="utf-8"))["data"]
 
 
 def draw_table(axes, data: dict):
-    """Draws Table 1(b) of the paper and of the lab: total bandwidth in parts of 4L0R by remote threads, a line for local ones."""
+    """Draws Table 1(b) of the paper and of the lab: total bandwidth in parts of 4L0R by remote threads, a line for local ones.
+
+    data: `paper` and `table`, each rows by local threads of columns by remote threads."""
     for x, (paper, lab) in enumerate(zip(data["paper"], data["table"], strict=True)):
-        first = 0 if x else 1
+        first = 0 if x else 1  # no threads, no bandwidth
         remote = range(first, len(paper))
         axes.plot(remote, paper[first:], "--o", color=COLOURS[x], markerfacecolor="white", linewidth=1)
         axes.plot(remote, lab[first:], "-", color=COLOURS[x], linewidth=2, label=f"{x} local")
@@ -38,10 +40,12 @@ def draw_table(axes, data: dict):
 
 
 def draw_migration(axes, data: dict):
-    """Draws the GB/s of a triad over simulated time in ms, whose pages move in mid-run, beside those of local memory."""
+    """Draws the GB/s of a triad over simulated time in ms, whose pages move in mid-run, beside those of local memory.
+
+    data: `stretches`, MB/s of equal parts of the work, `seconds` of all of them, and `local`, MB/s."""
     stretches = np.array(data["stretches"])
-    passed = np.cumsum(1 / stretches)  # each moves as many bytes
-    axes.plot(1000 * data["seconds"] * passed / passed[-1], stretches / 1000, color=COLOURS[1], linewidth=2)
+    elapsed = np.cumsum(1 / stretches)  # of no unit: each stretch moves as many bytes
+    axes.plot(1000 * data["seconds"] * elapsed / elapsed[-1], stretches / 1000, color=COLOURS[1], linewidth=2)
     axes.axhline(data["local"] / 1000, color="black", linestyle=":", linewidth=1)
     axes.annotate("memory local from the start", (0, data["local"] / 1000), (0, -12), textcoords="offset points",
                   fontsize=8)

@@ -38,10 +38,10 @@ print(f"done {took}", flush=True)
 
 
 def find_qemu(process: subprocess.Popen) -> int:
-    """Returns the PID of QEMU among a lab's processes."""
-    for found in list_tree(process.pid):
-        if "qemu" in found.comm:
-            return found.pid
+    """Finds the PID of QEMU below a lab's process. RuntimeError: it is not there."""
+    for below in list_tree(process.pid):
+        if "qemu" in below.comm:
+            return below.pid
     raise RuntimeError("QEMU is not among the lab's processes")
 
 

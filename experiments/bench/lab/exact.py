@@ -20,7 +20,7 @@ BOOTS = 3  # of the fast mode
 def run_program(*options: str) -> tuple[dict[str, float], str, float]:
     """Runs PROGRAM in the lab; returns its figures by name, the digest of an exact run, '' of another, and the host's seconds.
 
-    Raises RuntimeError where it fails."""
+    RuntimeError: it fails. options: of `lab run`."""
     begin = time.monotonic()
     run = subprocess.run(build_words(MACHINE, ["sh", PROGRAM], ["--no-module", *options]), cwd=ROOT, capture_output=True, text=True,
                           check=False, timeout=900)
@@ -45,9 +45,9 @@ def measure_exact() -> Outcome:
     figures = runs[0][1]
     out.say(f"{'':14}{'exact':>10}{'fast, by boot':>30}")
     for name, value in figures.items():
-        others = [boot_figures[name] for boot_figures, _, _ in fast]
-        out.say(f"{name:14}{value:10.2f}{'  '.join(f'{other:.2f}' for other in others):>30}")
-        out.at_most(f"{name}: fast mode apart from an exact run", max(abs(other / value - 1) for other in others), APART)
+        fast_values = [boot_figures[name] for boot_figures, _, _ in fast]
+        out.say(f"{name:14}{value:10.2f}{'  '.join(f'{other:.2f}' for other in fast_values):>30}")
+        out.at_most(f"{name}: fast mode apart from an exact run", max(abs(other / value - 1) for other in fast_values), APART)
     quiet = sorted(seconds for load, _, _, seconds in runs if not load)
     out.say(f"host s of a run, median: exact {quiet[len(quiet) // 2]:.1f}, fast {sorted(s for _, _, s in fast)[BOOTS // 2]:.1f}")
     digests = {digest for _, _, digest, _ in runs}

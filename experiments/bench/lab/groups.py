@@ -14,10 +14,11 @@ PAIRS = {"local_ns": "0,1", "node_ns": "0,2", "remote_ns": "0,4"}
 TESTS = ("dirty", "exchange")
 
 
-def measure_ns(machine: Path) -> dict[tuple[str, str], float]:
-    """Measures lines that another CPU has written, and hand-overs of one. Returns ns by test and pair of CPUs."""
+def measure_ns(machine_file: Path) -> dict[tuple[str, str], float]:
+    """Measures loads of lines that another CPU has written, and hand-overs of one; returns ns of each by test and PAIRS' word of CPUs."""
     words = [word for test in TESTS for cpus in PAIRS.values() for word in (test, cpus)]
-    rows = inside.run_program(str(machine), PROGRAM, "0", *words)
+    rows = inside.run_program(str(machine_file), PROGRAM, "0", *words)
+    # Of "dirty", `ns` is of the whole test, and `rounds` are ns of a line, one for each chase.
     return {(row["test"], ",".join(map(str, row["cpus"]))): row["rounds"][-1] if row["rounds"] else row["ns"] for row in rows}
 
 

@@ -29,17 +29,18 @@ DAEMON = (f"sleep 100000 & timeout {WATCHED_S} build/numaplace daemon --policy m
 
 
 def run_command(mode: str, *command: str, waits: bool = False) -> tuple[float, str]:
-    """Runs a command in the machine. Returns seconds of the host, start included, and its output. waits: it has an input, so that idle
-    time follows the host's clock."""
+    """Runs a command in the machine; returns seconds of the host, start included, and its output. RuntimeError: it fails.
+
+    waits: it has an input, so that idle time follows the host's clock."""
     words = build_words(MACHINE, command, functional=mode == "functional")
     begin = time.monotonic()
     with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE if waits else subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as lab:
-        said = lab.stdout.read()
+        output = lab.stdout.read()
         if waits:
             lab.stdin.close()
     if lab.returncode:
         raise RuntimeError(f"{command[0]} in {MACHINE} ended with status {lab.returncode}")
-    return time.monotonic() - begin, said
+    return time.monotonic() - begin, output
 
 
 def compare_reads(out: Outcome, mode: str):
@@ -52,7 +53,7 @@ def compare_reads(out: Outcome, mode: str):
 
 
 def measure_idle() -> Outcome:
-    """Measures a sleep, a daemon that looks once a second, and reads of a file."""
+    """Measures host s of a sleep and of a daemon that looks once a second, and reads of a file, in each mode; returns the outcome."""
     out = Outcome()
     with open(ROOT / "build/idle.bin", "wb") as file:
         file.write(b"x" * (READ_MIB << 20))

@@ -42,7 +42,7 @@ def print_record(**values):
 
 
 def run_command(*argv: str) -> str:
-    """Returns the output of a command that succeeds."""
+    """Returns the output of a command, without blanks around it. CalledProcessError: its status is not 0."""
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -52,25 +52,26 @@ def list_cpus(node: int) -> list[int]:
 
 
 def measure_latency():
+    """Prints the ns of a dependent load by each node's first CPU from the memory of each node."""
     for node in (0, 1):
-        for memory in (0, 1):
-            ns = run_command("numactl", "-C", str(list_cpus(node)[0]), "-m", str(memory), PROGRAMS / "chase",
+        for memory_node in (0, 1):
+            ns = run_command("numactl", "-C", str(list_cpus(node)[0]), "-m", str(memory_node), PROGRAMS / "chase",
                              CHASE_MIB, CHASE_SECONDS)
-            print_record(measure="latency", node=node, memory=memory, ns=float(ns))
+            print_record(measure="latency", node=node, memory=memory_node, ns=float(ns))
 
 
 def measure_bandwidth():
-    """Measures a triad on all CPUs of each node with the memory of each, in MB/s."""
+    """Prints the MB/s of a triad on all CPUs of each node with the memory of each."""
     for node in (0, 1):
-        for memory in (0, 1):
+        for memory_node in (0, 1):
             threads = len(list_cpus(node))
-            mb_s = run_command("numactl", "-N", str(node), "-m", str(memory), PROGRAMS / "triad", TRIAD_MIB,
+            mb_s = run_command("numactl", "-N", str(node), "-m", str(memory_node), PROGRAMS / "triad", TRIAD_MIB,
                                str(threads), TRIAD_SECONDS)
-            print_record(measure="bandwidth", node=node, memory=memory, threads=threads, mb_s=float(mb_s))
+            print_record(measure="bandwidth", node=node, memory=memory_node, threads=threads, mb_s=float(mb_s))
 
 
 def measure_sleep():
-    """Measures how long sleeps of 0.1 and 1 s take, in seconds."""
+    """Prints the seconds that each of SLEEPS runs of sleep takes, for 0.1 and for 1 s."""
     for seconds in (0.1, 1):
         durations = []
         for _ in range(SLEEPS):
@@ -85,7 +86,7 @@ TIMER_FIELDS = {"sleep": ("busy", "mean", "most"), "timerfd": ("busy", "mean", "
 
 
 def measure_timers():
-    """Measures how late timers are, in us, and the processors' time and ticks of busy CPUs; programs/timers.c says what fields are."""
+    """Prints how late timers are, in us, and the processors' time and ticks of busy CPUs; programs/timers.c says what fields are."""
     cpus = len(list_cpus(0)) + len(list_cpus(1))
     if "HRTICK" in SCHEDULER.read_text(encoding="ascii").split():  # on by default in 7: an interrupt at the end of each slice
         SCHEDULER.write_text("NO_HRTICK", encoding="ascii")
@@ -95,14 +96,14 @@ def measure_timers():
 
 
 def measure_answers():
-    """Measures requests and answers of two processes, in us, on CPUs of one node and of two."""
+    """Prints mean and percentiles, in us, of a request and its answer between two processes: on CPUs of one node, and of two."""
     for cpu in (list_cpus(0)[1], list_cpus(1)[0]):
         words = run_command(PROGRAMS / "answers", "0", str(cpu), str(ANSWERS)).split()
         print_record(measure="answers", cpu=cpu, **dict(zip(("mean", "p10", "p50", "p90", "p99"), map(float, words))))
 
 
 def measure_contention():
-    """Measures triads of both nodes in the memory of node 0, CONTENTION_ROUNDS times each, in turn; each record has MB/s of threads."""
+    """Prints the MB/s of each thread of triads of both nodes in the memory of node 0, CONTENTION_ROUNDS times each, in turn."""
     teams = [[[0, 0], [1, 0]], [[2, 0], [3, 0]], [[0, 0], [2, 0]], [[0, 0], [1, 0], [2, 0], [3, 0]]]
     cells = [{"size": "4M", "threads": threads, "warm": CONTENTION_SECONDS} for threads in teams] * CONTENTION_ROUNDS
     plan = {"program": ["build/np-mem", "triad", "--kernel", "plain"], "seconds": CONTENTION_SECONDS, "keep": True,
@@ -112,7 +113,7 @@ def measure_contention():
 
 
 def read_all_counters() -> list[dict[str, int]]:
-    """Reads the counters of each CPU."""
+    """Reads the counters of each CPU, in the order of CPUs: totals by name."""
     lines = COUNTERS.read_text(encoding="ascii").splitlines()
     return [{key: int(value) for key, _, value in (word.partition("=") for word in line.split())} for line in lines]
 
@@ -122,28 +123,30 @@ def read_counters(cpu: int) -> dict[str, int]:
 
 
 def find_torn_readings() -> None:
-    """Counts readings whose numbers are not of one moment, while CPU 2 misses all the time: misses that are not the sum of their kinds."""
+    """Reads the counters TORN_READINGS times while CPU 2 misses all the time, and prints up to three readings that are not of one moment.
+
+    In such a reading the misses are not the sum of their kinds."""
     chase = start_chase_on_cpu_2(0)
     readings = [counters for _ in range(TORN_READINGS) for counters in read_all_counters()]
     chase.kill()
     chase.wait()
-    torn = [one for one in readings
-           if one["llc_misses"] != one["local_dram"] + one["remote_dram"] + one["remote_cache"]]
+    torn = [reading for reading in readings
+            if reading["llc_misses"] != reading["local_dram"] + reading["remote_dram"] + reading["remote_cache"]]
     print_record(measure="torn", readings=len(readings), bad=torn[:3], changed=readings[2] != readings[-2])
 
 
 def measure_counters():
-    """Counts what a CPU does for a chase that misses at every load."""
-    for memory in (0, 1):
+    """Prints CPU 2's counts, and the ns of a load, of a chase that misses at every load, with memory of each node."""
+    for memory_node in (0, 1):
         before = read_counters(2)
-        ns = run_command("numactl", "-C", "2", "-m", str(memory), PROGRAMS / "chase", CHASE_MIB, CHASE_SECONDS)
+        ns = run_command("numactl", "-C", "2", "-m", str(memory_node), PROGRAMS / "chase", CHASE_MIB, CHASE_SECONDS)
         after = read_counters(2)
         delta = {key: after[key] - before[key] for key in after if key != "cpu"}
-        print_record(measure="counters", node=1, memory=memory, ns=float(ns), delta=delta)
+        print_record(measure="counters", node=1, memory=memory_node, ns=float(ns), delta=delta)
 
 
 def measure_rounds():
-    """Counts what a CPU does for a program that only repeats one instruction."""
+    """Prints CPU 2's instructions and times in ns for a program that only repeats one instruction, and how often it does."""
     before = read_counters(2)
     repeated = int(run_command("taskset", "-c", "2", PROGRAMS / "rounds", REPEATED_TIMES))
     after = read_counters(2)
@@ -155,16 +158,18 @@ VERIFY_TIME = "500ms"
 
 
 def measure_tool_counters():
-    """Has the tool count a triad on CPU 2, by task and by node, while the tool runs on a CPU of the other node."""
-    for memory in (0, 1):
+    """Prints what the tool, on a CPU of node 0, counts of a triad on CPU 2, with memory of each node."""
+    for memory_node in (0, 1):
         text = run_command("taskset", "-c", "0", TOOL, "counters", "--json", "--", "taskset", "-c", "2", "build/np-triad",
-                           "--mem", str(memory), "--size", "8M", "--threads", "1", "--seconds", TRIAD_SECONDS)
+                           "--mem", str(memory_node), "--size", "8M", "--threads", "1", "--seconds", TRIAD_SECONDS)
         task = json.loads(text.splitlines()[-1])["rows"][0]
-        print_record(measure="tool-counters", node=1, memory=memory, task=task)
+        print_record(measure="tool-counters", node=1, memory=memory_node, task=task)
 
 
 def run_tool(*words: str) -> dict:
-    """Runs the tool and returns its answer; again, up to TRIES times, where it refuses to count what other programs disturbed."""
+    """Runs the tool, up to TRIES times where it refuses to count what other programs disturbed; returns its JSON.
+
+    AssertionError: it fails, or is disturbed each time."""
     for _ in range(TRIES):
         run = subprocess.run([TOOL, *words], capture_output=True, text=True, check=False)
         if run.returncode != DISTURBED:
@@ -173,9 +178,10 @@ def run_tool(*words: str) -> dict:
     return json.loads(run.stdout)
 
 
-def start_chase_on_cpu_2(memory: int) -> subprocess.Popen:
-    """Starts a chase that goes on until it is killed, and waits until it has all its memory, on the node `memory`."""
-    chase = subprocess.Popen(["numactl", "-C", "2", "-m", str(memory), PROGRAMS / "chase", CHASE_MIB, "1000"])  # s: longer than any measure
+def start_chase_on_cpu_2(memory_node: int) -> subprocess.Popen:
+    """Starts a chase that goes on until it is killed, and waits until it has all its memory; exits where it ends before."""
+    seconds = "1000"  # longer than any measure
+    chase = subprocess.Popen(["numactl", "-C", "2", "-m", str(memory_node), PROGRAMS / "chase", CHASE_MIB, seconds])
     while int(Path(f"/proc/{chase.pid}/statm").read_text(encoding="ascii").split()[1]) < int(CHASE_MIB) * PAGES_OF_MIB:
         if chase.poll() is not None:
             sys.exit(f"the chase ended with status {chase.returncode}")
@@ -183,21 +189,21 @@ def start_chase_on_cpu_2(memory: int) -> subprocess.Popen:
     return chase
 
 
-def check_failing_save(file: Path):
-    """Measures the penalty of a task that succeeds and one that fails, and records whether the file of before is unchanged."""
-    before = file.read_bytes()
+def check_failing_save(penalties: Path):
+    """Measures the penalty of a task that succeeds and one that fails, and prints whether the file of before is unchanged."""
+    before = penalties.read_bytes()
     for _ in range(TRIES):
         run = subprocess.run([TOOL, "measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}",
-                               "--task", "false", "--save", file], capture_output=True, text=True, check=False)
+                               "--task", "false", "--save", penalties], capture_output=True, text=True, check=False)
         if run.returncode != DISTURBED:
             break
     print_record(measure="penalty-not-saved", status=run.returncode, error=run.stderr, measured=run.stdout,
-                 same=file.read_bytes() == before, left=sorted(map(str, file.parent.glob("*.new*"))))
+                 same=penalties.read_bytes() == before, left=sorted(map(str, penalties.parent.glob("*.new*"))))
 
 
 def measure_tool_penalty():
-    """Measures the penalty of a chase by runs and by flips, what a killed flip leaves, and how `ps` shows the penalty then."""
-    file = Path(tempfile.mkdtemp()) / "penalty.toml"  # alone in its folder, which failing_save() looks into
+    """Prints the penalty of a chase by runs and by flips, what a killed flip leaves, and how `ps` shows the penalty then."""
+    file = Path(tempfile.mkdtemp()) / "penalty.toml"  # alone in its folder, which check_failing_save() looks into
     by_runs = run_tool("measure-penalty", "--json", "--save", str(file), "--task",
                           f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}")
     print_record(measure="penalty-runs", **by_runs["tasks"][0], file=file.read_text(encoding="ascii"))
@@ -215,9 +221,9 @@ def measure_tool_penalty():
         while os.sched_getaffinity(chase.pid) == {2}:
             time.sleep(0.002)
         flip.send_signal(kill)
-        status, left = flip.wait(), sorted(os.sched_getaffinity(chase.pid))
+        status, cpus_left = flip.wait(), sorted(os.sched_getaffinity(chase.pid))
         subprocess.run([TOOL, "restore", "--all"], capture_output=True)
-        print_record(measure="penalty-killed", signal=kill.name, status=status, left=left, same=file.read_bytes() == saved,
+        print_record(measure="penalty-killed", signal=kill.name, status=status, left=cpus_left, same=file.read_bytes() == saved,
                      restored=sorted(os.sched_getaffinity(chase.pid)))
     os.environ["NUMAPLACE_MACHINE_FILE"] = str(file)
     os.sched_setaffinity(0, {0})
@@ -230,26 +236,26 @@ def measure_tool_penalty():
 
 
 def measure_present():
-    """Compares predictions of plans for streams and chases as they are placed with counters."""
+    """Prints the records of placed.py for two scenarios of demo-2s: what plans predict, and what is counted."""
     for line in run_command("python3", "-m", "experiments.bench.lab.placed", "--model", "demo-2s", "streams-shared",
                             "chases-both").splitlines():
         print_record(measure="present", **json.loads(line))
 
 
 def reload_module():
-    """Takes the lab's module out and puts it in again, and records whether its counters went and go on."""
+    """Takes the lab's module out and puts it in again, and prints whether its counters went and go on."""
     loaded = COUNTERS.exists()
     run_command("rmmod", "numaplace_lab")
-    left = COUNTERS.parent.exists()
+    folder_left = COUNTERS.parent.exists()
     run_command("insmod", os.environ["NUMAPLACE_LAB_KO"])
     before = read_all_counters()
     run_command("true")
-    print_record(measure="unload", loaded=loaded, left=left, cpus=len(before), counts_on=read_all_counters() != before)
+    print_record(measure="unload", loaded=loaded, left=folder_left, cpus=len(before), counts_on=read_all_counters() != before)
 
 
-def start_server(port: int, memory: int) -> subprocess.Popen:
-    """Starts a Redis server on CPU 0 with REDIS_KEYS values of REDIS_BYTES in the memory of a node."""
-    argv = ["numactl", "-C", "0", "-m", str(memory), "redis-server", "--port", str(port), "--save", "",
+def start_server(port: int, memory_node: int) -> subprocess.Popen:
+    """Starts a Redis server on CPU 0, and fills it with REDIS_KEYS values of REDIS_BYTES each. CalledProcessError: it does not answer."""
+    argv = ["numactl", "-C", "0", "-m", str(memory_node), "redis-server", "--port", str(port), "--save", "",
             "--appendonly", "no", "--io-threads", "1", "--dir", "/tmp"]
     server = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
     script = ("for i = 0, ARGV[1] - 1 do redis.call('SET', string.format('key:%012d', i), "
@@ -263,25 +269,25 @@ def start_server(port: int, memory: int) -> subprocess.Popen:
 
 
 def measure_requests_per_second(port: int) -> float:
-    """Measures a server from CPU 1 with redis-benchmark."""
+    """Measures the GET requests a second that a server answers to redis-benchmark on CPU 1."""
     text = run_command("numactl", "-C", "1", "-m", "0", "redis-benchmark", "-p", str(port), "-n", str(REDIS_REQUESTS),
                        "-r", str(REDIS_KEYS), "-c", "10", "--csv", "GET", "key:__rand_int__")
     return float(text.splitlines()[-1].split('","')[1].strip('"'))
 
 
 def measure_redis():
-    """Measures two servers, with local and remote memory, in turn: requests a second, and misses of CPU 0 for a request."""
-    servers = [start_server(7000 + memory, memory) for memory in (0, 1)]
+    """Prints, of two servers, with local and remote memory, in turn: requests a second, and misses of CPU 0 for a request."""
+    servers = [start_server(7000 + memory_node, memory_node) for memory_node in (0, 1)]
     try:
-        for memory in (0, 1):
-            measure_requests_per_second(7000 + memory)  # loads the client's program from the host
+        for memory_node in (0, 1):
+            measure_requests_per_second(7000 + memory_node)  # loads the client's program from the host
         for pair in range(REDIS_PAIRS):
-            for memory in (0, 1) if pair % 2 == 0 else (1, 0):
+            for memory_node in (0, 1) if pair % 2 == 0 else (1, 0):
                 before = read_counters(0)
-                per_second = measure_requests_per_second(7000 + memory)
+                per_second = measure_requests_per_second(7000 + memory_node)
                 after = read_counters(0)
                 misses = (after["llc_misses"] - before["llc_misses"]) / REDIS_REQUESTS
-                print_record(measure="redis", pair=pair, memory=memory, per_second=per_second, misses=misses)
+                print_record(measure="redis", pair=pair, memory=memory_node, per_second=per_second, misses=misses)
     finally:
         for server in servers:
             os.kill(server.pid, signal.SIGTERM)
@@ -289,7 +295,7 @@ def measure_redis():
 
 
 def run_daemon():
-    """Has the daemon count a chase that runs away from its memory, and bring it home; records its metrics and its log."""
+    """Has the daemon count a chase that runs away from its memory, and bring it home; prints its metrics and its log."""
     metrics_file = Path("/tmp/daemon.prom")
     chase = start_chase_on_cpu_2(0)
     os.sched_setaffinity(0, {3})
@@ -298,21 +304,21 @@ def run_daemon():
                                str(chase.pid)],
                               stderr=subprocess.PIPE, text=True)
 
-    def read_metrics() -> dict:
+    def read_metrics() -> dict[str, float]:
         text = metrics_file.read_text(encoding="ascii") if metrics_file.exists() else ""
         return {name.removeprefix("numaplace_daemon_"): float(value) for name, value in
                 (line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")}
 
-    def wait_for(name: str) -> dict:
+    def wait_for_metric(name: str) -> dict[str, float]:
         """Waits until the metric of this name is above 0; returns all metrics then, {} where the daemon ends before."""
         while daemon.poll() is None:
-            now = read_metrics()
-            if now.get(name):
-                return now
+            metrics = read_metrics()
+            if metrics.get(name):
+                return metrics
             time.sleep(0.01)
         return {}
 
-    metrics = [wait_for("sampled_tasks"), wait_for("placed_tasks")]
+    metrics = [wait_for_metric("sampled_tasks"), wait_for_metric("placed_tasks")]
     daemon.terminate()
     log = daemon.communicate()[1]
     print_record(measure="tool-daemon", seen=metrics, log=log, cpus=sorted(os.sched_getaffinity(chase.pid)))
@@ -320,21 +326,23 @@ def run_daemon():
 
 
 def verify_plan(chase: subprocess.Popen, policy: str) -> dict:
-    """Applies a plan that moves the chase's pages with --verify; returns its policy, status, verdict, and where pages are afterwards."""
+    """Applies a plan that moves the chase's pages with --verify; returns policy, status, verdict, error and pages by node.
+
+    Up to TRIES times, until the tool gives a verdict: before, other programs ran on the chase's CPU."""
     for _ in range(TRIES):
         run = subprocess.run([TOOL, "apply", "--json", "--policy", policy, "--override", "--least-gain", "0", "--engine", "syscall",
                                "--sample", "0", "--verify", VERIFY_TIME, str(chase.pid)],
                               capture_output=True, text=True, check=False)
         answer = json.loads(run.stdout) if run.stdout else {"error": run.stderr}
         if answer.get("verified"):
-            break  # else other programs ran on the chase's CPU
+            break
     pages = run_tool("ps", "--json", "-s", "0", str(chase.pid))["tasks"][0]["pages"]
     return {"policy": policy, "status": run.returncode, "verified": answer.get("verified"), "undone": answer.get("undone"),
             "error": answer.get("error"), "pages": pages}
 
 
 def verify_plans():
-    """Verifies a plan that is wrong on purpose, one that is right, and one of a program that stops and goes on."""
+    """Prints the verdicts on a plan that is wrong on purpose, one that is right, and one of a program that stops and goes on."""
     chase = start_chase_on_cpu_2(1)
     os.sched_setaffinity(0, {0})
     print_record(measure="verify", what="wrong", **verify_plan(chase, "remote:move=pages"))
@@ -350,7 +358,7 @@ def verify_plans():
 
 
 def verify_right_plans():
-    """Verifies twenty plans that are right, of one program."""
+    """Prints the verdicts on twenty plans that are right, of one program."""
     chase = start_chase_on_cpu_2(1)
     os.sched_setaffinity(0, {0})
     for _ in range(20):
@@ -360,7 +368,7 @@ def verify_right_plans():
 
 
 def run_trial():
-    """Runs a daemon whose policy is wrong, and records whether it takes its move back, and does not repeat it when it plans again."""
+    """Runs a daemon whose policy is wrong, and prints whether it takes its move back, and does not repeat it when it plans again."""
     metrics_file = Path("/tmp/trial.prom")
     chase = start_chase_on_cpu_2(1)
     os.sched_setaffinity(0, {0})
@@ -368,16 +376,17 @@ def run_trial():
                                "--interval", "100ms", "--count", "0", "--hysteresis", "1", "--min-busy", "0", "--trial",
                                VERIFY_TIME, "--metrics", metrics_file, str(chase.pid)], stderr=subprocess.PIPE, text=True)
 
-    def wait_for(sample: str) -> bool:
+    def wait_for_sample(sample: str) -> bool:
+        """Waits until this sample of the metrics is not 0; returns False where the daemon ends before. sample: a regular expression."""
         while daemon.poll() is None:
             if metrics_file.exists() and re.search(rf"^numaplace_daemon_{sample} [^0]", metrics_file.read_text(encoding="ascii"), re.M):
                 return True
             time.sleep(0.05)
         return False
 
-    taken_back = [wait_for('trials_total{result="taken_back"}')]
+    taken_back = [wait_for_sample('trials_total{result="taken_back"}')]
     daemon.send_signal(signal.SIGHUP)  # reads its options again, and plans
-    taken_back.append(wait_for('decisions_total{verdict="taken_back"}'))
+    taken_back.append(wait_for_sample('decisions_total{verdict="taken_back"}'))
     text = metrics_file.read_text(encoding="ascii")
     pages = run_tool("ps", "--json", "-s", "0", str(chase.pid))["tasks"][0]["pages"]
     daemon.terminate()

@@ -17,13 +17,15 @@ LEAST_DEMOTED = 0.95
 
 
 def run_program(series: str, *what: str, timed: bool = True) -> dict[str, dict]:
-    """Returns what the program says, by its words; timed=False: without a timing model, on the host's time."""
-    lines = inside.run_program(MACHINE, "python3", PROGRAM, *what, timeout=1500, timed=timed, kernel=series)
-    return {line["what"]: line for line in lines}
+    """Boots the kernel and returns the records of mechanisms_inside.py by its words, `what`; timed=False: on the host's time."""
+    records = inside.run_program(MACHINE, "python3", PROGRAM, *what, timeout=1500, timed=timed, kernel=series)
+    return {record["what"]: record for record in records}
 
 
 def say_home(out: Outcome, series: str, record: dict):
-    """Says how long a mechanism took to bring the program's pages home, in s, and checks that it brought all."""
+    """Says how long a mechanism took to bring the program's pages home, in s, and checks that it brought all.
+
+    record: of measure_return()."""
     seconds = record["seconds"]
     shown = "not all" if seconds is None else f"{seconds:.1f} s"
     counters = ", ".join(f"{name} {value}" for name, value in record["counted"].items())
@@ -39,7 +41,7 @@ def measure_mechanisms() -> Outcome:
         parts = ("tiers", "demotion", "promotion") if series not in WITHOUT_TIERS else ()
         found = run_program(series, "scans", "balancing", *parts)
         scans_s = found["scans"]["at"]  # when each has ended, from the begin of the run
-        out.say(f"{series:8}scans at {', '.join(f'{one:.3f}' for one in scans_s)} s")
+        out.say(f"{series:8}scans at {', '.join(f'{end_s:.3f}' for end_s in scans_s)} s")
         deviation = abs((scans_s[1] - scans_s[0]) / SCAN_PERIOD_S - 1) if len(scans_s) > 1 else 1.0
         out.at_most(f"{series}: deviation of the period of NUMA balancing's scans from {SCAN_PERIOD_S:.0f} s", deviation, MOST_APART)
         say_home(out, series, found["balancing"])

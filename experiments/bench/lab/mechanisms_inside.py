@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def print_record(**values):
 
 
 def sum_counters(*names: str) -> dict[str, int]:
-    """Returns the sums of the counters of /proc/vmstat that begin so."""
+    """Returns, by each name, the sum of the counters of /proc/vmstat whose names begin with it."""
     rows = [line.split() for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines()]
     return {name: sum(int(value) for key, value in rows if key.startswith(name)) for name in names}
 
@@ -47,7 +48,7 @@ def print_tiers():
 class Walk:
     """Runs a program with its pages where it first touched them: on the node that it runs on, 0."""
 
-    def __init__(self, before_exec=None, mib: int = MIB):
+    def __init__(self, before_exec: Callable[[], None] | None = None, mib: int = MIB):
         """Starts the program on CPU 0 in the cgroup GROUP, with `mib` MiB in small pages, and waits until it has touched them."""
         GROUP.mkdir(exist_ok=True)
         join = f'echo $$ >{GROUP}/cgroup.procs; exec "$@"'
@@ -60,17 +61,18 @@ class Walk:
         return json.loads(self.process.stdout.readline())
 
     def ask_program(self, command: str) -> dict:
+        """Has the program do `command`, in np-mem's words, and returns its answer."""
         print(command, file=self.process.stdin, flush=True)
         return self.read_answer()
 
     def count_pages_on(self, node: int) -> int:
         return self.ask_program("pages")["pages"].get(str(node), 0)
 
-    def move_pages(self, node: int, to: int):
-        subprocess.run(["migratepages", str(self.process.pid), str(node), str(to)], check=True)
+    def move_pages(self, from_node: int, to_node: int):
+        subprocess.run(["migratepages", str(self.process.pid), str(from_node), str(to_node)], check=True)
 
     def run_until_home(self) -> float | None:
-        """Runs the program until all its pages are on node 0; returns the seconds, None where LIMIT_S is not enough."""
+        """Runs the program until all its pages are on node 0; returns the seconds. None: LIMIT_S was not enough."""
         start = time.monotonic()
         while (passed := time.monotonic() - start) < LIMIT_S:
             if self.count_pages_on(0) == PAGES:
@@ -80,13 +82,14 @@ class Walk:
 
 
 @contextmanager
-def start_walk(before_exec=None, mib: int = MIB):
-    one = Walk(before_exec, mib)
+def start_walk(before_exec: Callable[[], None] | None = None, mib: int = MIB) -> Iterator[Walk]:
+    """Starts the program with so many MiB, and kills it at the end of the block. before_exec: called in the child before exec."""
+    walk = Walk(before_exec, mib)
     try:
-        yield one
+        yield walk
     finally:
-        one.process.kill()
-        one.process.wait()
+        walk.process.kill()
+        walk.process.wait()
 
 
 @contextmanager
@@ -108,26 +111,28 @@ def read_scan_number(pid: int) -> str:
 
 def measure_scans():
     """Prints when NUMA balancing has come to the end of the program's memory, in seconds from when it begins to run."""
-    with start_walk() as one, set_file(BALANCING, "1"):
-        start, last_number, times_s = time.monotonic(), read_scan_number(one.process.pid), []
-        print(f"run {SCANS_S}", file=one.process.stdin, flush=True)
+    with start_walk() as walk, set_file(BALANCING, "1"):
+        start, last_number, times_s = time.monotonic(), read_scan_number(walk.process.pid), []
+        print(f"run {SCANS_S}", file=walk.process.stdin, flush=True)
         while (passed := time.monotonic() - start) < SCANS_S:
-            if (now := read_scan_number(one.process.pid)) != last_number:
+            if (number := read_scan_number(walk.process.pid)) != last_number:
                 times_s.append(passed)
-            last_number = now
+            last_number = number
             time.sleep(LOOK_S)
-        one.read_answer()
+        walk.read_answer()
     print_record(what="scans", at=times_s)
 
 
-def measure_return(what: str, mode: str, away: int, *counters: str):
-    """Moves the program's pages to the node `away`, and prints how many s NUMA balancing in this mode takes to bring them home."""
-    with start_walk() as one:
-        one.move_pages(0, away)
-        moved = one.count_pages_on(away)
+def measure_return(what: str, mode: str, away_node: int, *counters: str):
+    """Moves the program's pages to another node, and prints the s in which NUMA balancing brings them home, and how far counters rise.
+
+    what: name of the record. mode: value of kernel.numa_balancing. counters: of /proc/vmstat."""
+    with start_walk() as walk:
+        walk.move_pages(0, away_node)
+        moved = walk.count_pages_on(away_node)
         before = sum_counters(*counters)
         with set_file(BALANCING, mode):
-            seconds = one.run_until_home()
+            seconds = walk.run_until_home()
         after = sum_counters(*counters)
     print_record(what=what, away=moved, seconds=seconds, counted={name: after[name] - before[name] for name in counters})
 
@@ -142,13 +147,13 @@ def measure_promotion():
 
 def measure_demotion():
     """Has the cgroup give up as much memory as the program has, and prints the pages that are demoted to node 2."""
-    with start_walk() as one, set_file(DEMOTION, "1"):
-        before, home = sum_counters("pgdemote_"), one.count_pages_on(0)
+    with start_walk() as walk, set_file(DEMOTION, "1"):
+        before, home = sum_counters("pgdemote_"), walk.count_pages_on(0)
         try:
             (GROUP / "memory.reclaim").write_text(f"{MIB}M", encoding="ascii")
         except OSError:  # it gave up less
             pass
-        print_record(what="demotion", home=home, away=one.count_pages_on(2),
+        print_record(what="demotion", home=home, away=walk.count_pages_on(2),
                      counted=sum_counters("pgdemote_")["pgdemote_"] - before["pgdemote_"])
 
 

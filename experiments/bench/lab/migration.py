@@ -16,15 +16,17 @@ def compute_mean(values: list[float]) -> float:
 
 
 def measure_migration() -> Outcome:
-    """Measures the MB/s of a triad before and after its pages move, and checks the gain; returns the outcome."""
+    """Measures the MB/s of a triad before and after its pages move, and checks the gain; returns the outcome.
+
+    RuntimeError: not all pages moved, or the triad's result is wrong."""
     out = Outcome()
     (result,) = inside.run_program(MACHINE, "python3", "experiments/bench/lab/moved.py", SECONDS)
     if result["move"] or not result["verified"] or set(result["pages"]) != {"1"}:
         raise RuntimeError(f"the pages did not all move, or the triad went wrong: {result}")
     values = result["stretches"]
     out.say("MB/s of a triad on node 1, in the order of time; its pages move from node 0 to 1 in the middle")
-    group = max(1, len(values) // SHOWN)
-    out.say("  " + " ".join(f"{compute_mean(values[first:first + group]):.0f}" for first in range(0, len(values), group)))
+    shown_together = max(1, len(values) // SHOWN)
+    out.say("  " + " ".join(f"{compute_mean(values[first:first + shown_together]):.0f}" for first in range(0, len(values), shown_together)))
     ends = max(1, int(ENDS * len(values)))
     before, after = compute_mean(values[:ends]), compute_mean(values[-ends:])
     out.say(f"before {before:.0f}, after {after:.0f}; local from the start {result['local']:.0f}")
@@ -35,18 +37,20 @@ def measure_migration() -> Outcome:
 
 
 def measure_verified() -> Outcome:
-    """Measures one move that is wrong on purpose, twenty that are right, and one of a program with phases."""
+    """Has the tool verify moves by the speed of a chase after them: wrong ones, right ones, and one of a program with phases.
+
+    Checks that it takes only the wrong ones back; returns the outcome."""
     out = Outcome()
-    lines = inside.run_measures(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
+    records = inside.run_measures(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
     out.say("plan        policy               speed   noise  taken back   (a chase on node 1, its pages moved by apply --verify)")
-    for line in lines:
-        effect = line["verified"] or {"speed": float("nan"), "noise": float("nan"), "taken_back": None}
-        out.say(f"{line['what']:11} {line['policy']:20} {effect['speed']:.3f}  {effect['noise']:6.3f}  {effect['taken_back']}")
-    taken_back = {what: [line["verified"] and line["verified"]["taken_back"] for line in lines if line["what"] == what]
+    for record in records:
+        effect = record["verified"] or {"speed": float("nan"), "noise": float("nan"), "taken_back": None}
+        out.say(f"{record['what']:11} {record['policy']:20} {effect['speed']:.3f}  {effect['noise']:6.3f}  {effect['taken_back']}")
+    taken_back = {what: [record["verified"] and record["verified"]["taken_back"] for record in records if record["what"] == what]
                   for what in ("wrong", "right", "phases")}
     out.at_least("verify: wrong plans taken back", taken_back["wrong"].count(True), len(taken_back["wrong"]), "{:.0f}")
     for what in ("right", "phases"):
         kept = taken_back[what].count(False)
         out.at_least(f"verify: plans that were right kept ({what})", kept, len(taken_back[what]), "{:.0f}")
-    out.data = {"lines": lines}
+    out.data = {"lines": records}
     return out

@@ -15,8 +15,8 @@ BYTES = 24  # that an element counts for
 MOVE = ["build/numaplace", "migrate", "--from", "0", "--to", "1"]
 
 
-def start_triad(memory: int) -> subprocess.Popen:
-    return subprocess.Popen([*TRIAD, "--mem", str(memory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+def start_triad(memory_node: int) -> subprocess.Popen:
+    return subprocess.Popen([*TRIAD, "--mem", str(memory_node)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                             bufsize=1)
 
 

@@ -148,45 +148,46 @@ def count_answers(port: int) -> int:
 
 
 def start_tasks(tasks: tuple[Task, ...]) -> list[Memory | Redis]:
+    """Starts the tasks in their order, each server on a port of its own, and waits until they work."""
     return [Redis(task, PORT + number) if task.kind == "redis" else Memory(task) for number, task in enumerate(tasks)]
 
 
 def read_pages(pid: int) -> dict[int, int]:
-    """Reads the anonymous pages of a process on nodes 0 and 1, by node."""
-    held: dict[int, int] = {}
+    """Reads how many pages a process has on nodes 0 and 1 in mappings with anonymous pages; {} where it has none."""
+    pages: dict[int, int] = {}
     for line in Path(f"/proc/{pid}/numa_maps").read_text(encoding="ascii").splitlines():
-        words = dict(word.partition("=")[::2] for word in line.split())
-        for node in (0, 1) if "anon" in words else ():
-            held[node] = held.get(node, 0) + int(words.get(f"N{node}", 0))
-    return held
+        fields = dict(word.partition("=")[::2] for word in line.split())
+        for node in (0, 1) if "anon" in fields else ():
+            pages[node] = pages.get(node, 0) + int(fields.get(f"N{node}", 0))
+    return pages
 
 
 def read_counters_and_answers(members: list[Member]) -> tuple[list[dict[str, int]], dict[int, tuple[int, float]], float]:
-    """Reads the counters of each CPU, the requests that each server has answered and when, and the time."""
-    answers = {port: (count_answers(port), time.monotonic()) for port in {one.port for one in members if one.port}}
+    """Reads the counters of each CPU, by port a server's answered requests and the time in s, and the time in s of the counters."""
+    answers = {port: (count_answers(port), time.monotonic()) for port in {member.port for member in members if member.port}}
     return measure.read_all_counters(), answers, time.monotonic()
 
 
 def measure_members(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
-    """Measures, of each member, bytes a second that its CPU reads and writes, and progress: requests or instructions a second."""
+    """Measures, of each member, `bytes_per_s` of DRAM that its CPU reads and writes, and `progress_per_s`: requests, or else instructions."""
     before, answers, since = read_counters_and_answers(members)
     time.sleep(milliseconds / 1000)
     after, until = measure.read_all_counters(), time.monotonic()
     answers_after = {port: (count_answers(port), time.monotonic()) for port in answers}
     rows = []
-    for one in members:
-        counted = {key: after[one.cpu][key] - before[one.cpu][key] for key in after[one.cpu]}
+    for member in members:
+        counted = {key: after[member.cpu][key] - before[member.cpu][key] for key in after[member.cpu]}
         lines = sum(counted[key] for key in ("local_dram", "remote_dram", "dram_writes"))
         progress = counted["instructions"] / (until - since)
-        if one.port:
-            (count, counted_at), (count_before, counted_before_at) = answers_after[one.port], answers[one.port]
+        if member.port:
+            (count, counted_at), (count_before, counted_before_at) = answers_after[member.port], answers[member.port]
             progress = (count - count_before) / (counted_at - counted_before_at)
         rows.append({"bytes_per_s": LINE_BYTES * lines / (until - since), "progress_per_s": progress})
     return rows
 
 
 def measure_penalty(scenario: Scenario) -> float:
-    """Measures the penalty of a task that runs alone: the middle of FLIPS flips."""
+    """Measures the penalty, a ratio, of the one task of a scenario, alone on the machine: the median of FLIPS flips."""
     (running,) = start_tasks(scenario.tasks)
     flip = ["measure-penalty", "--json", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--flip", str(running.members[0].pid)]
     try:
@@ -197,11 +198,13 @@ def measure_penalty(scenario: Scenario) -> float:
     return sorted(flips)[FLIPS // 2]
 
 
-def make_plan(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
-    """Makes a plan that rests on counters for every task, and writes it to PLAN; exits where TRIES tries do not give one."""
+def make_plan(scenario: Scenario, pids: list[str], options: list[str]) -> dict:
+    """Makes a plan that rests on counters for every task, writes it to PLAN, and returns it as `plan --json` prints it.
+
+    Exits where TRIES tries do not give one. options: further words of the command line."""
     for _ in range(TRIES):
         plan = measure.run_tool("plan", "--json", "--override", "--sample", f"{SAMPLE_MS[scenario.group]}ms", "--policy",
-                                *scenario.then, *more, *pids)
+                                *scenario.then, *options, *pids)
         if all(decision["traffic"]["measured"]["source"] == "counters" for decision in plan["decisions"]):
             Path(PLAN).write_text(json.dumps(plan), encoding="ascii")
             return plan
@@ -209,49 +212,53 @@ def make_plan(scenario: Scenario, pids: list[str], more: list[str]) -> dict:
 
 
 def choose_cpus(decisions: list[dict], current: list[int]) -> list[int]:
-    """Chooses the CPUs on which the tasks are put: each keeps its own, or gets another of the node that it was moved to."""
+    """Chooses a CPU for each task: its current one, or one of the node that the decision moves it to; no CPU gets two tasks."""
     cpus: list[int] = []
     for decision, cpu in zip(decisions, current, strict=True):
         node = decision["from"] if decision["to"] is None else decision["to"]
-        free = [one for one in reversed(measure.list_cpus(node)) if one not in cpus]
-        cpus.append(cpu if cpu in free else free[0])
+        free_cpus = [candidate for candidate in reversed(measure.list_cpus(node)) if candidate not in cpus]
+        cpus.append(cpu if cpu in free_cpus else free_cpus[0])
     return cpus
 
 
-def compare_placements(name: str, scenario: Scenario, members: list[Member], penalties: dict[str, float], model: list[str]):
-    """Prints, for each member, what the plan predicts and what is counted before and after it is applied."""
+def compare_placements(name: str, scenario: Scenario, members: list[Member], penalties: dict[str, float],
+                       model_words: list[str]):
+    """Applies a plan and prints, for each member, what it predicts and what is counted before and after.
+
+    penalties: by kind of task, told to the plan. model_words: those of the command line that name its model."""
     time.sleep(WARM_UP_S)
-    pids = [str(one.pid) for one in members]
-    assumed = [word for one in members if one.kind in penalties
-             for word in ("--assume", f"pid={one.pid},penalty={penalties[one.kind]}")]
-    plan = make_plan(scenario, pids, model + assumed)
+    pids = [str(member.pid) for member in members]
+    assumed = [word for member in members if member.kind in penalties
+               for word in ("--assume", f"pid={member.pid},penalty={penalties[member.kind]}")]
+    plan = make_plan(scenario, pids, model_words + assumed)
     before = measure_members(members, SAMPLE_MS[scenario.group])
     applied = subprocess.run([TOOL, "apply", "--plan", PLAN], capture_output=True, text=True, check=False)
-    moved = [replace(one, cpu=cpu) for one, cpu in
-             zip(members, choose_cpus(plan["decisions"], [one.cpu for one in members]), strict=True)]
-    for one in moved:
-        set_cpus(one.pid, [one.cpu])
+    moved = [replace(member, cpu=cpu) for member, cpu in
+             zip(members, choose_cpus(plan["decisions"], [member.cpu for member in members]), strict=True)]
+    for member in moved:
+        set_cpus(member.pid, [member.cpu])
     time.sleep(WARM_UP_S)
     after = measure_members(moved, SAMPLE_MS[scenario.group])
-    for position, one in enumerate(members):
+    for position, member in enumerate(members):
         decision = plan["decisions"][position]
-        measure.print_record(scenario=name, group=scenario.group, kind=one.kind, model=plan["model"], cpu=one.cpu,
-                             memory=one.memory, penalty=penalties.get(one.kind), traffic=decision["traffic"], gain=decision["gain"],
+        measure.print_record(scenario=name, group=scenario.group, kind=member.kind, model=plan["model"], cpu=member.cpu,
+                             memory=member.memory, penalty=penalties.get(member.kind), traffic=decision["traffic"], gain=decision["gain"],
                              counted=before[position], then=" ".join(scenario.then), cpu_then=moved[position].cpu,
-                             counted_then=after[position], pages_then=read_pages(one.pid), applied=applied.returncode, said=applied.stderr)
+                             counted_then=after[position], pages_then=read_pages(member.pid), applied=applied.returncode, said=applied.stderr)
 
 
-def run_scenario(name: str, scenario: Scenario, penalties: dict[str, float], model: list[str]):
+def run_scenario(name: str, scenario: Scenario, penalties: dict[str, float], model_words: list[str]):
+    """Starts a scenario's tasks, prints their records by compare_placements(), and stops them."""
     running = start_tasks(scenario.tasks)
     try:
-        compare_placements(name, scenario, [member for one in running for member in one.members], penalties, model)
+        compare_placements(name, scenario, [member for task in running for member in task.members], penalties, model_words)
     finally:
-        for one in running:
-            one.stop()
+        for task in running:
+            task.stop()
 
 
 def calibrate_machine() -> str:
-    """Measures this machine's model and returns the name of its file; repeats a calibration whose threads did not overlap."""
+    """Measures this machine's model and returns its file's name; exits where in_lab.TRIES tries fail, as where threads do not overlap."""
     for _ in range(in_lab.TRIES):
         run = subprocess.run([TOOL, "calibrate-machine", MODEL, *in_lab.list_options()], capture_output=True, text=True, check=False)
         print(run.stdout, flush=True)

@@ -26,12 +26,13 @@ FAILED_IF = 4
 
 
 def build_program(folder: Path):
+    """Compiles planted_table.c into `folder`. CalledProcessError: it does not compile."""
     subprocess.run(["cc", "-O1", "-g", "-I", ROOT / "experiments/lab/region", "-o", folder / "planted_table",
                     ROOT / "experiments/bench/lab/programs/planted_table.c"], check=True)
 
 
 def run_lab(folder: Path, options: list[str], *command: str) -> tuple[subprocess.CompletedProcess, float, float]:
-    """Runs a command in the lab; returns it with its seconds, and the seconds of the host's processors."""
+    """Runs a command in the lab, in `folder`, whatever its status; returns it with its seconds, and those of the host's processors."""
     begin, before = time.monotonic(), getrusage(RUSAGE_CHILDREN)
     run = subprocess.run(build_words(MACHINE, command, options), cwd=folder,
                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(Path.home())},
@@ -40,10 +41,10 @@ def run_lab(folder: Path, options: list[str], *command: str) -> tuple[subprocess
     return run, time.monotonic() - begin, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def is_named(done: subprocess.CompletedProcess) -> bool:
+def is_named(run: subprocess.CompletedProcess) -> bool:
     """Checks whether a run failed by its bound, and named the table and its reader."""
-    lines = done.stderr.splitlines()
-    return done.returncode == FAILED_IF and any(all(name in line for name in NAMES) for line in lines)
+    lines = run.stderr.splitlines()
+    return run.returncode == FAILED_IF and any(all(name in line for name in NAMES) for line in lines)
 
 
 def measure_verdicts(out: Outcome, folder: Path):
@@ -62,7 +63,7 @@ def measure_verdicts(out: Outcome, folder: Path):
 
 
 def measure_costs(out: Outcome, folder: Path):
-    """Measures the host's processor s of each mode, in turn, by the longer command less the shorter one, so without boot."""
+    """Measures the host's processor s of WORK in each mode: of a command with it twice, less one with it once, so without boot."""
     costs_s: dict[str, list[float]] = {name: [] for name in MODES}
     for _ in range(ROUNDS):
         for name, options in MODES.items():

@@ -14,7 +14,7 @@ GROUPS = ("streams", "chases", "redis", "mix")
 
 
 def compute_errors(record: dict) -> tuple[float, float]:
-    """Computes predicted / counted - 1: of the traffic at present, and of the gain by the other placement."""
+    """Computes predicted / counted - 1: of the traffic at present, and of the gain by the other placement. record: of placed.py."""
     traffic = record["traffic"]["predicted"]["value"] / record["counted"]["bytes_per_s"]
     return traffic - 1, record["gain"] / compute_gain(record) - 1
 

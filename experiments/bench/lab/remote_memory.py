@@ -20,7 +20,7 @@ ARRAYS_PER_CACHE = 3  # bytes of the arrays of a node's threads, over those of i
 
 
 def measure_slowdown() -> Outcome:
-    """Measures how much slower walks are with remote memory, by pattern and size, and checks that beside the paper."""
+    """Measures how much slower walks are with remote memory, by pattern and size, and checks that; returns the outcome."""
     out = Outcome()
     results = inside.run_program(WALKED, "python3", "experiments/bench/lab/sets.py", str(SECONDS), ",".join(PATTERNS),
                                  ",".join(SIZES))
@@ -40,12 +40,14 @@ def measure_slowdown() -> Outcome:
 
 
 def read_last_level_bytes(name: str) -> int:
-    """Returns the size of a machine's largest cache."""
+    """Returns the bytes of a machine's largest cache."""
     return max(cache["size"] for cache in machine.find(name).cache)
 
 
 def build_cell(machine_of_paper: bergstrom.Machine, threads: int, step: int) -> dict:
-    """Builds a cell with threads on every node in turn, each with memory `step` nodes further, in arrays larger than the caches."""
+    """Builds a cell, as teams.py takes it, of threads on every node in turn, each with memory `step` nodes further.
+
+    Arrays are larger than the caches."""
     counts = bergstrom.spread_threads(machine_of_paper.nodes, threads)
     # CPU and node of the memory, of each thread
     placed = [[node * machine_of_paper.cores + index, (node + step) % machine_of_paper.nodes]

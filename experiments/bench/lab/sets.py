@@ -19,11 +19,11 @@ def leave_only_cpu_0():
         online.write_text("0", encoding="ascii")
 
 
-def measure_step_ns(pattern: str, size: str, memory: int, seconds: str) -> float:
+def measure_step_ns(pattern: str, size: str, memory_node: int, seconds: str) -> float:
+    """Measures the ns of a step of a walk on CPU 0, in a process of its own, in huge pages where that can be."""
     # Of small pages a set nearly as large as a cache has conflicts in it that depend on the node.
-    """Measures the ns of a step of a walk on CPU 0, with memory on a node, in a process of its own."""
     argv = ["build/np-mem", "cachetest", "--pattern", pattern, "--size", size, "--pages", "thp",
-            "--cpus", "0", "--mem", str(memory)]
+            "--cpus", "0", "--mem", str(memory_node)]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     # The first run fills the caches, the second is measured.
     out, _ = process.communicate(f"run {seconds}\nrun {seconds}\nquit\n")
@@ -38,7 +38,7 @@ def main():
     leave_only_cpu_0()
     for pattern in patterns.split(","):
         for size in sizes.split(","):
-            pairs = [[measure_step_ns(pattern, size, memory, seconds) for memory in (0, 1)] for _ in range(PROCESSES)]
+            pairs = [[measure_step_ns(pattern, size, memory_node, seconds) for memory_node in (0, 1)] for _ in range(PROCESSES)]
             local, remote = map(statistics.fmean, zip(*pairs))
             print(json.dumps({"pattern": pattern, "size": size, "local": local, "remote": remote, "all": pairs}),
                   flush=True)

@@ -68,7 +68,7 @@ class Run:
 
 
 def read_cpu_seconds(pid: int) -> Counter[str]:
-    """Reads the processor seconds of each thread."""
+    """Reads the processor seconds of each thread of a process since its start, by thread ID as text."""
     threads = Path(f"/proc/{pid}/task").iterdir()
     return Counter({thread.name: int((thread / "schedstat").read_text(encoding="ascii").split()[0]) / 1e9
                     for thread in threads})
@@ -88,7 +88,7 @@ def read_anonymous_mib(pid: int) -> tuple[float, float]:
 
 @contextmanager
 def run_lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]:
-    """Runs a program in a timed or functional machine while the block runs; RuntimeError where it fails."""
+    """Runs a program in a timed or functional machine while the block runs, and waits for its end. RuntimeError: it fails."""
     command = inside.build_command(machine, *argv, timeout=LIMIT, timed=timed)
     with subprocess.Popen(command, cwd=inside.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         yield run
@@ -98,6 +98,7 @@ def run_lab(machine: str, timed: bool, *argv: str) -> Iterator[subprocess.Popen]
 
 
 def read_event(run: subprocess.Popen) -> dict:
+    """Waits for the next event of in_turn.py or memory_loop.py and returns its object. RuntimeError: the lab ended before."""
     line = run.stdout.readline()
     if not line:
         raise RuntimeError(f"the lab ended early: {run.stderr.read()}")
@@ -105,12 +106,12 @@ def read_event(run: subprocess.Popen) -> dict:
 
 
 def measure_turn(run: subprocess.Popen, qemu: int) -> tuple[int, Measured]:
-    """Measures a team's turn; returns the number of the team and what its turn took."""
-    read_event(run)
-    begin, cpu = time.monotonic(), read_cpu_seconds(qemu)
+    """Measures the next turn of a team; returns the team's number and what the turn took. qemu: QEMU's PID."""
+    read_event(run)  # "begin"
+    begin, cpu_s = time.monotonic(), read_cpu_seconds(qemu)
     end = read_event(run)
-    used = read_cpu_seconds(qemu) - cpu
-    return end["team"], Measured(end["accesses"], time.monotonic() - begin, max(used.values()), used.total())
+    used_s = read_cpu_seconds(qemu) - cpu_s
+    return end["team"], Measured(end["accesses"], time.monotonic() - begin, max(used_s.values()), used_s.total())
 
 
 def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, times: int = TIMES) -> Run:
@@ -118,7 +119,7 @@ def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, tim
     start = time.monotonic()
     words = ["python3", "experiments/bench/lab/programs/memory_loop.py", str(seconds), str(times), *map(str, teams)]
     with run_lab(machine, timed, *words) as run:
-        read_event(run)
+        read_event(run)  # "started"
         qemu, boot = find_qemu(run), time.monotonic() - start
         boot_cpu = read_cpu_seconds(qemu).total()
         measured = [dict(measure_turn(run, qemu) for _ in teams) for _ in range(times)]
@@ -127,8 +128,8 @@ def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, tim
 
 def compute_rates(runs: list[Run], clock: str, team: int = 0) -> list[float]:
     """Returns million accesses a second of each turn of a team, by the time in s of Measured that `clock` names."""
-    parts = [turn[team] for run in runs for turn in run.measured]
-    return [part.accesses / getattr(part, clock) / 1e6 for part in parts]
+    turns = [by_team[team] for run in runs for by_team in run.measured]
+    return [turn.accesses / getattr(turn, clock) / 1e6 for turn in turns]
 
 
 def measure_one_cpu(out: Outcome):
@@ -157,12 +158,12 @@ def measure_eight_cpus(out: Outcome):
     teams = {"two": Team([0, 4], 4 * ARRAY_KIB + 4), "eight": Team(list(range(8)))}
     runs = [run_triads(EIGHT, timed=True, teams=list(teams.values()), seconds=0.1, times=2 * TIMES) for _ in range(ROUNDS)]
     two, eight = (compute_rates(runs, "taken", team) for team in range(len(teams)))
-    parts = [a / b for a, b in zip(eight, two, strict=True)]
-    out.say(f"all CPUs together, million a second of time, median and range of {len(parts)} turns:")
+    ratios = [of_eight / of_two for of_eight, of_two in zip(eight, two, strict=True)]
+    out.say(f"all CPUs together, million a second of time, median and range of {len(ratios)} turns:")
     for name, found in (("two", two), ("eight", eight)):
         out.say(f"  {name:9} {median(found):6.1f}  ({min(found):.1f} to {max(found):.1f})")
-    out.say(f"eight, of what two made in the same turn: {min(parts):.0%} to {max(parts):.0%}")
-    out.at_least("speed: eight CPUs, of what two make, median", median(parts), 0.75)
+    out.say(f"eight, of what two made in the same turn: {min(ratios):.0%} to {max(ratios):.0%}")
+    out.at_least("speed: eight CPUs, of what two make, median", median(ratios), 0.75)
 
 
 @dataclass
@@ -179,13 +180,13 @@ def run_programs(timed: bool) -> dict[str, list[Ran]]:
     found: dict[str, list[Ran]] = {name: [] for name in PROGRAMS}
     words = ["python3", "experiments/bench/lab/programs/in_turn.py", str(TIMES + 1), json.dumps(PROGRAMS)]
     with run_lab(SMALL, timed, *words) as run:
-        read_event(run)
+        read_event(run)  # "started"
         qemu = find_qemu(run)
         for _ in range((TIMES + 1) * len(PROGRAMS)):
-            read_event(run)
-            begin, cpu = time.monotonic(), read_cpu_seconds(qemu)
+            read_event(run)  # "begin"
+            begin, cpu_s = time.monotonic(), read_cpu_seconds(qemu)
             end = read_event(run)
-            thread_s = max((read_cpu_seconds(qemu) - cpu).values())
+            thread_s = max((read_cpu_seconds(qemu) - cpu_s).values())
             found[end["program"]].append(Ran(thread_s, time.monotonic() - begin, end["seconds"], end.get("instructions")))
     return {name: program_runs[1:] for name, program_runs in found.items()}
 
@@ -213,11 +214,12 @@ def measure_memory(out: Outcome):
     out.say(f"QEMU's own memory for {LARGEST}, without the guest's, in MiB:")
     for name, run in (("functional", functional), ("timed", timed)):
         out.say(f"  {name:10} data {run.data_mib:.0f}, translated code {run.code_mib:.0f}")
-    more = timed.data_mib + timed.code_mib - functional.data_mib - functional.code_mib
-    out.at_most(f"memory of the plugin: {LARGEST}", more, 200, "{:.0f} MiB")
+    plugin_mib = timed.data_mib + timed.code_mib - functional.data_mib - functional.code_mib
+    out.at_most(f"memory of the plugin: {LARGEST}", plugin_mib, 200, "{:.0f} MiB")
 
 
 def measure_speed() -> Outcome:
+    """Measures what the simulation costs the host: one CPU, eight, programs, and memory; returns the outcome."""
     out = Outcome()
     measure_one_cpu(out)
     measure_eight_cpus(out)

@@ -25,7 +25,7 @@ def read_instructions() -> int | None:
 
 
 def run_program(name: str, command: list[str]):
-    """Runs a command on CPU 0 and prints its begin and its end, with seconds and instructions."""
+    """Runs a command and prints its begin and its end, with seconds and instructions. CalledProcessError: it fails."""
     print(json.dumps({"event": "begin"}), flush=True)
     before, start = read_instructions(), time.monotonic()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
@@ -36,6 +36,7 @@ def run_program(name: str, command: list[str]):
 
 
 def main():
+    """Runs each program of the command line on CPU 0, as the head of this file says."""
     os.sched_setaffinity(0, {0})
     print(json.dumps({"event": "started"}), flush=True)
     for _ in range(int(sys.argv[1])):

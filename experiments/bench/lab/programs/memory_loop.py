@@ -14,12 +14,14 @@ ACCESSES = 1.5  # of an element: SSE2 takes two at once, two loads and a store
 
 
 def start_triad(cpu: str, kib: str) -> subprocess.Popen:
+    """Starts np-mem on a CPU, with arrays of so many KiB each; it prints a line when they are filled, then waits for commands."""
     arrays = ["--size", f"{kib}K", "--pages", "small"]
     return subprocess.Popen(["build/np-mem", "triad", "--kernel", "plain", *arrays, "--cpus", cpu],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
 
 def measure_team(team: int, triads: list[subprocess.Popen], seconds: str):
+    """Has the triads of a team work at once, and prints their begin, and their end with the accesses of all. team: its number."""
     print(json.dumps({"event": "begin"}), flush=True)
     for triad in triads:
         triad.stdin.write(f"run {seconds}\n")
@@ -38,7 +40,7 @@ def main():
         teams.append([start_triad(cpu, kib) for cpu in cpus.split(",")])
     for team in teams:
         for triad in team:
-            triad.stdout.readline()
+            triad.stdout.readline()  # ready
     for turn in range(times):
         for number in range(len(teams))[::-1 if turn % 2 else 1]:
             measure_team(number, teams[number], seconds)
