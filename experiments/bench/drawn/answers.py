@@ -12,6 +12,7 @@ from typing import Any
 
 from ...analysis.pages import summary
 from ...analysis.policies import regret, speedup
+from ...analysis.policies.decision import Decision
 from ...analysis.runs.results import Results
 from ...analysis.stats import compare as comparison
 from ...commands.judge import verdict as judge_verdict
@@ -24,8 +25,8 @@ from . import draw
 __all__ = ["JUDGE_BOOTS"]
 
 
-def decide_speedups(run: Results) -> dict[tuple[str, str], Any]:
-    """Returns, by workload and policy: value, low, high, p_holm, significant."""
+def decide_speedups(run: Results) -> dict[tuple[str, str], Decision]:
+    """Returns the decision on each workload and policy but the baseline."""
     return speedup.decide_cells(run)
 
 
@@ -48,18 +49,18 @@ def mentions_slow_runs(percent: float) -> bool:
 
 
 def compute_half_width(values: list[float]) -> float:
-    """Returns the half width of the interval of the mean, in percent of the mean."""
+    """Returns the half width of the interval of the mean, in percent of the mean; 0 where it has none."""
     return precision.compute_half_width(values, draw.UNIT) or 0.0
 
 
 @dataclass(frozen=True)
 class Worth:
     """Holds what `numaplace worth` answers."""
-    named: Any | None        # the speed-up of the option that the sentence names
+    named: Decision | None   # the speed-up of the option that the sentence names
     loses: list[str]         # options that are said to lose
     nothing: bool            # "nothing is worth it"
     decided: bool
-    options: list[Any]       # each speed-up with its printed interval
+    options: list[Decision]  # each speed-up with its printed interval
     ended: bool              # by its own rule, before the budget was spent
     said: bool               # that it holds in one boot
 
@@ -81,7 +82,7 @@ def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = F
         if not verdict.undecided:
             used_blocks = look
             break
-        levels = {worth_verdict.BASELINE, *(one.policy for one in verdict.undecided)}
+        levels = {worth_verdict.BASELINE, *(option.policy for option in verdict.undecided)}
     else:
         run = draw.build_results([o for o in drawn.observations if levels is None or o.policy in levels]
                                  + [o for o in run.observations if levels is not None and o.policy not in levels], drawn.policies)
@@ -98,7 +99,7 @@ def _judge_worth(run: Results) -> worth_verdict.Verdict:
 
 
 def compare_runs(first: Results, second: Results) -> tuple[list[dict[str, Any]], bool]:
-    """Returns the rows, and whether it is said that they hold in one boot only."""
+    """Returns a row for each cell, as `experiment compare --json` has it, and whether it is said that they hold in one boot only."""
     with tempfile.TemporaryDirectory() as folder:
         found = comparison.compare_runs(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))))
     pair, = found["pairs"]

@@ -9,7 +9,7 @@ from random import Random
 
 from . import answers, draw
 from .draw import Boots, Cells
-from .tally import HOLDS, Bound, Case, Event, bound_false
+from .tally import HOLDS, Bound, Case, Event, bound_false, holds_truth
 
 ONE_BOOT = Boots()
 OPTIONS = "abcdefg"
@@ -60,8 +60,8 @@ def check_worth(source: Random, gains: Mapping[str, float], deviation: float | d
     speeds = {("w", p): 1 + gains.get(p, 0) for p in ("none", *OPTIONS)}
     answer = answers.answer_worth(Cells(speeds, noise, boots), source, blocks, stops)
     excused = answer.said and boots.deviation > 0  # "within this boot" excuses nothing where boots are alike
-    yield from (Event(HOLDS, _holds_truth(o, speeds["w", o.policy]), excused) for o in answer.options)
-    wrong = bool(answer.named) and not _holds_truth(answer.named, speeds["w", answer.named.policy])
+    yield from (Event(HOLDS, holds_truth(o, speeds["w", o.policy]), excused) for o in answer.options)
+    wrong = bool(answer.named) and not holds_truth(answer.named, speeds["w", answer.named.policy])
     yield Event(bound_false("the named option's interval"), wrong, excused)
     if answer.named:
         yield Event(NAMED, not wrong)
@@ -71,10 +71,6 @@ def check_worth(source: Random, gains: Mapping[str, float], deviation: float | d
         yield Event(bound_false("nothing is worth it"), answer.nothing, excused)
     if stops:
         yield Event(Bound("ended by itself, and not decided", most=0.05), answer.ended and not answer.decided)
-
-
-def _holds_truth(found: object, true: float) -> bool:
-    return found.low is None or found.high is None or found.low <= true <= found.high
 
 
 def build_compare_cases() -> Iterator[Case]:
@@ -91,7 +87,7 @@ def build_compare_cases() -> Iterator[Case]:
 
 
 def check_compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]:
-    """Draws two equal runs and yields whether each interval of b / a holds 1, and whether any of 24 cells differs."""
+    """Draws two equal runs and yields whether each interval of b / a holds 1, and whether any of 24 cells is said to differ."""
     cells = Cells({(f"w{k}", "none"): 1.0 for k in range(24)}, draw.make_normal(0.01), boots)
     rows, excused = answers.compare_runs(cells.draw_run(source, repeats), cells.draw_run(source, repeats))
     excused = excused and boots.deviation > 0
@@ -101,6 +97,7 @@ def check_compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]
 
 
 def build_judge_cases() -> Iterator[Case]:
+    """Builds the cases of `numaplace judge`: no workload of kernel-mm is slower under the second kernel, all are, each one is."""
     for slow in ((), tuple(SPREAD), *((w,) for w in SPREAD)):
         what = "nothing" if not slow else "all five" if len(slow) > 1 else f"{slow[0]} alone"
         yield Case("judge", f"kernel-mm, {answers.JUDGE_BOOTS} boots of each kernel, 5 % slower: {what}", 150,
@@ -114,8 +111,8 @@ def _make_kernel(slow: tuple[str, ...]) -> Cells:
 
 
 def check_judge(source: Random, slow: tuple[str, ...]) -> Iterator[Event]:
-    """Draws a run of two kernels, the second slower at the workloads `slow`, and yields whether each kind of verdict is false."""
-    verdict = answers.judge_runs(*(_make_kernel(of).draw_run(source, answers.JUDGE_BOOTS) for of in ((), slow)))
+    """Draws the runs of two kernels, the second slower at the workloads `slow`, and yields whether each kind of verdict is false."""
+    verdict = answers.judge_runs(*(_make_kernel(slower).draw_run(source, answers.JUDGE_BOOTS) for slower in ((), slow)))
     yield Event(bound_false("slower or faster"), bool(set(verdict.slower) - set(slow) or verdict.faster))
     for workload in slow:
         yield Event(bound_false(f"no regression of {workload}"), workload not in verdict.slower and verdict.excluded(workload))

@@ -18,21 +18,21 @@ Noise = Callable[[Random, int], Iterator[float]]  # factors around 1, for so man
 
 
 def make_normal(deviation: float) -> Noise:
-    """Makes normal factors with this deviation around 1."""
+    """Makes noise of normal factors with this deviation around 1."""
     def draw_factors(draw: Random, n: int) -> Iterator[float]:
         return (draw.gauss(1, deviation) for _ in range(n))
     return draw_factors
 
 
 def make_slow(share: float, factor: float, deviation: float = 0.01) -> Noise:
-    """Makes normal factors of which a share is larger by `factor`. The mean is 1 + share * (factor - 1)."""
+    """Makes noise of normal factors of which a share, 0..1, is `factor` times as large. The mean is 1 + share * (factor - 1)."""
     def draw_factors(draw: Random, n: int) -> Iterator[float]:
         return (draw.gauss(1, deviation) * (factor if draw.random() < share else 1) for _ in range(n))
     return draw_factors
 
 
 def make_lognormal(deviation: float) -> Noise:
-    """Makes lognormal factors of the median 1."""
+    """Makes noise of lognormal factors of the median 1; deviation: of their logarithm."""
     def draw_factors(draw: Random, n: int) -> Iterator[float]:
         return (draw.lognormvariate(0, deviation) for _ in range(n))
     return draw_factors
@@ -112,7 +112,7 @@ def draw_planned(noise: Noise, draw: Random, repeats: int, effect: float = 1.0) 
 
 
 def write_run(folder: Path, run: Results) -> Path:
-    """Writes a run as the runner does; returns the folder."""
+    """Writes manifest.json and results.jsonl of a run into `folder`, which it makes; returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(run.manifest))
     (folder / "results.jsonl").write_text("".join(json.dumps(o.raw | {"order": o.order}) + "\n" for o in run.observations))

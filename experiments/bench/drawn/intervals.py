@@ -24,7 +24,7 @@ from ...analysis.stats.intervals import (
 )
 from . import answers, draw
 from .draw import Boots, Cells, Noise
-from .tally import EQUAL, HOLDS, Bound, Case, Event, bound_false
+from .tally import EQUAL, HOLDS, Bound, Case, Event, bound_false, holds_truth
 
 LEVEL = 0.05
 TRUE = 1.05
@@ -67,7 +67,7 @@ def build_cases() -> Iterator[Case]:
 
 
 def check_references(source: Random) -> Iterator[Event]:
-    """Yields whether our tests and intervals of drawn values are those of scipy and statsmodels."""
+    """Yields, for each of our tests and intervals, whether it gives for drawn values what scipy or statsmodels gives."""
     n, m = source.randint(2, 11), source.randint(2, 11)
     a, b, both = ([source.gauss(10, 1) for _ in range(k)] for k in (n, m, n))
     p_values = [source.random() ** 3 for _ in range(n)]
@@ -82,10 +82,11 @@ def check_references(source: Random) -> Iterator[Event]:
 
 
 def find_roots(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """Finds the ratios r, the smaller first, for which Student's t of a - r b is at the limit."""
-    t = float(stats.t.ppf(1 - LEVEL / 2, len(a) - 1)) ** 2 / len(a)
+    """Finds the two ratios r, the smaller first, for which Student's t of a - r b is at the limit."""
+    t_squared = float(stats.t.ppf(1 - LEVEL / 2, len(a) - 1)) ** 2 / len(a)
     cov = np.cov(a, b)
-    quadratic = [fmean(b) ** 2 - t * cov[1, 1], -2 * (fmean(a) * fmean(b) - t * cov[0, 1]), fmean(a) ** 2 - t * cov[0, 0]]
+    quadratic = [fmean(b) ** 2 - t_squared * cov[1, 1], -2 * (fmean(a) * fmean(b) - t_squared * cov[0, 1]),
+                 fmean(a) ** 2 - t_squared * cov[0, 0]]
     return sorted(np.roots(quadratic).real)
 
 
@@ -102,7 +103,7 @@ def check_speed_up(source: Random, n: int, ours: Noise, base: Noise, mean: float
         if true_ratio == 1:
             yield Event(bound_false("faster or slower"), found.significant)
         else:
-            yield Event(HOLDS, found.low is None or found.high is None or found.low <= true_ratio <= found.high, found.word == CHANCE)
+            yield Event(HOLDS, holds_truth(found, true_ratio), found.word == CHANCE)
 
 
 def find_shown_mean(run: Results, base: Noise, mean: float) -> float:
@@ -111,14 +112,16 @@ def find_shown_mean(run: Results, base: Noise, mean: float) -> float:
     return draw.MODES[nodes.pop()] if base is draw.draw_two_modes and len(nodes) == 1 else mean
 
 
-def check_equal_options(source: Random, n: int) -> Iterator[Event]:
+def check_equal_options(source: Random, blocks: int) -> Iterator[Event]:
+    """Draws seven options as fast as the baseline and yields whether any is said to differ."""
     cells = Cells({("w", p): 1.0 for p in ("none", *"abcdefg")}, draw.make_normal(0.03))
-    speedups = answers.decide_speedups(cells.draw_run(source, n))
+    speedups = answers.decide_speedups(cells.draw_run(source, blocks))
     yield Event(bound_false("any of seven differs"), any(s.significant for s in speedups.values()))
 
 
 def compare_levels(run: Results) -> Iterator[Event]:
     """Yields, of each method, whether it finds a difference between two levels, none and none#2, that are one policy."""
+    # Of each workload: values by repeat under both levels, where both have at least two repeats in common.
     metric = {w: run.list_performance_metrics(w)[0][0] for w in run.workloads if run.select(w)}
     cells = [[{o.repeat: o.get_value(m) for o in run.select_independent(w, level) if o.get_value(m) is not None}
               for level in ("none", "none#2")] for w, m in metric.items()]
@@ -133,6 +136,7 @@ def compare_levels(run: Results) -> Iterator[Event]:
 
 
 def check_boot_means(source: Random) -> Iterator[Event]:
+    """Draws four workloads in five boots and yields whether each interval of the mean, by boots, holds the true one."""
     run = Cells({(w, "none"): 1.0 for w in "abcd"}, draw.make_normal(0.01), Boots(5, 0.03)).draw_run(source, 20)
     for workload in run.workloads:
         found = compute_t_interval([o.get_value(draw.METRIC) for o in run.select_independent(workload)])

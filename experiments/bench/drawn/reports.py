@@ -8,7 +8,7 @@ from random import Random
 
 from . import answers, draw
 from .draw import Cells
-from .tally import HOLDS, Bound, Case, Event, bound_false
+from .tally import HOLDS, Bound, Case, Event, bound_false, holds_truth
 
 STATIC = ("none", "start-interleave", "maximum-local")
 ACTING = ("numa-balancing", "tiering", "demotion", "damon", "daemon")
@@ -34,10 +34,11 @@ def _build_cells(deviation: float, gain: float = 0.0) -> Cells:
     return Cells({(w, p): 1 + gain * (p == STATIC[-1]) for w in WORKLOADS for p in STATIC + ACTING}, draw.make_normal(deviation))
 
 
-def check_ranks(source: Random, n: int) -> Iterator[Event]:
-    found = answers.compute_totals(_build_cells(0.03).draw_run(source, n))
-    yield Event(bound_false("an order of two placements"), any(total.ranks != (1, len(found)) for total in found))
-    yield from (Event(HOLDS, total.ratio.low <= 1 <= total.ratio.high) for total in found)
+def check_ranks(source: Random, blocks: int) -> Iterator[Event]:
+    """Draws equal placements and yields whether any two are ordered, and whether each interval of a total holds 1."""
+    totals = answers.compute_totals(_build_cells(0.03).draw_run(source, blocks))
+    yield Event(bound_false("an order of two placements"), any(total.ranks != (1, len(totals)) for total in totals))
+    yield from (Event(HOLDS, total.ratio.low <= 1 <= total.ratio.high) for total in totals)
 
 
 def check_regret(source: Random, n: int, deviation: float, gain: float) -> Iterator[Event]:
@@ -49,9 +50,5 @@ def check_regret(source: Random, n: int, deviation: float, gain: float) -> Itera
         yield Event(BIAS, mean.value - true)
         yield Event(HOLDS, mean.low <= true <= mean.high)
         yield from (Event(CELL_BIAS, found.static[w, policy].value - true) for w in WORKLOADS)
-        yield from (Event(Bound("a cell's interval holds the truth", HOLDS.least), _holds_truth(found.static[w, policy], true))
+        yield from (Event(Bound("a cell's interval holds the truth", HOLDS.least), holds_truth(found.static[w, policy], true))
                     for w in WORKLOADS)
-
-
-def _holds_truth(found: object, true: float) -> bool:
-    return found.low is None or found.high is None or found.low <= true <= found.high

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from random import Random
 from statistics import fmean, stdev
 
+from ...analysis.policies.decision import Decision
+from ...analysis.stats.intervals import Ratio
+
 SHOWN = 1.96  # deviations: 95 %
 SURE = 3.29   # 99.9 %: of 250 lines at their bound one table in eight has a line outside it by chance
 OK, SAID, FAILS, NONE = "ok", "ok: it is said", "FAILS", "-"
@@ -45,6 +48,11 @@ def bound_false(word: str) -> Bound:
     return Bound(f"false: {word}", most=0.05)
 
 
+def holds_truth(found: Decision | Ratio, true: float) -> bool:
+    """Checks whether an interval holds the true value; one without limits is printed as unbounded, and holds it."""
+    return found.low is None or found.high is None or found.low <= true <= found.high
+
+
 @dataclass(frozen=True)
 class Event:
     """Holds what one answer gives. `good` is whether the interval holds, or the false word was given, or a number whose mean is bounded."""
@@ -79,7 +87,7 @@ class Line:
 
 
 def build_lines(case: Case, seed: int) -> Iterator[Line]:
-    """Builds a line for each bound that the case's events are of."""
+    """Draws the case's runs and builds a line for each bound that their events are of."""
     runs = [list(case.draw(Random(f"{seed}/{case.name}/{case.drawn}/{k}"))) for k in range(case.runs)]
     for bound in dict.fromkeys(event.bound for events in runs for event in events):
         found = [[e for e in events if e.bound == bound] for events in runs]
@@ -87,7 +95,7 @@ def build_lines(case: Case, seed: int) -> Iterator[Line]:
 
 
 def build_line(case: Case, bound: Bound, runs: Sequence[Sequence[Event]]) -> Line:
-    """Builds the line of one bound from the events of each run: share or mean, limits, and verdict."""
+    """Builds the line of one bound from the events of each run: share or mean, 95 % limits, and a verdict by 99.9 % limits."""
     values = [[float(e.value) for e in events] for events in runs]
     n, value = sum(map(len, values)), fmean(v for run in values for v in run)
     limits = _compute_mean_limits if bound.is_mean else _compute_share_limits
@@ -103,7 +111,7 @@ def build_line(case: Case, bound: Bound, runs: Sequence[Sequence[Event]]) -> Lin
 
 
 def compute_wilson(share: float, n: float, z: float = SHOWN) -> tuple[float, float]:
-    """Returns the interval of a share. Wilson, Journal of the American Statistical Association 22, 1927."""
+    """Computes the interval of a share of n answers, of z deviations. Wilson, Journal of the American Statistical Association 22, 1927."""
     middle, half = share + z**2 / (2 * n), z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
 

@@ -52,6 +52,7 @@ def print_report(clock: str, options: argparse.Namespace, observations: list[dic
 
 
 def main():
+    """Observes under each clock that the command line names, and prints the reports."""
     options = parse_arguments()
     print(f"{os.cpu_count()} processors of the host, load {os.getloadavg()[0]:.1f}", flush=True)
     for clock in options.clocks:

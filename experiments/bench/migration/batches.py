@@ -24,63 +24,65 @@ PAGES_OF_HUGE = 512
 NEAR = 1.05  # a batch is as good as the best that takes so many times its time
 LIKE = {"ns": 1e-3, "first_call_ns": 1e-3, "first_page_gap_ns": 1e-3, "gap_ns": 1e-3}  # medians in us
 
-Cells = dict[tuple[str, int], dict[str, float]]
+Cells = dict[tuple[str, int], dict[str, float]]  # by kind of page and batch: those of LIKE, in us, us_page, gb_s, moved, whole
 
 
 def compute_cells(observations: list[dict]) -> Cells:
-    """Computes medians by kind of page and batch: times in us, GB/s of all that moved, least share moved, and whether all were whole."""
+    """Computes the cells from all repeats: medians, in us although keys end in _ns, GB/s of all that moved, the least share moved."""
     groups = defaultdict(list)
     for observation in observations:
         groups[observation["kind"], observation["batch"]].append(observation)
-    found = {}
+    cells: Cells = {}
     for key, repeats in sorted(groups.items()):
         row = {name: median(observation[name] for observation in repeats) * scale for name, scale in LIKE.items()}
         row["us_page"] = row["ns"] / (repeats[0]["pages"] / (PAGES_OF_HUGE if key[0] == "huge" else 1))
         row["gb_s"] = repeats[0]["pages"] * PAGE / row["ns"] / 1e3  # "ns" is in us by now
         row["moved"] = min(observation["moved"] / observation["pages"] for observation in repeats)
         row["whole"] = all(observation["whole"] for observation in repeats)
-        found[key] = row
-    return found
+        cells[key] = row
+    return cells
 
 
-def format_lines(found: Cells, kind: str) -> list[str]:
+def format_lines(cells: Cells, kind: str) -> list[str]:
     """Formats the lines of one kind of pages, a head and a row for each batch, in ascending order and the module last."""
     head = f"{'pages a call':>12}  {'us/page':>8}  {'GB/s':>6}  {'first call us':>13}  {'first page us':>13}  {'any page us':>11}  moved  whole"
-    rows = sorted(((batch, row) for (kind_of_row, batch), row in found.items() if kind_of_row == kind), key=lambda one: one[0] or 1 << 20)
-    return [head, *(format_line(batch, row) for batch, row in rows)]
+    rows = sorted(((batch, cell) for (kind_of_cell, batch), cell in cells.items() if kind_of_cell == kind),
+                  key=lambda row: (row[0] == MODULE, row[0]))
+    return [head, *(format_line(batch, cell) for batch, cell in rows)]
 
 
-def format_line(batch: int, row: dict[str, float]) -> str:
-    if not row["moved"]:
+def format_line(batch: int, cell: dict[str, float]) -> str:
+    """Formats the line of one of Cells, or says that nothing moved."""
+    if not cell["moved"]:
         return f"{batch or 'module':>12}  moves none of these by this kernel without splitting them"
-    return (f"{batch or 'module':>12}  {row['us_page']:8.2f}  {row['gb_s']:6.2f}  {row['first_call_ns']:13.1f}  "
-            f"{row['first_page_gap_ns']:13.1f}  {row['gap_ns']:11.1f}  {row['moved']:5.0%}  {'yes' if row['whole'] else 'NO'}")
+    return (f"{batch or 'module':>12}  {cell['us_page']:8.2f}  {cell['gb_s']:6.2f}  {cell['first_call_ns']:13.1f}  "
+            f"{cell['first_page_gap_ns']:13.1f}  {cell['gap_ns']:11.1f}  {cell['moved']:5.0%}  {'yes' if cell['whole'] else 'NO'}")
 
 
-def select_calls(found: Cells, kind: str, name: str) -> dict[int, float]:
-    """Returns a number of each batch of move_pages(2), by its pages."""
-    return {batch: row[name] for (kind_of_row, batch), row in found.items() if kind_of_row == kind and batch != MODULE}
+def select_calls(cells: Cells, kind: str, key: str) -> dict[int, float]:
+    """Selects a cell's value `key` of each batch of move_pages(2), by its pages."""
+    return {batch: cell[key] for (kind_of_cell, batch), cell in cells.items() if kind_of_cell == kind and batch != MODULE}
 
 
-def find_knee(found: Cells, kind: str) -> int:
-    """Finds the smallest batch whose time is near the best one's."""
-    times = select_calls(found, kind, "us_page")
+def find_knee(cells: Cells, kind: str) -> int:
+    """Finds the smallest batch, in pages, whose time of a page is at most NEAR times the best one's."""
+    times = select_calls(cells, kind, "us_page")
     return min(batch for batch, us in times.items() if us <= NEAR * min(times.values()))
 
 
-def check_predictions(found: Cells) -> Outcome:
+def check_predictions(cells: Cells) -> Outcome:
     """Checks predictions, each from what the kernel does, against the medians; returns their outcome.
 
     A call has costs of its own (a system call, a look-up of the task, a flush of the CPUs' pagevecs); pages of a batch are
     unmapped together, and copied one after the other before the first is mapped again."""
-    outcome, small, huge = Outcome(), select_calls(found, "small", "us_page"), select_calls(found, "huge", "us_page")
-    waits = select_calls(found, "small", "first_page_gap_ns")
-    outcome.between("small pages, the smallest batch within 5 % of the best time", find_knee(found, "small"), 16, 128, "{:.0f} pages")
+    outcome, small, huge = Outcome(), select_calls(cells, "small", "us_page"), select_calls(cells, "huge", "us_page")
+    waits = select_calls(cells, "small", "first_page_gap_ns")
+    outcome.between("small pages, the smallest batch within 5 % of the best time", find_knee(cells, "small"), 16, 128, "{:.0f} pages")
     outcome.at_least("small pages, time of a page by 1 beside that by the best batch", small[1] / min(small.values()), 2, "{:.2f} times")
     outcome.at_least("small pages, the first page's wait in batches of 512 beside 32", waits[512] / waits[32], 4, "{:.2f} times")
     outcome.at_most("huge pages, time of a page by 1 beside that by the best batch", huge[1] / min(huge.values()), NEAR, "{:.2f} times")
-    moving = [row for row in found.values() if row["moved"]]  # the module may be unable to move huge pages whole
-    outcome.at_least("every page moved and whole", min(row["moved"] if row["whole"] else 0 for row in moving), 1, "{:.0%}")
+    moving = [cell for cell in cells.values() if cell["moved"]]  # the module may be unable to move huge pages whole
+    outcome.at_least("every page moved and whole", min(cell["moved"] if cell["whole"] else 0 for cell in moving), 1, "{:.0%}")
     return outcome
 
 

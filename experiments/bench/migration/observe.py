@@ -27,7 +27,8 @@ STATES = {"asleep": 0, "running": 2}  # threads that write
 WARM_MIB = 8
 
 
-def observe_variant(variant: tuple, state: str, mib: int) -> dict:
+def observe_variant(variant: tuple[str, str, str], state: str, mib: int) -> dict:
+    """Moves `mib` MiB once by one of VARIANTS; returns np-move's object with the variant's name and the state of the target."""
     name, method, options = variant
     argv = [BENCH, method, str(mib), str(FROM), str(TO), str(STATES[state]), options]
     output = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -35,8 +36,8 @@ def observe_variant(variant: tuple, state: str, mib: int) -> dict:
 
 
 def main(mib: int, repeats: int, seed: int):
-    # The first time through costs QEMU a translation and the kernel a page fault or two.
     """Prints an observation of `mib` MiB for each method and state, `repeats` times, in an order shuffled with `seed`."""
+    # The first time through costs QEMU a translation and the kernel a page fault or two.
     for variant in VARIANTS:
         for state in STATES:
             observe_variant(variant, state, WARM_MIB)

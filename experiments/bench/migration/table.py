@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The observations as a table, and its claims. No I/O."""
+"""The observations as a table, and its claims. No I/O. An observation is an object that observe.py prints: np-move's, with its variant."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -33,12 +33,15 @@ class Row:
     whole: bool
 
 
+Rows = dict[tuple[str, str], Row]  # by variant and state
+
+
 def compute_page_ns(observation: dict) -> float:
     return observation["ns"] / max(observation["moved"], 1)
 
 
 def compute_progress(observation: dict) -> float:
-    """Returns the target's writes while its pages moved / its writes before in as long a time."""
+    """Computes the target's writes while its pages moved / its writes before in as long a time; 0 where the target sleeps."""
     if not observation["baseline_writes"]:
         return 0
     before = observation["baseline_writes"] / observation["baseline_writes_ns"]
@@ -62,28 +65,28 @@ def build_row(variant: str, state: str, repeats: list[dict]) -> Row:
                min(repeat["moved"] / repeat["pages"] for repeat in repeats), all(repeat["whole"] for repeat in repeats))
 
 
-def build_rows(observations: list[dict]) -> dict[tuple[str, str], Row]:
-    """Builds the rows by variant and state, in the order of these names."""
+def build_rows(observations: list[dict]) -> Rows:
+    """Builds a row of each variant and state from all its repeats, in the order of these names."""
     groups = defaultdict(list)
-    for one in observations:
-        groups[one["variant"], one["state"]].append(one)
-    return {key: build_row(*key, seen) for key, seen in sorted(groups.items())}
+    for observation in observations:
+        groups[observation["variant"], observation["state"]].append(observation)
+    return {key: build_row(*key, repeats) for key, repeats in sorted(groups.items())}
 
 
-def compare_times(found: dict, state: str, variant: str, other: str) -> float:
+def compare_times(rows: Rows, state: str, variant: str, other: str) -> float:
     """Returns how many times as fast `variant` is as `other`."""
-    return found[other, state].page_ns / found[variant, state].page_ns
+    return rows[other, state].page_ns / rows[variant, state].page_ns
 
 
-def format_cells(found: dict, row: Row) -> dict[str, str]:
+def format_cells(rows: Rows, row: Row) -> dict[str, str]:
     """Formats a row's cells by column; times of the target are '-' where it sleeps."""
     running = row.state == "running"
     return {
         "": row.variant,
         "us/page": f"{row.page_ns / 1000:.2f}",
         "spread": f"{row.spread:.0%}",
-        "x move_pages": f"{compare_times(found, row.state, row.variant, CALLS):.2f}",
-        "x migrate_pages": f"{compare_times(found, row.state, row.variant, PROCESS):.2f}",
+        "x move_pages": f"{compare_times(rows, row.state, row.variant, CALLS):.2f}",
+        "x migrate_pages": f"{compare_times(rows, row.state, row.variant, PROCESS):.2f}",
         "TLB/page": f"{row.tlb:.4f}",
         "pause ms": f"{row.pause_ns / 1e6:.1f}" if running and row.pause_ns else "-",
         "gap ms": f"{row.gap_ns / 1e6:.1f}" if running else "-",
@@ -95,33 +98,33 @@ def format_cells(found: dict, row: Row) -> dict[str, str]:
     }
 
 
-def format_lines(found: dict, state: str, with_times: bool) -> list[str]:
+def format_lines(rows: Rows, state: str, with_times: bool) -> list[str]:
     """Formats the methods in one state, the fastest first, below a head; with_times: also the columns of TIMES."""
     columns = [name for name in COLUMNS if with_times or name not in TIMES]
-    here = sorted((row for row in found.values() if row.state == state), key=lambda row: row.page_ns)
-    table = [dict(zip(columns, columns)), *(format_cells(found, row) for row in here)]
+    in_state = sorted((row for row in rows.values() if row.state == state), key=lambda row: row.page_ns)
+    table = [dict(zip(columns, columns)), *(format_cells(rows, row) for row in in_state)]
     width = {name: max(len(line[name]) for line in table) for name in columns}
     return ["  ".join(line[name].ljust(width[name]) if not name else line[name].rjust(width[name])
                       for name in columns) for line in table]
 
 
-def compare_calls(found: dict, state: str) -> float:
+def compare_calls(rows: Rows, state: str) -> float:
     """Returns how many times as fast the module is as the faster of the two ways to use move_pages(2)."""
-    return min(compare_times(found, state, MODULE, other) for other in (CALLS, ENGINE))
+    return min(compare_times(rows, state, MODULE, other) for other in (CALLS, ENGINE))
 
 
-def check_claims(found: dict, with_times: bool) -> Outcome:
+def check_claims(rows: Rows, with_times: bool) -> Outcome:
     """Checks the claims on the module's speed and pauses; with_times: also on the longest wait in ms. Returns the outcome."""
-    module = found[MODULE, "running"]
-    best = min(compare_calls(found, "running"), compare_times(found, "running", MODULE, PROCESS))
+    module = rows[MODULE, "running"]
+    best = min(compare_calls(rows, "running"), compare_times(rows, "running", MODULE, PROCESS))
     outcome, times = Outcome(), "{:.2f} times as fast"
-    outcome.at_least("asleep, module beside move_pages(2)", compare_calls(found, "asleep"), 2.5, times)
-    outcome.at_least("asleep, module beside migrate_pages(2)", compare_times(found, "asleep", MODULE, PROCESS), 1.8,
+    outcome.at_least("asleep, module beside move_pages(2)", compare_calls(rows, "asleep"), 2.5, times)
+    outcome.at_least("asleep, module beside migrate_pages(2)", compare_times(rows, "asleep", MODULE, PROCESS), 1.8,
                      times)
     outcome.at_least("running, module beside the better of the two", best, 1.2, times)
     if with_times:
         allowed_ns = BUDGET_US * 1000 + module.page_ns + module.idle_gap_ns
         outcome.at_most("running, a thread's longest wait (budget, one page, what it waits without a move)",
                         module.gap_ns / 1e6, allowed_ns / 1e6, "{:.2f} ms")
-    outcome.at_least("every page moved and whole", min(r.moved if r.whole else 0 for r in found.values()), 1, "{:.2%}")
+    outcome.at_least("every page moved and whole", min(row.moved if row.whole else 0 for row in rows.values()), 1, "{:.2%}")
     return outcome

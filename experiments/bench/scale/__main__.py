@@ -34,6 +34,7 @@ class Study:
     policies: tuple[str, ...]
 
     def make_piece(self, folder: Path, scale: int) -> EvidencePiece:
+        """Makes the piece that runs the study at 1/`scale` of the machine's speed, in a folder of its own in `folder`."""
         lab = self.machine if scale == 1 else f"{self.machine}/{scale}"
         options = RunOptions(suite=self.suite, lab=lab, quick=True, repeats=BOOTS, boots=BOOTS, workloads=self.workloads, policies=self.policies,
                              resume=True)
@@ -50,49 +51,57 @@ STUDIES = (
 
 
 def list_rows(study: Study, done: dict[int, EvidencePiece]) -> Iterator[tuple[str, dict[int, Decision]]]:
-    """Yields each cell of a study and each of its two responses, with its decisions by S."""
+    """Yields the title and the decisions by S of each cell of a study under each response; an S without the cell is left out.
+
+    done: pieces by S that have ended well."""
     for title, decide in (("while it runs", speedup.decide_cells), ("with the move", speedup.decide_solutions)):
-        found = {scale: decide(read_results(piece.out)) for scale, piece in done.items()}
-        for workload, policy in dict.fromkeys(cell for one in found.values() for cell in one):
-            yield f"{workload}, {policy}, {title}", {scale: one[workload, policy] for scale, one in found.items() if (workload, policy) in one}
+        by_scale = {scale: decide(read_results(piece.out)) for scale, piece in done.items()}
+        for workload, policy in dict.fromkeys(cell for decisions in by_scale.values() for cell in decisions):
+            yield f"{workload}, {policy}, {title}", {scale: decisions[workload, policy] for scale, decisions in by_scale.items()
+                                                     if (workload, policy) in decisions}
 
 
-def format_row(title: str, found: dict[int, Decision]) -> list[str]:
-    """Formats a cell: its ratios by S, their intervals, and how far each ratio is from that at full speed."""
+def format_row(title: str, by_scale: dict[int, Decision]) -> list[str]:
+    """Formats a cell: its ratios by S, their intervals, and, where there is one at full speed, how far each ratio is from that."""
     def format_line(head: str, texts: list[str]) -> str:
         return f"  {head:14}" + "".join(f"{text:>16}" for text in texts)
 
-    whole = found.get(1)
-    lines = [title, format_line("speed", [f"1/{scale}" for scale in found]),
-             format_line("ratio", [f"{one.ratio} {one.mark}".rstrip() for one in found.values()]),
-             format_line("95 %", [one.format_limits() or "-" for one in found.values()])]
-    if whole:
-        lines.append(format_line("from 1/1", [f"{100 * (one.value / whole.value - 1):+.1f} %" for one in found.values()]))
+    full_speed = by_scale.get(1)
+    lines = [title, format_line("speed", [f"1/{scale}" for scale in by_scale]),
+             format_line("ratio", [f"{decision.ratio} {decision.mark}".rstrip() for decision in by_scale.values()]),
+             format_line("95 %", [decision.format_limits() or "-" for decision in by_scale.values()])]
+    if full_speed:
+        lines.append(format_line("from 1/1", [f"{100 * (decision.value / full_speed.value - 1):+.1f} %" for decision in by_scale.values()]))
     return lines
 
 
 def show_studies(pieces: dict[Study, dict[int, EvidencePiece]]) -> None:
+    """Prints the cells of each study from its pieces, by S, that have ended well; nothing of a study without one."""
     for study, by_scale in pieces.items():
         done = {scale: piece for scale, piece in by_scale.items() if piece.read_state().word == DONE}
         if not done:
             continue
         print(f"\n{study.suite} on {study.machine}, {BOOTS} boots, s of the host in the last call by S: "
               + ", ".join(f"{scale}: {piece.read_state().seconds}" for scale, piece in done.items()))
-        for title, found in list_rows(study, done):
-            print("\n".join(["", *format_row(title, found)]))
+        for title, decisions in list_rows(study, done):
+            print("\n".join(["", *format_row(title, decisions)]))
     print(f"\nspeed / speed under none. {LEGEND}.\nlab-timed: times come from the lab's memory model, not from hardware")
 
 
-def run_studies(folder: Path, time: float, only: list[str]) -> int:
-    pieces = {study: {scale: study.make_piece(folder, scale) for scale in SCALES} for study in STUDIES if study.suite in (only or [study.suite])}
+def run_studies(folder: Path, limit_s: float, suites: list[str]) -> int:
+    """Runs what is left of the pieces of these suites' studies, or of all, and prints the studies; returns the exit status.
+
+    limit_s: seconds after which what runs is cut."""
+    pieces = {study: {scale: study.make_piece(folder, scale) for scale in SCALES} for study in STUDIES if not suites or study.suite in suites}
     every = [piece for by_scale in pieces.values() for piece in by_scale.values()]
     with engine.lock_folder(folder):
-        engine.run_pieces(engine.list_left(every), time)
+        engine.run_pieces(engine.list_left(every), limit_s)
     show_studies(pieces)
     return engine.conclude_pieces("scale", every, "the same command goes on")
 
 
 def main() -> int:
+    """Carries the command line out; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m experiments.bench.scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/scale"), metavar="DIR")
     parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="this study only; may be repeated")
