@@ -74,6 +74,7 @@ class Pump(threading.Thread):
     """
 
     def __init__(self, target: int):
+        """Makes the pipe `sink` for the guest. target: descriptor of our output. on_broken: called when it can take no more."""
         super().__init__(daemon=True)
         self.target = target
         self.source, self.sink = os.pipe()
@@ -82,6 +83,7 @@ class Pump(threading.Thread):
         self.fault: OSError | None = None  # of writing to our output
 
     def run(self):
+        """Reads until all have closed `sink`, and waits until the other thread has written what was read."""
         writer = threading.Thread(target=self.write_kept, daemon=True)
         writer.start()
         while data := os.read(self.source, 65536):
@@ -90,6 +92,7 @@ class Pump(threading.Thread):
         writer.join()
 
     def write_kept(self):
+        """Writes what is kept until the empty end. Where our output fails, notes the fault and calls on_broken()."""
         try:
             while data := self.kept.get():
                 while data:
@@ -99,7 +102,7 @@ class Pump(threading.Thread):
             self.on_broken()
 
     def write_some(self, data: bytes) -> int:
-        """Returns how many bytes were written; waits first where the output does not wait, as one that another program has set so."""
+        """Writes a part of the data and returns its bytes; 0 of an output that was set not to wait, after a wait until it takes more."""
         try:
             return os.write(self.target, data)
         except BlockingIOError:
@@ -108,7 +111,7 @@ class Pump(threading.Thread):
 
 
 def write_job_files(job: Job, files: qemu.Files):
-    """Writes the settings and the command that the guest reads."""
+    """Writes the settings and the command that the guest reads (guest.sh) into the run's folder."""
     settings = {name: value for name, value in os.environ.items()
                 if name in PASSED_ON or name.startswith("NUMAPLACE_")}
     settings["NUMAPLACE_KO"] = str(job.module or "")
@@ -140,16 +143,18 @@ def catch_signals():
 
 
 def run_job(job: Job) -> int:
-    """Runs the job, with up to STARTS starts; returns the exit status of the command."""
+    """Runs the job, with up to STARTS starts where one is flawed; returns the command's exit status, that of Ended at a signal.
+
+    LabError: this computer cannot run it, or the machine failed."""
     with catch_signals():
         try:
             qemu.check_host(job.machine, Path.cwd())
             qemu.check_writable(Path.cwd())
             if job.timed:
                 simulated.check_simulation(job.machine, job.kernel)
-            for snapshots in (job.snapshot, *[False] * (STARTS - 2)):
+            for use_snapshot in (job.snapshot, *[False] * (STARTS - 2)):
                 try:
-                    return run_once(replace(job, snapshot=snapshots))
+                    return run_once(replace(job, snapshot=use_snapshot))
                 except FlawedStart as flawed:
                     print_message(f"{str(flawed).partition(';')[0]}: it is started anew")
             return run_once(replace(job, snapshot=False))
@@ -158,7 +163,9 @@ def run_job(job: Job) -> int:
 
 
 def run_once(job: Job) -> int:
-    """Starts the machine once; returns the exit status of the command. LabError where there is none."""
+    """Starts the machine once; returns the exit status of the command. Keeps console and profile where the job asks for them.
+
+    FlawedStart: worth another start. LabError: any other reason for which there is no status."""
     with make_run_folder() as folder:
         files = qemu.Files(folder)
         write_job_files(job, files)
@@ -171,20 +178,20 @@ def run_once(job: Job) -> int:
             argv += simulated.build_clock_options(files.run, argv[0], follow=job.input is not None)
         limit = start_time_limit(job.timeout)
         try:
-            ended = start_machine(job, argv, files, limit)
+            qemu_status = start_machine(job, argv, files, limit)
         except subprocess.TimeoutExpired:
-            ended = None
+            qemu_status = None
         finally:
             keep_console(job, files)
             keep_profile(job, files)
-        if ended is None:
+        if qemu_status is None:
             where = f"the step '{read_step(files)}'" if read_step(files) != "boot" else f"its boot after '{find_last_line(files.run)}'"
             raise build_time_limit_error(job, where)
         status = read_text(files.run / "status")
         if status:
             return int(status)
         check_plugin(job, files)
-        if read_step(files) != "command" and (ended < 0 or find_lost_timer(files.run)):
+        if read_step(files) != "command" and (qemu_status < 0 or find_lost_timer(files.run)):
             raise FlawedStart(build_failure(files.run, read_step(files), job))
         raise build_failure(files.run, read_step(files), job)
 
@@ -202,6 +209,7 @@ def check_plugin(job: Job, files: qemu.Files):
 
 
 def keep_console(job: Job, files: qemu.Files):
+    """Copies the console to where the job asks for it. Where that fails, it says so and goes on."""
     if job.console and files.console.exists():
         try:
             shutil.copyfile(files.console, job.console)
@@ -228,22 +236,24 @@ def read_step(files: qemu.Files) -> str:
 
 
 def start_time_limit(timeout: float | None) -> snapshot.Limit:
-    """Starts a time limit of so many seconds. Returns a function of the seconds that are left, None without a limit."""
+    """Starts a time limit of so many seconds; returns the function that computes those that are left. Without a limit it returns None."""
     end = timeout and time.monotonic() + timeout
     return lambda: max(0.0, end - time.monotonic()) if end else None
 
 
 def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit) -> int:
-    """Restores the machine from its snapshot where that can be, else boots it; returns QEMU's status."""
+    """Restores the machine from its snapshot where that can be, else boots it; returns QEMU's status, as boot_machine().
+
+    FlawedStart: the snapshot is unusable, and was removed. TimeoutExpired: not within the limit."""
     if not job.snapshot:
         return boot_machine(job, argv, files, limit)
-    waiting = snapshot.add_wait(argv)
-    kept = snapshot.find_snapshot(waiting, files, Path.cwd(), limit)
+    waiting_argv = snapshot.add_wait(argv)
+    kept = snapshot.find_snapshot(waiting_argv, files, Path.cwd(), limit)
     if not kept:
         files.console.unlink(missing_ok=True)
         return boot_machine(job, argv, files, limit)
     try:
-        return boot_machine(job, kept.add_incoming(waiting), files, limit, kept)
+        return boot_machine(job, kept.add_incoming(waiting_argv), files, limit, kept)
     except QmpError as error:
         kept.remove_files()
         raise FlawedStart(LabError(BOOT_FAILED, f"machine '{job.machine.name}' could not be restored from its snapshot "
@@ -251,7 +261,7 @@ def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.
 
 
 def restore_machine(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
-    """Loads the kept state into QEMU, and lets the machine go on."""
+    """Loads the kept state into QEMU, and lets the machine go on. go: the pipe on whose other end it waits for a line."""
     kept.load_state(qmp)
     (files.run / "now").write_text(f"{time.time():.0f}\n", encoding="ascii")
     qmp("cont")
@@ -260,7 +270,7 @@ def restore_machine(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: in
 
 @contextmanager
 def feed_input(job: Job, files: qemu.Files) -> Iterator[tuple[dict[str, int], Callable[[], None]]]:
-    """Yields what QEMU reads for the command, by stream, and what to call once it has been started."""
+    """Yields the descriptors that QEMU reads for the command, by stream of qemu.Streams, and what to call once QEMU has been started."""
     if job.input is None:
         yield {}, lambda: None
         return
@@ -275,14 +285,16 @@ def feed_input(job: Job, files: qemu.Files) -> Iterator[tuple[dict[str, int], Ca
 
 
 def boot_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
-    """Runs QEMU until it ends by itself; returns its status, below 0 when a signal ended it."""
+    """Runs QEMU until it ends by itself; returns its status, below 0 when a signal ended it. kept: restored, where there is one.
+
+    TimeoutExpired: not within the limit. QmpError: it cannot be restored. Ended: our output's reader is gone."""
     with feed_input(job, files) as (sources, feed):
         return boot_with_input(job, argv, files, limit, kept, sources, feed)
 
 
 def boot_with_input(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None,
                     sources: dict[str, int], feed: Callable[[], None]) -> int:
-    """Runs QEMU with these descriptors as its inputs, by stream; `feed` is called once it has been started."""
+    """Runs QEMU as boot_machine() says, with `sources` and `feed` of feed_input()."""
     pumps = [Pump(1), Pump(2)]
     told, go = os.pipe()
     passed = sources | {"out": pumps[0].sink, "err": pumps[1].sink, "go": told}

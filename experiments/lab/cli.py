@@ -34,6 +34,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Builds the parser of the command line: list, setup, run and shell. Wrong usage is a LabError."""
     top = Parser(prog="numaplace lab", description="NUMA machines on any Linux computer.")
     actions = top.add_subparsers(dest="action", required=True, parser_class=Parser)
     listing = actions.add_parser("list", help="the machines there are")
@@ -59,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], timeout: float) -> Any:
-    """Adds what run and shell share; returns the group of the modes."""
+    """Adds what run and shell share; returns the group of the modes. machine: keywords of --machine. timeout: the default, s; 0: none."""
     to.add_argument("--machine", metavar="NAME|SHAPE|FILE.toml", **machine,
                     help="a machine of numaplace lab list, or of a shape such as 2x2, 4x2:512M or 2x2+1:1G"
                     + "; default %(default)s" * ("default" in machine))
@@ -90,6 +91,7 @@ def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], ti
 
 
 def list_machines(as_json: bool) -> int:
+    """Prints the machines there are; returns 0."""
     if as_json:
         print(json.dumps({"machines": [machine.describe_machine(name) for name in machine.names()]}, indent=1), flush=True)
     else:
@@ -100,6 +102,7 @@ def list_machines(as_json: bool) -> int:
 
 
 def set_up_lab(args: argparse.Namespace) -> int:
+    """Fetches a series of kernels, or all, and builds what the lab needs, by setup/lab or make; returns their exit status."""
     series = kernels.known_series() if args.kernel == "all" else [args.kernel]
     tree = ["make", "-C", HERE.sources, kernels.choose_target(args.kernel), "tools", "modules"]
     done = subprocess.run([HERE.sources / "setup/lab", HERE.modules, *series] if HERE.installed else tree, check=False)
@@ -107,6 +110,7 @@ def set_up_lab(args: argparse.Namespace) -> int:
 
 
 def choose_module(args: argparse.Namespace, kernel: kernels.Kernel) -> Path | None:
+    """Chooses the numaplace.ko to load; None by --no-module, or, with a message, where it is not built. LabError: no such file."""
     if args.no_module:
         return None
     if args.module:
@@ -120,6 +124,7 @@ def choose_module(args: argparse.Namespace, kernel: kernels.Kernel) -> Path | No
 
 
 def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
+    """Chooses the kernel of a series, or makes one of the user's image. LabError: it is not there, or options contradict."""
     if args.kernel_image:
         return find_own_kernel(args.kernel_image, args.modules)
     if args.modules:
@@ -128,7 +133,7 @@ def choose_kernel(args: argparse.Namespace) -> kernels.Kernel:
 
 
 def check_output(what: str, path: Path):
-    """LabError: the file cannot be written. Before the run, which would be lost."""
+    """Checks, before a run that would be lost, that a file can be written; makes it where it is missing. LabError: it cannot."""
     try:
         path.open("a").close()
     except OSError as error:
@@ -136,6 +141,7 @@ def check_output(what: str, path: Path):
 
 
 def make_job(args: argparse.Namespace, command: list[str]) -> boot.Job:
+    """Makes the job of what `run` and `shell` share. LabError: machine, kernel or module is wrong, or the console cannot be written."""
     described = machine.find(f"{args.machine}/{args.scale}" if args.scale is not None else args.machine, args.set)
     kernel = choose_kernel(args)
     if args.console:
@@ -145,6 +151,7 @@ def make_job(args: argparse.Namespace, command: list[str]) -> boot.Job:
 
 
 def run_command(args: argparse.Namespace) -> int:
+    """Carries `lab run` out; returns the exit status. LabError: options contradict, or there is no status."""
     job = make_job(args, args.command)
     if args.file and not args.exact:
         raise LabError(USAGE, "--file belongs to a run whose files are all in its memory: give --exact too")
@@ -158,6 +165,7 @@ def run_command(args: argparse.Namespace) -> int:
 
 
 def run_shell(args: argparse.Namespace) -> int:
+    """Carries `lab shell` out; returns the shell's exit status. LabError: there is no terminal, or no status."""
     if not os.isatty(0) or not os.isatty(1):
         raise LabError(USAGE, "the shell needs a terminal as its input and output: use numaplace lab run for a command")
     job = make_job(args, terminal.build_shell_command())
@@ -166,6 +174,7 @@ def run_shell(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Carries the command line out, sys.argv's without `argv`; returns the exit status. A LabError is printed."""
     if sys.stdin is None:  # closed: no other file may take its number
         os.open(os.devnull, os.O_RDONLY)
     try:

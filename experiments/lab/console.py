@@ -24,7 +24,7 @@ def read_text(path: Path) -> str:
 
 
 def find_reports(lines: list[str]) -> list[list[str]]:
-    """Finds the first MOST_REPORTS faults, each of REPORT_LINES lines from its sign on."""
+    """Finds the first MOST_REPORTS faults, each of at most REPORT_LINES lines from its sign, FAULT, on."""
     reports: list[list[str]] = []
     index = 0
     while index < len(lines) and len(reports) < MOST_REPORTS:
@@ -36,15 +36,15 @@ def find_reports(lines: list[str]) -> list[list[str]]:
     return reports
 
 
-def find_lost_timer(run: Path) -> str | None:
+def find_lost_timer(run_folder: Path) -> str | None:
     """Finds what the first program (init.sh) says where an interrupt of a CPU's timer has been lost; None where it says nothing."""
-    match = NO_TIMER.search(read_text(run / "console"))
+    match = NO_TIMER.search(read_text(run_folder / "console"))
     return match and match[1]
 
 
-def describe_step(run: Path, step: str) -> str:
+def describe_step(run_folder: Path, step: str) -> str:
     """Describes in words what failed. step: how far the guest came; before its first step the console says more."""
-    console = read_text(run / "console")
+    console = read_text(run_folder / "console")
     if step == "simulation":
         return "loading the simulation's module failed"
     if step == "module":
@@ -53,7 +53,7 @@ def describe_step(run: Path, step: str) -> str:
         return "the kernel died while the command ran"
     if step == "machine":
         return "preparing the machine (debugfs, numa_balancing) failed"
-    if lost := find_lost_timer(run):
+    if lost := find_lost_timer(run_folder):
         return f"the kernel was started, but {lost}"
     if "Run /init as init process" in console:
         return "mounting the root file system failed"
@@ -62,31 +62,32 @@ def describe_step(run: Path, step: str) -> str:
     return "QEMU did not start"
 
 
-def read_kernel_lines(run: Path) -> list[str]:
+def read_kernel_lines(run_folder: Path) -> list[str]:
     """Reads the console's lines without terminal sequences."""
-    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", read_text(run / "console")).splitlines()
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", read_text(run_folder / "console")).splitlines()
 
 
-def find_last_line(run: Path) -> str:
-    return next((line for line in reversed(read_kernel_lines(run)) if line.strip()), "")
+def find_last_line(run_folder: Path) -> str:
+    return next((line for line in reversed(read_kernel_lines(run_folder)) if line.strip()), "")
 
 
-def select_last_lines(run: Path) -> list[str]:
+def select_last_lines(run_folder: Path) -> list[str]:
     """Selects the last lines of console and QEMU, with the first report of a fault where that is further up."""
-    lines = read_kernel_lines(run) + read_text(run / "qemu").splitlines()
+    lines = read_kernel_lines(run_folder) + read_text(run_folder / "qemu").splitlines()
     end = lines[-LAST_LINES:]
     report = next(iter(find_reports(lines[:-LAST_LINES])), None)
     return end if report is None else [*report, "...", *end]
 
 
-def find_plugin_refusal(run: Path) -> str | None:
+def find_plugin_refusal(run_folder: Path) -> str | None:
     """Finds the plugin's own line, where it kept QEMU from starting, or QEMU's that it could not load it; None without both."""
-    lines = read_text(run / "qemu").splitlines()
+    lines = read_text(run_folder / "qemu").splitlines()
     of_plugin = [line for line in lines if line.startswith("numaplace lab plugin: ")]
     return next(iter(of_plugin or [line for line in lines if "plugin" in line]), None)
 
 
-def build_failure(run: Path, step: str, job) -> LabError:
-    tail = "".join(f"\n  | {line}" for line in select_last_lines(run)) or " none"
+def build_failure(run_folder: Path, step: str, job) -> LabError:
+    """Builds the error of a machine that ended in `step` without the command's status, with its last lines. job: a boot.Job."""
+    tail = "".join(f"\n  | {line}" for line in select_last_lines(run_folder)) or " none"
     return LabError(BOOT_FAILED, f"machine '{job.machine.name}' with kernel {job.kernel.release}: "
-                    f"{describe_step(run, step)}; last lines of its console:{tail}")
+                    f"{describe_step(run_folder, step)}; last lines of its console:{tail}")

@@ -33,7 +33,7 @@ def is_asked(args: argparse.Namespace) -> bool:
 
 
 def check_options(args: argparse.Namespace):
-    """Checks that counts are possible and their files can be written, which it empties. LabError: they are not."""
+    """Checks that counts are possible, and empties their files. LabError: they are not, or a file cannot be written."""
     if args.functional:
         raise LabError(USAGE, "--functional counts no accesses: leave it out, or give --count instead")
     for option, path in (("--json", args.json), ("--junit", args.junit)):
@@ -45,8 +45,8 @@ def check_options(args: argparse.Namespace):
 
 
 def run_counted(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
-    """Starts the machine and writes its counts. Returns the command's exit status; FAILED_IF where that is 0 and an expression is true.
-    LabError: an option cannot be answered."""
+    """Starts the machine by `start` and writes its counts; returns the command's exit status, FAILED_IF where that is 0 and an expression
+    is true. LabError: an option cannot be answered."""
     check_options(args)
     try:
         return judge_run(job, args, start)

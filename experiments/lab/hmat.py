@@ -13,9 +13,9 @@ def is_described(machine: Machine) -> bool:
     return bool(machine.access) and any(node.memory and not node.cpus for node in machine.nodes)
 
 
-def find_nearest(machine: Machine, memory: int) -> int:
-    """Returns the node of the CPUs that reach this memory first."""
-    latencies = [(row[memory], node) for node, row in enumerate(machine.access["latency_ns"]) if row[memory] is not None]
+def find_nearest(machine: Machine, memory_node: int) -> int:
+    """Finds the node whose CPUs have the lowest latency to the memory of a node; the first of equal ones."""
+    latencies = [(row[memory_node], node) for node, row in enumerate(machine.access["latency_ns"]) if row[memory_node] is not None]
     return min(latencies)[1]
 
 

@@ -16,7 +16,9 @@ def pad_data(data: bytes) -> bytes:
 
 
 def build_entry(name: str, mode: int, content: bytes) -> bytes:
-    """Builds a file of a "newc" archive (the kernel's Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    """Builds a file or folder of a "newc" archive; mode: with its type.
+
+    The format: the kernel's Documentation/driver-api/early-userspace/buffer-format.rst."""
     fields = (0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0)
     return (pad_data(b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0")
             + pad_data(content))
@@ -33,11 +35,11 @@ def complete_initramfs(initramfs: Path, drivers: list[Path]):
 
 
 def divide_options(kernel_options: str) -> tuple[str, dict[str, str]]:
-    """Returns the options of every run of a machine, and the environment that stands for the rest."""
+    """Divides virtme-ng's kernel options; returns those of every run of a machine, and the others as the first program's environment."""
     words = shlex.split(kernel_options)
-    own = dict(word.split("=", 1) for word in words if OF_ONE_RUN.match(word))
+    of_one_run = dict(word.split("=", 1) for word in words if OF_ONE_RUN.match(word))
     kept = " ".join(f'"{word}"' if " " in word else word for word in words if not OF_ONE_RUN.match(word))
-    return kept, {"lab_init": own.pop("init"), **own}
+    return kept, {"lab_init": of_one_run.pop("init"), **of_one_run}
 
 
 def format_environment(values: dict[str, str]) -> str:

@@ -52,7 +52,7 @@ class Machine:
 
     @property
     def core_speed(self) -> tuple[float, float]:
-        """Returns megahertz, and instructions a cycle while nothing misses."""
+        """Returns MHz, and instructions a cycle while nothing misses. KeyError: the file has no [model]."""
         core = self.model["core"]
         return core["mhz"]["value"], core["instructions_per_cycle"]["value"]
 
@@ -68,8 +68,9 @@ class Machine:
 
 
 def describe_machine(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
-    """Returns the tool's description of a machine of the lab by its name or its shape, or of any machine file by its path,
-    with other numbers. LabError where the tool refuses it."""
+    """Has the tool describe a machine; returns the object of `numaplace machine --json`. LabError: the tool refuses it.
+
+    name: of a machine of the lab, a shape, or a machine file's path. changes: NAME=NUMBER, of numbers that are not the file's."""
     options = [f"--set={change}" for change in changes]
     try:
         answer = subprocess.run([TOOL, "machine", "--json", *options, "--", name], capture_output=True, text=True, check=False)
@@ -83,12 +84,12 @@ def describe_machine(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def find(name: str, changes: Sequence[str] = ()) -> Machine:
-    """Returns a machine by its name, shape or file, with other numbers."""
-    said = describe_machine(name, changes)
-    nodes = [Node(**node) for node in said["nodes"]]
-    optional = {key: said[key] for key in ("cache", "model", "model_text", "plugin", "access", "scale") if key in said}
-    return Machine(said["name"], said["summary"], said["source"], nodes, said["distances"], **optional, purpose=said.get("for", ""),
-                   changes=["".join(change.split()) for change in changes])
+    """Finds a machine. name, changes and LabError: as of describe_machine()."""
+    description = describe_machine(name, changes)
+    nodes = [Node(**node) for node in description["nodes"]]
+    optional = {key: description[key] for key in ("cache", "model", "model_text", "plugin", "access", "scale") if key in description}
+    return Machine(description["name"], description["summary"], description["source"], nodes, description["distances"], **optional,
+                   purpose=description.get("for", ""), changes=["".join(change.split()) for change in changes])
 
 
 def names() -> list[str]:

@@ -36,7 +36,7 @@ def read_release(image: Path) -> str:
 
 
 def check_modules(modules: Path, image: Path, release: str):
-    """Checks that the folder has the modules of the image. LabError: it has not."""
+    """Checks that the folder is there and has the image's release as its name. LabError: it does not."""
     if not modules.is_dir():
         raise LabError(USAGE, f"there is no folder {modules} with the modules of {image}")
     if modules.name != release:
@@ -61,7 +61,7 @@ def make_links(place: Path, image: Path, modules: Path | None, release: str):
 
 
 def build_modules(kernel: Kernel, headers: Path):
-    """Builds numaplace.ko and numaplace_lab.ko, by one process at a time; nothing without headers. LabError: they cannot be built."""
+    """Has make build numaplace.ko and numaplace_lab.ko, in one process at a time; does nothing without headers. LabError: it fails."""
     built = [HERE.modules / kernel.series / name for name in ("numaplace.ko", "numaplace_lab.ko")]
     if not headers.exists():
         return
@@ -73,8 +73,8 @@ def build_modules(kernel: Kernel, headers: Path):
         if not all(path.exists() for path in built):
             print_message(f"building the modules for {kernel.release}")
         done = subprocess.run(["make", "-C", HERE.sources, "-f", "setup/modules.mk", f"MODULES={modules}",
-                               f"OWN_KERNEL={kernel.series}", *(modules / kernel.series / path.name for path in built)], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                              check=False)
+                               f"OWN_KERNEL={kernel.series}", *(modules / kernel.series / path.name for path in built)],
+                              stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False)
     if done.returncode != 0:
         raise LabError(UNABLE, f"the modules cannot be built for kernel {kernel.release} with {headers.resolve()}: see {log}")
 

@@ -99,6 +99,7 @@ def find_virtme_run() -> str:
 
 
 def build_machine_options(machine: Machine) -> list[str]:
+    """Builds virtme-ng's options for memory, CPUs, nodes and their distances."""
     options = ["--memory", f"{machine.memory >> 20}M", "--cpus", format_topology(machine)]
     for node in machine.nodes:
         memory = f"{node.memory >> 20}M" if node.memory else "0"
@@ -124,7 +125,9 @@ def format_topology(machine: Machine) -> str:
 
 def build_command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, guest: Path,
                   timed: bool = False, more_kernel_options: tuple[str, ...] = (), *, counts: bool = False) -> list[str]:
-    """Returns QEMU and its arguments; the guest runs the script `guest`, with `cwd` and the run's files writable."""
+    """Has virtme-ng make QEMU's command, and writes the run's initramfs and environment; returns QEMU and its arguments.
+
+    The guest runs the script `guest`, with `cwd` and the run's files writable. LabError: virtme-ng fails, or words are too long."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.ends_at_report else ()),
                       *(build_simulated_kernel_options(machine) if timed else ()),
                       f"numaplace_lab={machine.name},{'timed' if timed and not counts else 'functional'}",
@@ -143,18 +146,18 @@ def build_command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, gue
         raise LabError(BOOT_FAILED, f"virtme-ng cannot prepare machine '{machine.name}': {why}")
     argv = [*add_initiators(machine, remove_script_ports(shlex.split(lines[-1]))), *hmat.build_options(machine)]
     at = argv.index("-append") + 1
-    argv[at], own = initramfs.divide_options(argv[at])
+    argv[at], environment = initramfs.divide_options(argv[at])
     if len(argv[at].encode()) > MAX_KERNEL_OPTIONS:
         raise LabError(UNABLE, f"the path {kernel.image} or the --kernel-options are too long for a kernel's command "
                        "line: use shorter ones")
     initramfs.complete_initramfs(files.initramfs, kernel.find_drivers("virtio_console"))
-    own |= {"PATH": f"{SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", "lab_guest": str(guest), "lab_run": str(files.run)}
-    files.environment.write_text(initramfs.format_environment(own), encoding="utf-8")
+    environment |= {"PATH": f"{SKIPPED}:/usr/sbin:/usr/bin:/sbin:/bin", "lab_guest": str(guest), "lab_run": str(files.run)}
+    files.environment.write_text(initramfs.format_environment(environment), encoding="utf-8")
     return argv
 
 
 def add_initiators(machine: Machine, argv: list[str]) -> list[str]:
-    """Adds to the nodes' own options, which virtme-ng writes in their order, what only a described memory has."""
+    """Adds the initiator of hmat.format_initiator() to the nodes' options, which virtme-ng writes in their order."""
     nodes = iter(range(len(machine.nodes)))
     return [word + hmat.format_initiator(machine, next(nodes)) if word.startswith("node,") else word for word in argv]
 
@@ -171,7 +174,7 @@ def remove_script_ports(argv: list[str]) -> list[str]:
 
 
 def pair_options(words: list[str]) -> list[tuple[str, str | None]]:
-    """Returns options with their values; no option of QEMU's has two."""
+    """Pairs each option of a command with its value, None where it has none; no option of QEMU's has two. A lone word is an option."""
     result: list[tuple[str, str | None]] = []
     for word in words:
         if word.startswith("-") or not result or result[-1][1] is not None:

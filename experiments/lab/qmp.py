@@ -25,6 +25,7 @@ class Qmp:
         self.file = connection.makefile("rw", encoding="utf-8")
 
     def read_answer(self) -> dict:
+        """Reads QEMU's next object: its greeting, an answer or an event. QmpError: it has ended."""
         try:
             return json.loads(self.file.readline())
         except (ConnectionError, json.JSONDecodeError) as error:  # an end within a line, or before one
@@ -47,7 +48,7 @@ class Qmp:
         return answer["return"]
 
     def wait_while(self, command: str, statuses: set[str]) -> str:
-        """Waits until the command's status is another one, and returns it."""
+        """Repeats a query, without a limit, until its answer's status is none of these, and returns that."""
         while (status := self(command).get("status", "")) in statuses:
             time.sleep(POLL)
         return status

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,8 +62,8 @@ def find_parent() -> Path:
 
 
 @contextmanager
-def make_run_folder():
-    """Makes the folder of a run, and removes it when the block ends."""
+def make_run_folder() -> Iterator[Path]:
+    """Removes folders of killed runs; makes and locks one, and removes it when the block ends. LabError: there is no room for it."""
     remove_left_folders(find_parent())
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         descriptor = lock_folder(Path(name))

@@ -35,6 +35,7 @@ def build_kernel_options(machine: Machine) -> list[str]:
 
 
 def check_simulation(machine: Machine, kernel: Kernel):
+    """Checks that the machine's time can be simulated, and plugin and guest module are built. LabError: it cannot, or they are not."""
     if not machine.plugin:
         raise LabError(USAGE, f"machine '{machine.name}' has no [model] or no [[cache]], so its time cannot "
                        "be simulated: run it with --functional")
@@ -44,7 +45,7 @@ def check_simulation(machine: Machine, kernel: Kernel):
 
 
 def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
-    """Lists each node, start and end of its memory in the guest, around the hole below 4 GiB."""
+    """Lists ranges (node, start, end) of physical addresses of the guest's memory, around the hole below 4 GiB."""
     low = LOW_MEMORY if machine.memory >= LOW_MEMORY_LIMIT else machine.memory
     ranges, offset = [], 0
     for index, node in enumerate(machine.nodes):
@@ -59,7 +60,7 @@ def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
 
 
 def configuration(machine: Machine, memory: Path) -> str:
-    """Builds the plugin's file: `numaplace machine --plugin`, and what QEMU makes of the machine. plugin/config.h has its lines."""
+    """Builds the text of the plugin's file; plugin/config.h has its lines. memory: the file that it shares with the guest."""
     ranges = [f"ram={node} {start:#x} {end:#x}\n" for node, start, end in guest_ranges(machine)]
     return f"shared={memory}\n{''.join(ranges)}{machine.plugin}"
 
@@ -75,7 +76,7 @@ def get_shared_path(folder: Path) -> Path:
 
 
 def read_clock(folder: Path) -> int:
-    """Reads a time, in ns, that the guest's clock has not come to yet when its machine was stopped; 0 without simulated time."""
+    """Reads the guest's clock of a stopped machine, in ns, and adds AHEAD_NS, so that it is not past; 0 without simulated time."""
     if not get_shared_path(folder).exists():
         return 0
     with get_shared_path(folder).open("rb") as file:
@@ -84,6 +85,7 @@ def read_clock(folder: Path) -> int:
 
 
 def set_begin(folder: Path, ns: int):
+    """Adds to the plugin's file at which ns the guest's clock begins; nothing where there is no such file."""
     config = folder / "simulation.conf"
     if config.exists():
         with config.open("a", encoding="utf-8") as file:
@@ -115,9 +117,9 @@ def write_plugin_files(qemu: str, folder: Path, config: str) -> list[str]:
 
 def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False,
                  follow: bool = False) -> list[str]:
-    """Builds options for QEMU; writes the files that they name into `folder`."""
+    """Builds options for QEMU, and writes the files that they name into `folder`. The flags are lines of plugin/config.h."""
     memory = get_shared_path(folder)
-    more = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={get_profile_path(folder)}"] * profiles + ["follow=1"] * follow
-    return [*write_plugin_files(qemu_program.find(), folder, configuration(machine, memory) + "".join(f"{line}\n" for line in more)),
+    lines = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={get_profile_path(folder)}"] * profiles + ["follow=1"] * follow
+    return [*write_plugin_files(qemu_program.find(), folder, configuration(machine, memory) + "".join(f"{line}\n" for line in lines)),
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={memory}",
             "-device", "ivshmem-plain,memdev=numaplace_lab,master=on"]

@@ -67,7 +67,7 @@ class Snapshot:
         return [*argv, "-incoming", "defer"]
 
     def load_state(self, qmp: Qmp):
-        """Loads the state: the machine is as it was, and stands still."""
+        """Loads the state: the machine is as it was, and stands still. QmpError: QEMU refuses it."""
         qmp.begin_session()
         map_memory(qmp)
         qmp("migrate-incoming", uri=f"file:{self.path}/state")
@@ -148,7 +148,9 @@ def lock_making() -> Iterator[bool]:
 
 
 def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapshot | None:
-    """Makes the snapshot in the folder `path`; None where the machine ended before, or its state could not be kept."""
+    """Starts the machine to make the snapshot in the folder `path`; None, with a message, where its state cannot be kept.
+
+    Removes what others have left behind, and the oldest snapshots above LIMIT."""
     for left_behind in get_folder().glob("*.making"):  # by one that was killed
         shutil.rmtree(left_behind, ignore_errors=True)
     partial = path.with_suffix(".making")
@@ -170,7 +172,9 @@ def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) 
 
 
 def find_snapshot(argv: list[str], files: qemu.Files, cwd: Path, limit: Limit) -> Snapshot | None:
-    """Finds the snapshot of this machine, made where there is none; None where it cannot be, or another process makes one."""
+    """Finds the snapshot of this machine, or makes it by a start of its own; None where it cannot, or another process makes one.
+
+    TimeoutExpired: not within the limit."""
     path = get_folder() / compute_digest(generalise_command(qemu.adapt_command(argv, files), files, cwd), files)
     if (path / "state").exists():
         with suppress(OSError):  # another user's

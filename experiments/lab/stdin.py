@@ -23,14 +23,15 @@ class Feed(threading.Thread):
     """Copies `source` into a pipe that QEMU reads. Nothing is taken before the command has begun: a start that is made
     anew finds the input whole."""
 
-    def __init__(self, source: int, has_begun: Callable[[], bool], begins: Callable[[], None] = lambda: None):
+    def __init__(self, source: int, has_begun: Callable[[], bool], on_begin: Callable[[], None] = lambda: None):
+        """Makes the pipe. has_begun: checks whether the command has begun. on_begin: called once, before the first byte is copied."""
         super().__init__(daemon=True)
-        self.source, self.has_begun, self.begins = source, has_begun, begins
+        self.source, self.has_begun, self.on_begin = source, has_begun, on_begin
         self.outlet, self.sink = os.pipe()
         self.over, self.end = os.pipe()
 
     def start(self):
-        """Starts to copy once QEMU has the pipe."""
+        """Starts the thread, and closes our end of the pipe: to be called once QEMU has its own."""
         os.close(self.outlet)
         super().start()
 
@@ -42,7 +43,7 @@ class Feed(threading.Thread):
             while not self.has_begun():
                 if self.is_over(PERIOD):
                     return
-            self.begins()
+            self.on_begin()
             self.copy_input()
         except OSError:  # QEMU has ended, or a terminal is gone
             pass
@@ -53,6 +54,7 @@ class Feed(threading.Thread):
         return bool(select.select([self.over], [], [], seconds)[0])
 
     def copy_input(self):
+        """Copies until the input's end or stop_feed()."""
         while self.over not in select.select([self.source, self.over], [], [])[0]:
             data = os.read(self.source, PIPE_SIZE)
             if not data:
@@ -61,7 +63,7 @@ class Feed(threading.Thread):
                 data = data[os.write(self.sink, data):]
 
     def stop_feed(self):
-        """Stops once QEMU has ended."""
+        """Ends the copying and closes the pipes; to be called once QEMU has ended."""
         os.close(self.end)
         if self.ident:
             self.join()

@@ -27,6 +27,7 @@ class Terminal:
     """Holds a terminal and its settings. fd: the terminal. sizes: where QEMU reads a line "ROWS COLUMNS" for each size that it has."""
 
     def __init__(self, fd: int):
+        """Keeps the settings, and tells sizes from now on, at each SIGWINCH too."""
         self.fd = fd
         self.before = termios.tcgetattr(fd)
         self.sizes, self.sink = os.pipe()
@@ -46,6 +47,7 @@ class Terminal:
         tty.setraw(self.fd, termios.TCSADRAIN)  # what was typed ahead is kept
 
     def restore_settings(self):
+        """Restores the settings and the signal's handler, and closes the pipe of sizes."""
         signal.signal(signal.SIGWINCH, self.handler)
         os.close(self.sink)
         os.close(self.sizes)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 # Of struct np_lab_shared and struct np_lab_cpu, experiments/lab/guest/shared.h
 HEAD = struct.Struct("<QIIIIQ224s")  # magic, version, cpus, nodes, bytes of a line, now_ns, names of counters
@@ -44,12 +45,13 @@ class Reader:
         raise Torn
 
     def read_sample(self, now_ns: int) -> dict:
+        """Reads the totals of all CPUs: a list by CPU for each name, and for `dram` lists by node. Torn: as of read_cpu()."""
         cpus = [self.read_cpu(index) for index in range(self.cpus)]
         named = {name: [cpu[number] for cpu in cpus] for number, name in enumerate(self.names)}
         return {"now_ns": now_ns, **named, "dram": [list(cpu[len(self.names):]) for cpu in cpus]}
 
 
-def follow_counts(shared: Path, file, ended: threading.Event):
+def follow_counts(shared: Path, file: TextIO, ended: threading.Event):
     """Writes a line of JSON for each STEP_NS of the machine's time, as far as the host comes to look so often, and one when `ended` is
     set."""
     with shared.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as memory:

@@ -22,6 +22,7 @@ class Mapping:
     bytes: int   # of the whole mapping, parts of which may be another's by now
 
     def __str__(self) -> str:
+        """Formats the mapping as 'heap, 1.5 MiB at 0x7f00', with the file where it is of one."""
         size = f"{self.bytes / (1 << 20):.1f} MiB" if self.bytes >= 1 << 20 else f"{self.bytes >> 10} KiB"
         of = f" of {self.name}" if self.name != ANONYMOUS and not self.name.startswith("[") else ""
         what = "anonymous mapping" if self.kind == "anonymous" else self.kind
@@ -33,10 +34,10 @@ class Maps:
     tells of munmap()."""
 
     def __init__(self, mappings: list[Mapping] | None = None):
-        self.mappings = mappings or []  # by address
-        self.loaded = False  # the program is
+        self.mappings = mappings or []  # in the order of addresses
+        self.loaded = False  # whether execve() has mapped all of the program
         self.program = ""  # its file
-        self.end = 0  # of its data, where the heap begins
+        self.end = 0  # of the program's data, where the heap begins
 
     def copy_maps(self) -> Maps:
         copied = Maps(list(self.mappings))
@@ -72,6 +73,7 @@ class Maps:
         self.loaded = self.loaded or name == "[vdso]"  # the last that execve() maps
 
     def find_mapping(self, address: int) -> Mapping | None:
+        """Finds the mapping that has an address; None where none has."""
         index = bisect_right(self.mappings, address, key=lambda m: m.start) - 1
         return self.mappings[index] if index >= 0 and address < self.mappings[index].end else None
 

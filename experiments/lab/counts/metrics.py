@@ -77,6 +77,7 @@ PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%(?!\s*(?!(?:and|or)\b)[\d(a-z])")
 class Expression:
     """Holds an expression of --fail-if; Refused where it is wrong for a machine with so many nodes."""
     def __init__(self, text: str, nodes: int):
+        """Parses `text` and checks it. nodes: how many the machine has."""
         self.text, self.nodes = text, nodes
         try:
             self.tree = ast.parse(PERCENT.sub(r"(\1/100)", text.strip()), mode="eval").body
@@ -121,12 +122,13 @@ class Expression:
             raise self._build_error(f"'{ast.unparse(tree)}' is no number and no metric")
 
     def judge_metrics(self, metrics: Metrics) -> Verdict:
+        """Evaluates the expression: the verdict is that the test fails where it is true. Refused: it divides by 0."""
         verdict = Verdict(self.text, False)
         verdict.failed = self._evaluate_logic(self.tree, metrics, verdict.true)
         return verdict
 
     def _evaluate_logic(self, tree: ast.AST, metrics: Metrics, true: list[Comparison]) -> bool:
-        """Evaluates a tree of comparisons. Returns whether it is true of the metrics; appends the comparisons that are to `true`."""
+        """Evaluates a tree of comparisons; returns whether it is true of the metrics. Appends true comparisons outside a not to `true`."""
         if isinstance(tree, ast.BoolOp):
             parts_true = [self._evaluate_logic(part, metrics, true) for part in tree.values]
             return all(parts_true) if isinstance(tree.op, ast.And) else any(parts_true)

@@ -36,6 +36,7 @@ class Counted:
 
 
 def format_summary(metrics: Metrics) -> str:
+    """Formats all metrics but pages as one line."""
     by_node = ", ".join(f"{lines:,} of node {node}" for node, lines in enumerate(metrics.dram))
     return (f"{sum(metrics.dram):,} lines read from DRAM ({by_node}), {metrics.remote_dram:,} of them remote "
             f"({metrics.remote_share:.1%}); {metrics.remote_cache:,} from other nodes' caches; {metrics.loads:,} loads, "
@@ -123,8 +124,9 @@ def format_annotation(counted: Counted, verdict: Verdict) -> str:
     return f"::error{where}title=numaplace::{_escape_text(format_failure(counted, verdict))}"
 
 
-def _escape_text(text: str, more: str = "") -> str:
-    for character in "%\r\n" + more:
+def _escape_text(text: str, separators: str = "") -> str:
+    """Escapes a text for a workflow command; in the value of a property its separators too."""
+    for character in "%\r\n" + separators:
         text = text.replace(character, f"%{ord(character):02X}")
     return text
 

@@ -76,7 +76,7 @@ def parse_numbers(text: str) -> tuple[int, ...]:
 
 
 def parse_note(text: str) -> Note:
-    """Parses a note. Names come last, and may have blanks."""
+    """Parses a note, 'NS KIND WORDS'. The last word is a name, which may have blanks: the sixth of mmap, the second of others."""
     ns, kind, rest = text.split(" ", 2)
     return Note(int(ns), kind, rest.split(" ", {"mmap": 5}.get(kind, 1)))
 
@@ -93,8 +93,8 @@ def read_profile(path: Path) -> Profile:
         elif kind == "note":
             profile.notes.append(parse_note(rest))
         elif kind == "task":
-            cpu, node, context, *more = map(int, words[:-1])
-            tasks[cpu, context] = Task(cpu, node, *more, parse_numbers(words[-1]))
+            cpu, node, context, *numbers = map(int, words[:-1])  # tgid, tid, cgroup, .. of Task
+            tasks[cpu, context] = Task(cpu, node, *numbers, parse_numbers(words[-1]))
         elif kind == "dram":
             profile.uses.append(Use(tasks[int(words[0]), int(words[1])], int(words[2], 16), int(words[3], 16), *map(int, words[4:])))
         elif kind == "lost":

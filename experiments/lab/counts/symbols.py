@@ -14,8 +14,9 @@ LONGEST_FUNCTION = 1 << 20  # bytes: how far back a function that holds an addre
 
 
 class Program:
-    """Holds the functions and segments of a program's file; none where it cannot be read."""
+    """Holds the functions and segments of a program's file."""
     def __init__(self, path: str):
+        """Reads the file; of one that is missing or no ELF it holds nothing."""
         self.path = path
         self.functions: list[tuple[int, int, str]] = []  # address, end, name
         self.segments: list[tuple[int, int, int]] = []   # offset in the file, bytes, address
@@ -26,6 +27,7 @@ class Program:
             pass  # not there any more, or made in the machine: addresses have no names
 
     def _read_elf(self, elf: ELFFile):
+        """Reads the segments that are loaded, and the functions of all tables of symbols, in the order of addresses."""
         self.segments = [(s["p_offset"], s["p_filesz"], s["p_vaddr"]) for s in elf.iter_segments("PT_LOAD")]
         tables = [s for s in elf.iter_sections() if isinstance(s, SymbolTableSection)]
         functions = {(symbol["st_value"], symbol["st_value"] + symbol["st_size"], symbol.name)

@@ -46,7 +46,9 @@ class Remote:
 
 
 def find_remote(profile: Profile, selection: Selection) -> Remote:
-    """Finds, of the accesses that `selection` asks for, those of user code to another node's DRAM."""
+    """Sums, of the accesses that `selection` asks for, user code's lines of another node's DRAM, by mapping and by function.
+
+    Refused: nothing was selected, as select_tasks() says."""
     tasks, maps = set(selection.select_tasks(profile)), build_maps(profile)
     mappings: dict[object, Counter[int]] = {}
     functions: dict[tuple[str, str, bool], Counter[int]] = {}

@@ -13,12 +13,12 @@ BEGIN, END = 2, 3
 
 
 def _make_instruction(number: int):
-    """Makes a function of the code mov %rdi, %rax; mov %rsi, %rcx; nopl 0x6e7000NN(%rax); ret"""
+    """Makes a function of (text, bytes) of the code mov %rdi, %rax; mov %rsi, %rcx; nopl 0x6e7000NN(%rax); ret, NN the number."""
     code = bytes.fromhex("4889f8 4889f1 0f1f80") + bytes([number]) + bytes.fromhex("00706e c3")
     memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     memory.write(code)
     function = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_size_t)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
-    function.memory = memory
+    function.memory = memory  # lives as long as the function
     return function
 
 
