@@ -25,7 +25,7 @@ class Process:
     """Holds a process: a number that is used again, with another start, is another one."""
 
     pid: int
-    started: str  # since boot, so that a number that is used again is another process
+    started: str  # clock ticks since boot, as /proc has them
     comm: str
 
     @property
@@ -57,7 +57,7 @@ def list_tree(pid: int) -> list[Process]:
 
 
 def find_user(user: str) -> pwd.struct_passwd | None:
-    """Finds the user that programs run as; None for the runner's own. CannotError: there is no such user."""
+    """Finds the user that programs run as; None for the runner's own: for "", or where it is not root. CannotError: no such user."""
     if not user or os.geteuid():
         return None
     try:
@@ -71,8 +71,9 @@ class Background:
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, output: Path, user: str = "",
                  before_exec: Callable[[], None] = lambda: None) -> None:
-        """Starts the program in `folder`; what it writes goes to `output` with the suffixes .out and .err.
-        CannotError: there is no such user, or the program cannot be started."""
+        """Starts the program in `folder`, as `user` where the runner is root; it writes to `output` with the suffixes .out and .err.
+
+        environment: beside the runner's. CannotError: there is no such user, or the program cannot be started."""
         self.words, self.out, self.err = words, output.with_suffix(".out"), output.with_suffix(".err")
         entry = find_user(user)
         identity = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []} if entry else {}
@@ -86,7 +87,7 @@ class Background:
                 hint = f"it starts in {folder}: {{folder}} in it is its file's folder" if relative else "correct the command or install it"
                 raise CannotError(f"{words[0]} cannot be started: {error.strerror}; {hint}") from None
         self.pid = self.process.pid
-        self.below: dict[tuple[int, str], Process] = {}
+        self.below: dict[tuple[int, str], Process] = {}  # by pid and start: all that list_processes() has seen
         self.ended = 0.0
         self.waiter = threading.Thread(target=self._wait_for_end, daemon=True)
         self.waiter.start()
@@ -114,7 +115,7 @@ class Background:
 
     @property
     def seconds(self) -> float:
-        """Returns the seconds from the program's start to its end."""
+        """Returns the seconds from the program's start to its end; only once it has ended."""
         return self.ended - self.started
 
     @property

@@ -21,17 +21,17 @@ COUNTS = ("llc_references", "llc_misses", "local_dram", "remote_dram", "remote_c
 
 
 class Counting:
-    """Counts in its context; afterwards rows has a row an interval, none where nothing can be counted."""
+    """Counts in its context; afterwards `rows` has one of `numaplace counters --json` for each interval, none where nothing is counted."""
 
-    def __init__(self, cpus: tuple[int, ...], interval: float) -> None:
-        self.cpus, self.interval = cpus, interval  # s
+    def __init__(self, cpus: tuple[int, ...], interval_s: float) -> None:
+        self.cpus, self.interval_s = cpus, interval_s
         self.rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> "Counting":
         """Starts 'numaplace counters' and waits until it counts."""
         self.out = tempfile.TemporaryFile("w+")
         self.process = start_process(
-            [HERE.programs / "numaplace", "counters", "--json", "--interval", f"{round(self.interval * 1000)}ms",
+            [HERE.programs / "numaplace", "counters", "--json", "--interval", f"{round(self.interval_s * 1000)}ms",
              "-C", format_list(self.cpus)], signal.SIGKILL, stdin=subprocess.DEVNULL, stdout=self.out,
             stderr=subprocess.DEVNULL)
         self._wait_for_first()
@@ -58,15 +58,15 @@ class Counting:
         self.out.close()
 
     def list_series(self) -> dict[str, Any] | None:
-        """Returns IPC and DRAM accesses of each interval by name, None for a gap, with the interval and the source; None where nothing
+        """Returns `interval_s`, `source`, and of each interval `ipc`, `local_dram` and `remote_dram`, None for a gap; None where nothing
         was counted."""
         if not self.rows:
             return None
-        return {"interval_s": self.interval, "source": name_source(self.rows[0])} | {
+        return {"interval_s": self.interval_s, "source": name_source(self.rows[0])} | {
             name: [row[name]["value"] for row in self.rows] for name in ("ipc", "local_dram", "remote_dram")}
 
     def sum_counts(self) -> dict[str, float]:
-        """Sums the counts of the whole time by name, without those that were not counted in every interval."""
+        """Sums those of COUNTS that were counted in every interval, over the whole time, by name."""
         sums = {}
         for name in COUNTS:
             values = [row[name]["value"] for row in self.rows]
@@ -76,5 +76,5 @@ class Counting:
 
 
 def name_source(row: dict[str, Any]) -> str:
-    """Names what counted the row, such as lab; several joined by +, none where nothing was counted."""
+    """Names what counted the row, such as lab; several joined by +, 'none' where nothing was counted."""
     return "+".join(dict.fromkeys(cell["source"] for cell in row.values() if isinstance(cell, dict) and "source" in cell)) or "none"

@@ -72,7 +72,7 @@ class Guard:
             self._add_step("write", str(path), read_choice(path))
 
     def make_cgroup(self, path: Path) -> None:
-        """Makes a cgroup, which is removed at the end."""
+        """Makes a cgroup, which is removed at the end. OSError: it cannot be made, or is there."""
         self._add_step("remove", str(path))
         path.mkdir()
 
@@ -116,20 +116,20 @@ class Guard:
         if failed:
             raise NotPutBackError(describe_not_put_back(failed))
 
-    def _undo_steps(self, steps: int) -> list[str]:
-        """Undoes the steps but for the first `steps`. Returns what could not be put back."""
+    def _undo_steps(self, keep: int) -> list[str]:
+        """Has the child undo the steps but for the first `keep`. Returns what could not be put back, a line each."""
         failed: list[str] = []
         try:
             with hold_signals():
-                failed = self._ask_child("back", steps)
-                self.steps = steps
+                failed = self._ask_child("back", keep)
+                self.steps = keep
         except Interrupted as stop:
             stop.add(failed)
             raise
         return failed
 
     def _add_step(self, *step: str) -> None:
-        """Tells the child of a step that is about to be done."""
+        """Tells the child of a step that is about to be done: a word of UNDO and its arguments."""
         with hold_signals():
             self._ask_child("add", step)
             self.steps += 1
@@ -146,7 +146,8 @@ class Guard:
             raise
 
     def _ask_child(self, *message: object) -> list[str]:
-        """Asks the child. Returns what went wrong. Signals are held: an answer that is not read would be that of the next question."""
+        """Asks the child to add or drop a step, or to go back. Returns what could not be put back. Signals must be held: an answer
+        that is not read would be that of the next question."""
         self.socket.sendall(json.dumps(message).encode() + b"\n")
         return json.loads(self.answers.readline())
 
@@ -197,10 +198,11 @@ def _end_programs(scratch: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _undo_steps(steps: list[list[str]], left: int) -> list[str]:
-    """Undoes the steps, the last one first, until `left` of them are left. Returns what could not be put back, a line each."""
+def _undo_steps(steps: list[list[str]], keep: int) -> list[str]:
+    """Undoes the steps, a word of UNDO and its arguments each, from the last one on, and removes them; keeps the first `keep`.
+    Returns what could not be put back, a line each."""
     failed = []
-    while len(steps) > left:
+    while len(steps) > keep:
         kind, name, *words = steps.pop()
         try:
             UNDO[kind](name, *words)

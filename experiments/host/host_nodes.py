@@ -94,7 +94,7 @@ def read_machine_name() -> str:
 
 
 def _read_kernel_option(pattern: str) -> str | None:
-    """Reads the group of a pattern from the kernel's command line; None where nothing matches."""
+    """Reads the first group of a pattern from the kernel's command line; None where nothing matches."""
     found = re.search(rf"\b{pattern}", CMDLINE.read_text())
     return found[1] if found else None
 
@@ -119,7 +119,7 @@ def _find_machine(name: str) -> Machine:
 
 
 def list_lab_nodes(name: str) -> list[Node]:
-    """Returns the nodes of a machine of the lab, as its file says; nothing has to boot."""
+    """Returns the nodes of a machine of the lab, as its file says; nothing has to boot. UsageError: as of _find_machine()."""
     found = _find_machine(name)
     return [Node(number, tuple(node.cpus), dict(enumerate(found.distances[number])),
                  node.memory >> 10, node.memory >> 10, topology.make_lab_cpus(node.cpus, found.cache))

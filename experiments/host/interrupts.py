@@ -35,7 +35,7 @@ class stop_signals:
 
 @contextmanager
 def hold_signals() -> Iterator[None]:
-    """Holds Interrupted back until the end of this block."""
+    """Holds Interrupted back while this block runs; raises it at the end where a signal has arrived."""
     # Of a handler that runs in the middle of a fork, Python prints the exception and goes on.
     stop_signals.held = True
     try:

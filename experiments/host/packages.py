@@ -49,7 +49,7 @@ def read_names(pinned: Path) -> set[str]:
 
 
 def is_there(need: Need) -> bool:
-    """Checks whether a program is installed, or a module is in the folder of packages."""
+    """Checks whether a need is met: a program is installed, or a module is in the folder of packages."""
     if need.program:
         return find_program(need) is not None
     return (find_folder() / need.module).exists() or any(find_folder().glob(f"{need.module}.*"))

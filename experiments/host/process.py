@@ -23,7 +23,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with(parent: int, number: signal.Signals) -> None:
-    """Asks, in a child before exec, for the signal when its parent ends, in whichever way."""
+    """Asks, in a child before exec, for the signal when its parent ends, in whichever way; ends the child where it has ended."""
     LIBC.prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:  # which ended before the line above
         os._exit(127)
@@ -31,7 +31,9 @@ def die_with(parent: int, number: signal.Signals) -> None:
 
 def start_process(arguments: list[str | Path], number: signal.Signals, before_exec: Callable[[], None] = lambda: None,
                   **options: Any) -> subprocess.Popen[bytes]:
-    """Starts a child that gets the signal when the runner ends, or is interrupted while it starts the child. Interrupted: it was."""
+    """Starts a child that gets the signal `number` when the runner ends, or is interrupted while it starts the child.
+
+    Interrupted: it was; the child has ended. OSError: it cannot be started. options: of Popen."""
     runner, child = os.getpid(), None
 
     def reset_signals() -> None:
@@ -64,7 +66,7 @@ def read_processes(name: str) -> Iterator[tuple[int, bytes]]:
 
 
 def set_cpus(pid: int, cpus: Iterable[int]) -> None:
-    """Sets the CPUs of all threads of a process."""
+    """Sets the CPUs of all threads of a process. OSError: it has ended, or may not run on them."""
     wanted = set(cpus)
     for thread in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -77,17 +79,17 @@ class Program:
     """Runs a program of a workload, which dies with the runner; those of the project answer in lines of JSON."""
 
     def __init__(self, arguments: list[str | Path], cpus: Iterable[int],
-                 environment: Mapping[str, str], memory: int | None = None,
+                 environment: Mapping[str, str], memory_node: int | None = None,
                  before_exec: Callable[[], None] = lambda: None) -> None:
-        """Starts a program on these CPUs, so that what the loader touches is on their node; with a node's
-        number as memory, all that it ever allocates is to be there. CannotError: the program is missing."""
+        """Starts a program on these CPUs, so that what the loader touches is on their node; all that it ever allocates is to be
+        on `memory_node`, where one is given. environment: beside the runner's. CannotError: the program is missing."""
         self.name = Path(arguments[0]).name
         self.errors = tempfile.TemporaryFile()
         self.pending = b""
         wanted = set(cpus)
 
-        if memory is not None:
-            arguments = ["numactl", f"--preferred={memory}", *arguments]
+        if memory_node is not None:
+            arguments = ["numactl", f"--preferred={memory_node}", *arguments]
 
         def set_own_cpus() -> None:
             """Sets the child's CPUs, before exec."""

@@ -58,20 +58,20 @@ class Numaplace:
         return (take_last_line(done.stderr).removeprefix("numaplace: ") or "no reason given") if done.returncode else None
 
     def read_topology(self) -> dict[str, Any]:
-        """Reads the machine as the tool sees it."""
+        """Reads the machine as `numaplace topology --json` prints it."""
         return self._read_json("topology", "--json")
 
     def check_policies(self, policies: Sequence[str]) -> None:
-        """Checks policies such as 'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'."""
+        """Checks policies such as 'maximum-local' or 'maximum-local:pages=stay,penalty=1.3'. UsageError: one is wrong."""
         if policies:  # without any it lists them
             self._read_json("policies", "--json", *map(get_policy, policies))
 
-    def list_needing(self, policies: Sequence[str], what: str) -> list[str]:
-        """Lists those of the policies that say of themselves that they need `what`."""
+    def list_needing(self, policies: Sequence[str], need: str) -> list[str]:
+        """Lists those of the policies whose `needs`, as the tool prints them, have the word `need`."""
         if not policies:
             return []
         descriptions = self._read_json("policies", "--json", *map(get_policy, policies))["policies"]
-        return [policy for policy, description in zip(policies, descriptions, strict=True) if what in description["needs"]]
+        return [policy for policy, description in zip(policies, descriptions, strict=True) if need in description["needs"]]
 
     def read_model_origin(self) -> str:
         """Reads the origin of the contention model that a plan has here."""
@@ -83,7 +83,7 @@ class Numaplace:
         return ["--model", str(self.model)] if self.model else []
 
     def read_tasks(self, pids: list[int], sample: float = 0) -> dict[str, Any]:
-        """Reads the tasks. sample: seconds that they are counted."""
+        """Reads the tasks as `numaplace ps --json` prints them. sample: seconds that they are counted."""
         return self._read_json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:

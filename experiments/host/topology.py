@@ -25,7 +25,7 @@ class Cpu:
 
 
 def parse_list(text: str) -> tuple[int, ...]:
-    """Parses a list as the kernel writes it, such as '0-2,5'. Returns its numbers."""
+    """Parses a list as the kernel writes it, such as '0-2,5'; returns its numbers. ValueError: it is none."""
     numbers: list[int] = []
     for part in text.strip().split(","):
         if part:
@@ -67,7 +67,7 @@ def _read_size(cache: Path | None) -> int:
 
 
 def make_lab_cpus(cpus: Sequence[int], caches: list[dict[str, Any]]) -> tuple[Cpu, ...]:
-    """Makes the CPUs of a node of a lab machine, each a core of its own, with the caches of the machine file, not of QEMU."""
+    """Makes the CPUs of a node of a lab machine, each a core of its own, with the caches of the machine file (Machine.cache)."""
     sizes = {cache["level"]: cache["size"] for cache in caches}
     last = max(caches, key=lambda cache: cache["level"], default=None)
     sharing = last["shared_by_cpus"] if last else 1
