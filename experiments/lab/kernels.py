@@ -21,7 +21,7 @@ class Kernel:
 
     @property
     def ends_at_report(self) -> bool:
-        """Whether the first report of its checkers ends it; after one of KCSAN it goes on."""
+        """Checks whether the first report of its checkers ends it; after one of KCSAN it goes on."""
         return split_series(self.series)[0] == "debug"
 
     def build_remedy(self, make: str) -> str:
@@ -54,7 +54,7 @@ def is_debug(series: str) -> bool:
 
 
 def split_series(series: str) -> tuple[str, str]:
-    """debug-6.12 -> debug, 6.12; 6.12 -> "", 6.12."""
+    """Splits debug-6.12 into debug and 6.12, the series of KERNELS; 6.12 into "" and 6.12."""
     kind, _, stock = series.partition("-") if is_debug(series) else ("", "", series)
     return kind, stock
 

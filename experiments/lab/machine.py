@@ -102,7 +102,7 @@ def is_known(name: str) -> bool:
 
 
 def split_speed(name: str) -> tuple[str, int]:
-    """Splits the name or the file of a machine into that of the machine at full speed and S, 1 without one. A path such as /dev/fd/63 has none."""
+    """Splits a machine's name or file into that of the machine at full speed and S, 1 without one, as of a path such as /dev/fd/63."""
     base, slash, speed = name.rpartition("/")
     scaled = slash and speed.isdigit() and ("/" not in base or base.endswith(".toml"))
     return (base, int(speed)) if scaled else (name, 1)

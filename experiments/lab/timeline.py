@@ -20,7 +20,6 @@ TRIES = 10_000
 
 class Torn(Exception):
     """Says that a CPU's counters did not stop changing while they were read."""
-    pass
 
 
 class Reader:

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from ...analysis.pages import summary
-from ...analysis.policies import regret, speedup
+from ...analysis.policies import speedup
 from ...analysis.policies.decision import Decision
 from ...analysis.runs.results import Results
 from ...analysis.stats import compare as comparison
@@ -28,14 +28,6 @@ __all__ = ["JUDGE_BOOTS"]
 def decide_speedups(run: Results) -> dict[tuple[str, str], Decision]:
     """Returns the decision on each workload and policy but the baseline."""
     return speedup.decide_cells(run)
-
-
-def compute_totals(run: Results) -> list[speedup.Total]:
-    return speedup.compute_totals(run)
-
-
-def compute_regrets(run: Results) -> regret.Regrets:
-    return regret.compute_regrets(run)
 
 
 def is_precise(values: list[float], percent: float) -> bool:

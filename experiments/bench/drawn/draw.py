@@ -94,7 +94,7 @@ class Cells:
             means = [draw.gauss(1, self.boots.deviation) for _ in range(self.boots.number)]
             for number, value in enumerate(values):
                 boot = number * self.boots.number // repeats
-                node = int(self.noises.get((workload, policy)) is draw_two_modes and value > 1.3)
+                node = int(self.noises.get((workload, policy)) is draw_two_modes and value > 1.3)  # between MODES
                 observations.append(build_observation(workload, policy, number, MEAN * speed * means[boot] * value, str(boot), node=node))
         return build_results(observations, list(dict.fromkeys(policy for _, policy in self.speeds)))
 

@@ -90,14 +90,14 @@ def find_roots(a: Sequence[float], b: Sequence[float]) -> list[float]:
     return sorted(np.roots(quadratic).real)
 
 
-def check_speed_up(source: Random, n: int, ours: Noise, base: Noise, mean: float) -> Iterator[Event]:
+def check_speed_up(source: Random, blocks: int, ours: Noise, base: Noise, mean: float) -> Iterator[Event]:
     """Yields whether an interval of a speed-up holds the truth, and, where nothing differs, whether a word says that something does.
 
     An interval without limits, which is printed as unbounded, holds it. Where programs start on different nodes the mark says
     that it may be too narrow."""
     for true in (TRUE, 1.0):
         cells = Cells({("w", "none"): 1.0, ("w", "o"): true * mean}, ours, noises={("w", "none"): base})
-        run = cells.draw_run(source, n)
+        run = cells.draw_run(source, blocks)
         found, = answers.decide_speedups(run).values()
         true_ratio = true * mean / find_shown_mean(run, base, mean)
         if true_ratio == 1:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from . import answers, draw
+from ...analysis.policies import regret, speedup
+from . import draw
 from .draw import Cells
 from .tally import HOLDS, Bound, Case, Event, bound_false, holds_truth
 
@@ -36,19 +37,19 @@ def _build_cells(deviation: float, gain: float = 0.0) -> Cells:
 
 def check_ranks(source: Random, blocks: int) -> Iterator[Event]:
     """Draws equal placements and yields whether any two are ordered, and whether each interval of a total holds 1."""
-    totals = answers.compute_totals(_build_cells(0.03).draw_run(source, blocks))
+    totals = speedup.compute_totals(_build_cells(0.03).draw_run(source, blocks))
     yield Event(bound_false("an order of two placements"), any(total.ranks != (1, len(totals)) for total in totals))
     yield from (Event(HOLDS, total.ratio.low <= 1 <= total.ratio.high) for total in totals)
 
 
-def check_regret(source: Random, n: int, deviation: float, gain: float) -> Iterator[Event]:
+def check_regret(source: Random, blocks: int, deviation: float, gain: float) -> Iterator[Event]:
     """Yields how far regrets of placements that are no reference are off the truth; `gain` is the best static placement's, a share."""
-    found = answers.compute_regrets(_build_cells(deviation, gain).draw_run(source, n))
+    regrets = regret.compute_regrets(_build_cells(deviation, gain).draw_run(source, blocks))
     true = 1 - 1 / (1 + gain)
     for policy in ACTING:
-        mean = found.mean[policy]
+        mean = regrets.mean[policy]
         yield Event(BIAS, mean.value - true)
         yield Event(HOLDS, mean.low <= true <= mean.high)
-        yield from (Event(CELL_BIAS, found.static[w, policy].value - true) for w in WORKLOADS)
-        yield from (Event(Bound("a cell's interval holds the truth", HOLDS.least), holds_truth(found.static[w, policy], true))
+        yield from (Event(CELL_BIAS, regrets.static[w, policy].value - true) for w in WORKLOADS)
+        yield from (Event(Bound("a cell's interval holds the truth", HOLDS.least), holds_truth(regrets.static[w, policy], true))
                     for w in WORKLOADS)

@@ -169,7 +169,7 @@ def read_counters_and_answers(members: list[Member]) -> tuple[list[dict[str, int
 
 
 def measure_members(members: list[Member], milliseconds: int) -> list[dict[str, float]]:
-    """Measures, of each member, `bytes_per_s` of DRAM that its CPU reads and writes, and `progress_per_s`: requests, or else instructions."""
+    """Measures, of each member, `bytes_per_s` of DRAM that its CPU reads and writes, and `progress_per_s`, of requests or instructions."""
     before, answers, since = read_counters_and_answers(members)
     time.sleep(milliseconds / 1000)
     after, until = measure.read_all_counters(), time.monotonic()
