@@ -11,7 +11,7 @@ from experiments.model_fit.native import READ, TRIAD, Model
 
 
 def load_model(name: str) -> tuple[machine.Machine, Model]:
-    """Returns a machine of the lab and its model."""
+    """Finds a machine of the lab by its name, and makes its model; LabError where there is none."""
     described = machine.find(name)
     return described, Model(described.model_text)
 
@@ -34,15 +34,16 @@ def print_cells(table: luo.Table, model: Model):
               f"worst {error.worst_fitted:.3f}")
 
 
-def print_rows(title: str, rows: np.ndarray, unit: str = "%"):
+def print_rows(title: str, rows: np.ndarray):
+    """Prints parts of 1 in percent, a line for each number of threads from 1 on."""
     print(title)
-    for number, row in enumerate(rows, 1):
-        print(f"  {number}  " + " ".join(f"{100 * value:+6.1f} {unit}" for value in row))
+    for threads, row in enumerate(rows, 1):
+        print(f"  {threads}  " + " ".join(f"{100 * part:+6.1f} %" for part in row))
 
 
 def print_packets(described: machine.Machine):
-    line, header = (table["value"] for table in (described.model["line"]["bytes"],
-                                                 described.model["link"][0]["header_bytes"]))
+    """Prints the change by opposite threads that the bytes of a line and of a packet's header alone give."""
+    line, header = described.model["line"]["bytes"]["value"], described.model["link"][0]["header_bytes"]["value"]
     triad, read = (luo.compute_packet_cross(line, header, traffic) for traffic in (TRIAD, READ))
     print(f"cross where either side alone fills the link, by the packets' sizes and no calibrated number: "
           f"triad {100 * triad:+.1f} %, reads alone {100 * read:+.1f} %")

@@ -37,7 +37,7 @@ def spread_threads(nodes: int, threads: int) -> list[int]:
 
 
 def predict_copy(machine: Machine, model: Model, threads: int) -> Point:
-    """Predicts COPY by so many threads, with memory on their own node and on another package's."""
+    """Predicts GB/s of COPY, and ns a line, by so many threads, with memory on their own node and on another package's."""
     cores = spread_threads(machine.nodes, threads)
     nodes = range(machine.nodes)
     aware, unaware = (
@@ -48,6 +48,7 @@ def predict_copy(machine: Machine, model: Model, threads: int) -> Point:
 
 
 def predict_curve(machine: Machine, model: Model) -> list[Point]:
+    """Predicts COPY by 1 thread and by each multiple of the number of nodes, up to all cores."""
     whole = machine.nodes * machine.cores
     return [predict_copy(machine, model, threads)
             for threads in sorted({1, *range(machine.nodes, whole + 1, machine.nodes)})]

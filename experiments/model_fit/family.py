@@ -40,6 +40,7 @@ def _list_fitted(machine: Machine) -> set[str]:
 
 
 def _fit_parts(machine: Machine) -> Iterator[Variant]:
+    """Yields the fits without each row, and without half, of the machine's table; nothing where no number of it is fitted."""
     if not _list_fitted(machine):
         return
     for row, found in enumerate(held_out.predict_rows(machine.name)):
@@ -56,10 +57,12 @@ def list_assumed(machine: Machine) -> list[tuple[str, str]]:
 
 
 def _list_numbers(model: dict) -> Iterator[tuple[str, str, str]]:
-    """Yields (table, key, source), of single nodes too; 0 is no limit, and the lab's own numbers are not the model's."""
+    """Yields (table, key, source) of the numbers of a machine file's [model], of single nodes too.
+
+    Left out: 0, which is no limit, and LAB_ONLY, which are the lab's own and not the model's."""
     tables = [(name, table) for name, table in model.items() if isinstance(table, dict)]
     tables += [("link", link) for link in model.get("link", [])]
-    tables += [(name, table) for one in model.get("node", []) for name, table in one.items() if isinstance(table, dict)]
+    tables += [(name, table) for node in model.get("node", []) for name, table in node.items() if isinstance(table, dict)]
     for name, table in tables:
         for key, entry in table.items():
             if isinstance(entry, dict) and entry["value"] and (name, key) not in LAB_ONLY:
@@ -72,6 +75,7 @@ LAB_ONLY = {("core", "mhz"), ("core", "instructions_per_cycle"), ("core", "reord
 
 
 def _vary_numbers(machine: Machine) -> Iterator[Variant]:
+    """Yields each assumed number lower and higher by OFF, the others as in the file."""
     for table, key in list_assumed(machine):
         for factor in (1 - OFF, 1 + OFF):
             yield Variant(f"{table}.{key} × {factor:g}", Model(machine.model_text).scale_number(table, key, factor))

@@ -5,7 +5,7 @@ Bounded least squares from the middle of each range, with numerical derivatives:
 the same file gives the same answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +58,7 @@ def compute_ls3a_patterns(model: Model) -> np.ndarray:
 class Fit:
     table: luo.Table
     free: list[Free]
-    patterns: Callable[[Model], np.ndarray] | None
+    patterns: Callable[[Model], np.ndarray] | None  # more residuals
     bytes_per_s: float | None  # of a triad at 4L0R, where nothing else sets the table's scale
 
 
@@ -66,8 +66,8 @@ FITS = {luo.E5620.machine: Fit(luo.E5620, E5620, None, 12e9),
         luo.LS3A.machine: Fit(luo.LS3A, LS3A, compute_ls3a_patterns, None)}
 
 
-def build_model(described: machine.Machine, free: list[Free], values) -> Model:
-    return Model(described.model_text, {(one.section, one.field): value for one, value in zip(free, values, strict=True)})
+def build_model(described: machine.Machine, free: list[Free], values: Iterable[float]) -> Model:
+    return Model(described.model_text, {(number.section, number.field): value for number, value in zip(free, values, strict=True)})
 
 
 def fit_machine(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, float], Model]:
@@ -80,6 +80,7 @@ def fit_machine(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, 
         fitted = task.table.select_fitted()
 
     def compute_residuals(values: np.ndarray) -> np.ndarray:
+        """Computes what least squares makes small: cells in parts of 4L0R, breaches of a bound, and the total, where it is known."""
         model = build_model(described, task.free, values)
         total = luo.predict_contention(model)
         relative = total / total[luo.CORES, 0]
@@ -87,10 +88,9 @@ def fit_machine(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, 
         patterns = task.patterns(model) if task.patterns else []
         return np.concatenate([(relative - cells)[fitted], patterns, scale])
 
-    start = [(one.low + one.high) / 2 for one in task.free]
-    low, high = ([getattr(one, end) for one in task.free] for end in ("low", "high"))
+    low, high = [number.low for number in task.free], [number.high for number in task.free]
+    start = np.add(low, high) / 2
     solution = least_squares(compute_residuals, start, bounds=(low, high), diff_step=STEP,
                              x_scale=np.subtract(high, low))
     model = build_model(described, task.free, solution.x)
-    names = [one.name for one in task.free]
-    return dict(zip(names, map(float, solution.x), strict=True)), model
+    return {number.name: float(value) for number, value in zip(task.free, solution.x, strict=True)}, model

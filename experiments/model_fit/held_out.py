@@ -15,7 +15,7 @@ Cell = tuple[int, int]  # local, remote
 class Prediction:
     """Holds what a fit says of cells that it left out. 4L0R is the unit of the table: it is fitted always and never predicted."""
     model: Model
-    fitted: int                                # cells
+    fitted: int                                # number of cells
     cells: dict[Cell, tuple[float, float]]     # held out: the paper's, the model's
 
     @property
@@ -29,7 +29,7 @@ class Prediction:
 
 
 def predict_cells(name: str, held: set[Cell]) -> Prediction:
-    """Fits the model to a machine's table without the cells `held`, and predicts these."""
+    """Fits the model to a machine's table without the cells `held`, and predicts these, but neither outliers nor 4L0R."""
     table = fit.FITS[name].table
     fitted = table.select_fitted()
     held = {cell for cell in held if fitted[cell] and cell != (luo.CORES, 0)}

@@ -16,9 +16,9 @@ ERROR_BYTES = 256
 @dataclass(frozen=True)
 class Traffic:
     """Says what a kernel's loop moves for each byte that the kernel reports."""
-    write_fraction: float
-    moved: float
-    streams: float
+    write_fraction: float  # of the bytes that are moved
+    moved: float    # bytes
+    streams: float  # of arrays
 
 
 # Without non-temporal stores a line is fetched before it is written, and written back later.
@@ -48,6 +48,7 @@ class Model:
     """Holds a machine from its text form, with other values for some fields of its machine file."""
 
     def __init__(self, text: str, values: dict[tuple[str, str], float] | None = None):
+        """Makes the model of a text, with other `values` by (table, key) of its file. ValueError: the text or a value is wrong."""
         error = ctypes.create_string_buffer(ERROR_BYTES)
         self._keep_machine(load_library().native_model(text.encode(), error, ERROR_BYTES), error)
         for (table, key), value in (values or {}).items():
@@ -59,18 +60,22 @@ class Model:
         fitted. cpus: how many each node has; memory: by node, above 0 where it has some. ValueError: there is no such model."""
         nodes, error, model = len(cpus), ctypes.create_string_buffer(ERROR_BYTES), cls.__new__(cls)
         rows = (ctypes.c_int * (nodes * nodes))(*chain.from_iterable(distances))
-        machine = load_library().native_derived(nodes, rows, (ctypes.c_int * nodes)(*cpus), (ctypes.c_double * nodes)(*memory),
+        pointer = load_library().native_derived(nodes, rows, (ctypes.c_int * nodes)(*cpus), (ctypes.c_double * nodes)(*memory),
                                                 error, ERROR_BYTES)
-        model._keep_machine(machine, error)
+        model._keep_machine(pointer, error)
         return model
 
-    def _keep_machine(self, machine: int | None, error: ctypes.Array) -> None:
-        self.machine = machine
+    def _keep_machine(self, pointer: int | None, error: ctypes.Array) -> None:
+        """Keeps the C model at `pointer`, and frees it with this object; ValueError with the text of `error` where it is null."""
+        self.machine = pointer
         if not self.machine:
             raise ValueError(error.value.decode())
         weakref.finalize(self, load_library().native_free, self.machine)
 
     def _change_number(self, table: str, key: str, factor: float, value: float) -> None:
+        """Sets [model.TABLE] KEY of every node that has it, or of every link, to factor * KEY + value.
+
+        A key that is in neither changes nothing. ValueError: the model is refused."""
         error = ctypes.create_string_buffer(ERROR_BYTES)
         if load_library().native_change(self.machine, table.encode(), key.encode(), factor, value, error, ERROR_BYTES):
             raise ValueError(error.value.decode())

@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from experiments.bounds import Outcome
 from experiments.lab import machine
@@ -20,7 +21,8 @@ NEAR = 0.01        # of the load that a machine file's numbers were made from
 LOADED, FULL, HITM, MIXES, IDLE, ACROSS = (
     "latency under load, ns", "latency of a full controller, ns", "a line that the other socket has modified, ns",
     "bandwidth of reads with writes, GB/s", "idle latency of memory behind two links, ns", "bandwidth from another node, GB/s")
-LINE = 64
+LINE = 64          # bytes
+Figures = dict[str, Any]  # a machine of published.toml, whose head says what the keys are
 
 
 @dataclass(frozen=True)
@@ -37,53 +39,54 @@ class Prediction:
 
 
 def get_number(described: machine.Machine, key: str, node: int = 0) -> float:
-    """Returns a number of a node's controller; 0 where the file has none."""
+    """Returns a number of a node's controller, in the unit of [model.dram] of machine files; 0 where the file has none."""
     own = {entry["node"]: entry["dram"] for entry in described.model.get("node", [])}
     return own.get(node, {}).get(key, described.model["dram"].get(key, {"value": 0.0}))["value"]
 
 
-def predict_loaded(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
-    """Predicts the latencies under load that the machine file's numbers were not made from."""
-    model, cores, memory = Model(described.model_text), len(described.nodes[0].cpus), published.get("memory", 0)
-    controller, found = published["node_mb_s"] * 1e6, []
-    for ns, mb_s in published.get("loaded", [])[published.get("full_fitted", False):]:
-        load = mb_s * 1e6 / (published.get("loaded_nodes", 2) * controller)
+def predict_loaded(name: str, described: machine.Machine, figures: Figures) -> list[Prediction]:
+    """Predicts the latencies under load, in ns, that the machine file's numbers were not made from."""
+    model, cores, memory_node = Model(described.model_text), len(described.nodes[0].cpus), figures.get("memory", 0)
+    bytes_per_s, found = figures["node_mb_s"] * 1e6, []  # of a controller
+    for ns, mb_s in figures.get("loaded", [])[figures.get("full_fitted", False):]:
+        load = mb_s * 1e6 / (figures.get("loaded_nodes", 2) * bytes_per_s)
         full = load >= SATURATED
-        if full or all(abs(load - point) > NEAR for point in published["fitted"]):
-            predicted = model.compute_chase_ns(0, memory, cores - 1, 0 if full else load * controller / (cores - 1))
+        if full or all(abs(load - point) > NEAR for point in figures["fitted"]):
+            predicted = model.compute_chase_ns(0, memory_node, cores - 1, 0 if full else load * bytes_per_s / (cores - 1))
             found.append(Prediction(FULL if full else LOADED, name, f"{load:.0%} of the bandwidth", predicted, ns))
     return found
 
 
-def predict_hitm(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
-    """Predicts what a line costs that the other socket has modified, from the cost in the socket and the way there."""
-    if "hitm_ns" not in published:
+def predict_hitm(name: str, described: machine.Machine, figures: Figures) -> list[Prediction]:
+    """Predicts the ns of a line that the other socket has modified, from those in the socket and the way there; [] without figures."""
+    if "hitm_ns" not in figures:
         return []
-    model, far = Model(described.model_text), published.get("far", [1])
+    model, far = Model(described.model_text), figures.get("far", [1])
     way = fmean(model.compute_unloaded_ns(0, node) for node in far) - model.compute_unloaded_ns(0, 0)
     return [Prediction(HITM, name, f"memory of the {home}'s node", described.model["c2c"]["local_ns"]["value"] + way,
-                       published["hitm_ns"][home]) for home in ("writer", "reader")]
+                       figures["hitm_ns"][home]) for home in ("writer", "reader")]
 
 
-def predict_mixes(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
-    """Predicts the bandwidth of reads with writes from that of reads and what a write takes beyond a read."""
-    memory, port = published.get("memory", 0), described.model["port"]["bandwidth_mb_s"]["value"] or float("inf")
-    loss, controller = get_number(described, "write_loss", memory), get_number(described, "bandwidth_mb_s", memory)
+def predict_mixes(name: str, described: machine.Machine, figures: Figures) -> list[Prediction]:
+    """Predicts the GB/s of reads with writes from those of reads and what a write takes beyond a read."""
+    memory_node, port = figures.get("memory", 0), described.model["port"]["bandwidth_mb_s"]["value"] or float("inf")
+    loss, controller = get_number(described, "write_loss", memory_node), get_number(described, "bandwidth_mb_s", memory_node)
     return [Prediction(MIXES, name, f"{reads} reads to a write",
-                       published.get("mixed_nodes", 2) * min(port, controller / (1 + loss / (1 + int(reads)))) / 1e3, mb_s / 1e3)
-            for reads, mb_s in published.get("mixes", {}).items() if not (published.get("mix_fitted") and reads == "1")]
+                       figures.get("mixed_nodes", 2) * min(port, controller / (1 + loss / (1 + int(reads)))) / 1e3, mb_s / 1e3)
+            for reads, mb_s in figures.get("mixes", {}).items() if not (figures.get("mix_fitted") and reads == "1")]
 
 
-def predict_pairs(name: str, described: machine.Machine, published: dict) -> list[Prediction]:
-    """Predicts idle latency and bandwidth between nodes of which the machine file has no figure of their own."""
+def predict_pairs(name: str, described: machine.Machine, figures: Figures) -> list[Prediction]:
+    """Predicts idle latency in ns and bandwidth in GB/s between nodes of which the machine file has no figure of their own."""
     model = Model(described.model_text)
-    found = [Prediction(IDLE, name, f"node {a} to {b}", model.compute_unloaded_ns(a, b), ns) for a, b, ns in published.get("idle", [])]
+    found = [Prediction(IDLE, name, f"node {a} to {b}", model.compute_unloaded_ns(a, b), ns) for a, b, ns in figures.get("idle", [])]
     return found + [Prediction(ACROSS, name, f"node {a} to {b}",
                                model.compute_bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9, mb_s / 1e3)
-                    for a, b, mb_s in published.get("across", [])]
+                    for a, b, mb_s in figures.get("across", [])]
 
 
 def list_predictions() -> list[Prediction]:
+    """Lists the predictions of all machines of PUBLISHED."""
     published = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
     return [prediction for name, figures in published.items() for predict in (predict_loaded, predict_hitm, predict_mixes, predict_pairs)
             for prediction in predict(name, machine.find(figures.get("machine", name)), figures)]
@@ -95,23 +98,24 @@ def measure_predictions() -> Outcome:
     for prediction in list_predictions():
         by_kind[prediction.kind].append(prediction)
     for kind, found in by_kind.items():
-        errors = [abs(one.error) for one in found]
+        errors = [abs(prediction.error) for prediction in found]
         out.say(f"{kind}: {len(found)} predictions, mean error {fmean(errors):.1%}, worst {max(errors):.1%}")
     for kind, found in by_kind.items():
         out.say(f"\n{kind:51}{'predicted':>11}{'published':>11}{'error':>9}")
-        for one in found:
-            out.say(f"  {one.machine:24} {one.what:24}{one.predicted:11.1f}{one.published:11.1f}{one.error:+9.1%}")
-    errors = [abs(one.error) for one in by_kind[LOADED]]
+        for p in found:
+            out.say(f"  {p.machine:24} {p.what:24}{p.predicted:11.1f}{p.published:11.1f}{p.error:+9.1%}")
+    errors = [abs(prediction.error) for prediction in by_kind[LOADED]]
     out.at_most("predictions: latency under load, mean error", fmean(errors), 0.10)
     out.at_most("predictions: latency under load, worst error", max(errors), 0.20)
-    writers = [abs(one.error) for one in by_kind[HITM] if "writer" in one.what]
+    writers = [abs(prediction.error) for prediction in by_kind[HITM] if "writer" in prediction.what]
     out.at_most("predictions: a line that the other socket has modified, memory of the writer's, worst error", max(writers), 0.15)
     return out
 
 
 def fit_loaded(idle_ns: float, node_mb_s: float, points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Returns variability and load_ns with which a controller's latency passes two points of load, in parts, and ns; of one point
-    load_ns, with a variability of 1."""
+    """Fits the latency of a controller to one or two `points` (load in parts of its bandwidth, ns); returns variability and load_ns.
+
+    Of one point load_ns alone is fitted, and the variability is 1."""
     low, low_ns = points[0]
     low_queue, at_half = low / (1 - low), LINE * 1e3 / node_mb_s
     if len(points) == 2:
@@ -121,15 +125,15 @@ def fit_loaded(idle_ns: float, node_mb_s: float, points: list[tuple[float, float
     return at_half * node_mb_s / LINE / 1e3, (low_ns - idle_ns - at_half * low_queue) / low
 
 
-def fit_published(described: machine.Machine, figures: dict) -> tuple[float, float]:
-    """Returns variability and load_ns of what is marked as fitted."""
-    whole = figures["node_mb_s"]
-    points = [min(((mb_s / (figures.get("loaded_nodes", 2) * whole), ns) for ns, mb_s in figures["loaded"]),
+def fit_published(described: machine.Machine, figures: Figures) -> tuple[float, float]:
+    """Fits variability and load_ns to the published loads that are nearest to those marked as fitted; returns both."""
+    node_mb_s = figures["node_mb_s"]
+    points = [min(((mb_s / (figures.get("loaded_nodes", 2) * node_mb_s), ns) for ns, mb_s in figures["loaded"]),
                   key=lambda point: abs(point[0] - at)) for at in figures["fitted"]]
-    return fit_loaded(get_number(described, "latency_ns", figures.get("memory", 0)), whole, points)
+    return fit_loaded(get_number(described, "latency_ns", figures.get("memory", 0)), node_mb_s, points)
 
 
-def fit_stream_lines(described: machine.Machine, figures: dict) -> float:
+def fit_stream_lines(described: machine.Machine, figures: Figures) -> float:
     """Returns the lines of streams in flight with which a full controller has the published latency without delay."""
     low, high = 1.0, 1000.0
     while high / low > 1.001:
@@ -140,13 +144,14 @@ def fit_stream_lines(described: machine.Machine, figures: dict) -> float:
     return high
 
 
-def fit_write_loss(described: machine.Machine, figures: dict) -> float:
+def fit_write_loss(described: machine.Machine, figures: Figures) -> float:
     """Returns the write_loss with which as many reads as writes have their published bandwidth."""
     reads = figures.get("mixed_nodes", 2) * get_number(described, "bandwidth_mb_s", figures.get("memory", 0))
     return 2 * (reads / figures["mixes"]["1"] - 1)
 
 
 def print_fits():
+    """Prints, for each machine of PUBLISHED, the numbers of its machine file that are fitted to its figures."""
     for name, figures in tomllib.loads(PUBLISHED.read_text(encoding="utf-8")).items():
         described = machine.find(figures.get("machine", name))
         if "mix_fitted" in figures:
