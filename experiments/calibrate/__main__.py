@@ -57,9 +57,9 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def describe_machine(args: argparse.Namespace) -> tuple[Picture, Effort]:
-    """Returns the machine as the kernel describes it and how to measure it; ends the program where it cannot be measured."""
+    """Reads the machine as the kernel describes it; returns it, and how to measure it. Ends the program where it cannot be measured."""
     nodes, (name, platform) = hardware.read_nodes(), hardware.read_platform()
-    first = next((node.cpus[0] for node in nodes if node.cpus), 0)
+    first_cpu = next((node.cpus[0] for node in nodes if node.cpus), 0)
     if platform == "lab-functional":
         exit_with(UNABLE, "times mean nothing in a functional lab machine: start it without --functional")
     if not PROGRAM.exists():
@@ -71,26 +71,26 @@ def describe_machine(args: argparse.Namespace) -> tuple[Picture, Effort]:
     if len(set(cpus)) < len(cpus):
         exit_with(UNABLE, "nodes have the same CPUs, as with numa=fake, so nothing is remote: numaplace lab run boots one with more")
     name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())[:LONGEST_NAME]
-    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.read_caches(first),
+    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.read_caches(first_cpu),
                     hardware.read_megahertz())
-    size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.find_largest_cache(first)
+    size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.find_largest_cache(first_cpu)
     return taken, Effort(size, args.seconds, args.repeats)
 
 
 def measure_latencies(taken: Picture, effort: Effort):
-    """Measures and prints the latency of each pair of nodes, in ns."""
+    """Measures and prints the latency from each node with CPUs to each with memory, in ns; adds it to `taken`."""
     print_line(f"latency, ns: a chase of {effort.size >> 20} MiB, mean ± 95 %, {effort.repeats} times")
     for near, far, value in measure_node_latencies(taken.nodes, effort):
         taken.latency[near.id, far.id] = value
         print_line(f"  node {near.id}, memory {far.id}   {value}")
 
 
-def measure_bandwidths(taken: Picture, triads: Triads, most: int):
-    """Measures and prints the bandwidth of each pair of nodes, in MB/s, with a thread a CPU, `most` threads at most."""
-    print_line(f"bandwidth, MB/s of a triad: as many threads as CPUs, {most} at most")
+def measure_bandwidths(taken: Picture, triads: Triads, most_threads: int):
+    """Measures and prints the bandwidth of each pair of nodes, in MB/s, with a thread a CPU, `most_threads` at most."""
+    print_line(f"bandwidth, MB/s of a triad: as many threads as CPUs, {most_threads} at most")
     for near in taken.list_nodes_with_cpus():
         for far in taken.list_nodes_with_memory():
-            (value,) = triads.measure_groups([(near, far, min(most, len(near.cpus)))])
+            (value,) = triads.measure_groups([(near, far, min(most_threads, len(near.cpus)))])
             taken.bandwidth[near.id, far.id] = value
             print_line(f"  node {near.id}, memory {far.id}   {value}")
 
@@ -99,15 +99,14 @@ def format_cell(local: int, remote: int, local_mb_s: Value | None, remote_mb_s: 
     return f"  {local}L{remote}R   {str(local_mb_s or '-'):>18}  {str(remote_mb_s or '-'):>18}"
 
 
-def measure_contention(taken: Picture, triads: Triads, most: int):
+def measure_contention(taken: Picture, triads: Triads, most_threads: int):
     """Measures and prints the contention table, in MB/s: memory of the first node with CPUs and memory, threads of it and of the one
-    farthest from it, `most` of each at most."""
+    farthest from it, `most_threads` of each at most."""
     node, *others = (n for n in taken.nodes if n.cpus and n.mib)
-    index = taken.nodes.index
-    other = max(others, key=lambda n: node.distances[index(n)])
+    other = max(others, key=lambda n: node.distances[taken.nodes.index(n)])
     print_line(f"contention, MB/s: memory of node {node.id}; threads of node {node.id} (local) and of node {other.id} (remote)")
-    for local in range(min(most, len(node.cpus)) + 1):
-        for remote in range(min(most, len(other.cpus)) + 1):
+    for local in range(min(most_threads, len(node.cpus)) + 1):
+        for remote in range(min(most_threads, len(other.cpus)) + 1):
             if not local + remote:
                 continue
             groups = [(node, node, local)] * bool(local) + [(other, node, remote)] * bool(remote)
@@ -119,20 +118,20 @@ def measure_contention(taken: Picture, triads: Triads, most: int):
 
 
 def estimate_numbers(taken: Picture, known: pattern_search.Known) -> pattern_search.Numbers:
-    """Estimates each number from single cells of the contention table, to start the search from."""
-    alone = next(cell for cell in taken.contention if (cell.local, cell.remote) == (1, 0))
+    """Estimates each number from the largest bandwidths of the contention table, and `outstanding` from 1L0R, to start the search from."""
+    one_local = next(cell for cell in taken.contention if (cell.local, cell.remote) == (1, 0))
     local = max(cell.local_mb_s.mean for cell in taken.contention if cell.local_mb_s and not cell.remote)
     total = max((cell.local_mb_s.mean if cell.local_mb_s else 0) + (cell.remote_mb_s.mean if cell.remote_mb_s else 0)
                 for cell in taken.contention)
     remote = max(cell.remote_mb_s.mean for cell in taken.contention if cell.remote_mb_s and not cell.local)
     on_link = LINE_SHARE * remote * (READ_PART + known.header / known.line)
-    return pattern_search.Numbers(outstanding=alone.local_mb_s.mean * 1e6 * known.local_ns * 1e-9 / known.line,
+    return pattern_search.Numbers(outstanding=one_local.local_mb_s.mean * 1e6 * known.local_ns * 1e-9 / known.line,
                        dram_mb_s=LINE_SHARE * total, dram_variability=VARIABILITY, link_mb_s=on_link, link_variability=VARIABILITY,
                        port_mb_s=LINE_SHARE * local * PORT_ROOM)
 
 
 def fit_numbers(taken: Picture):
-    """Fits the contention model's numbers to the contention table, and prints the mean residual."""
+    """Fits the contention model's numbers to the contention table, keeps them and the mean residual in `taken`, and prints the latter."""
     first = taken.contention[0]
     known = pattern_search.Known(nodes=2, line=taken.caches[-1].line if taken.caches else DEFAULT_LINE, header=HEADER_BYTES,
                                  local_ns=taken.compute_local_ns(), link_ns=taken.compute_link_ns(first.node, first.other))
@@ -145,15 +144,17 @@ def fit_numbers(taken: Picture):
 
 
 def read_penalties(file: Path) -> str:
-    """Returns the tables of a file that numaplace measure-penalty has written, which belong to the machine too."""
-    parts = re.split(r"(?m)^(?=\[)", file.read_text(encoding="utf-8")) if file.is_file() else []
-    found = "".join(part for part in parts if re.match(r"\[\[?penalty\b", part))
+    """Returns the tables of a machine file that numaplace measure-penalty has written, so that they are kept; "" without any or a file.
+
+    Raises OSError where the file cannot be read."""
+    tables = re.split(r"(?m)^(?=\[)", file.read_text(encoding="utf-8")) if file.is_file() else []
+    found = "".join(table for table in tables if re.match(r"\[\[?penalty\b", table))
     return f"\n{found}" if found else ""
 
 
 def write_whole(file: Path, text: str | None):
     """Writes a file whole or not at all; without text it only tries. OSError: it cannot be written."""
-    if file.exists() and not file.is_file():  # as /dev/stdout
+    if file.exists() and not file.is_file():  # as /dev/stdout, which is not to be replaced
         file.write_text(text or "", encoding="utf-8")
         return
     partial = file.with_name(f"{file.name}.{os.getpid()}")

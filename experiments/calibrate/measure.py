@@ -22,9 +22,9 @@ T = (0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 
 @dataclass(frozen=True)
 class Value:
-    """Holds a mean and half of its 95 % interval."""
+    """Holds a mean of n samples and half of its 95 % interval, which is NaN of one sample."""
     mean: float
-    half: float  # of the 95 % interval
+    half: float
     n: int
 
     @classmethod
@@ -47,7 +47,6 @@ class Effort:
 
 class Failed(Exception):
     """Says which measurement failed, and why."""
-    pass
 
 
 def measure_chase_ns(cpu: int, node: int, effort: Effort) -> Value:
@@ -80,12 +79,14 @@ class Triads:
         self.team = Team({"program": TRIAD, "seconds": effort.seconds, "lead": LEAD * host_nodes.read_lab_scale()})
 
     def measure_groups(self, groups: list[tuple[Node, Node, int]]) -> list[Value]:
-        """Measures the groups at once. Returns the MB/s of all threads of each group together."""
+        """Measures the groups at once, each on CPUs of its own. Returns the MB/s of all threads of each group together.
+
+        A group has fewer threads where its node has no more CPUs. AssertionError: as of Team.measure_cell()."""
         used: dict[int, int] = {}  # CPUs of each node so far
         threads, ends = [], []
-        for node, memory, count in groups:
+        for node, memory_node, count in groups:
             first = used.setdefault(node.id, 0)
-            threads += [[cpu, memory.id] for cpu in node.cpus[first:first + count]]
+            threads += [[cpu, memory_node.id] for cpu in node.cpus[first:first + count]]
             used[node.id] += count
             ends.append(len(threads))
         samples = []

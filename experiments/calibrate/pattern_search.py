@@ -16,7 +16,7 @@ LEAST_GAIN = 1e-6                      # relative, of the error: less is no impr
 @dataclass
 class Numbers:
     """Holds the numbers of the contention model that are searched."""
-    outstanding: float
+    outstanding: float  # lines that a core keeps in flight
     dram_mb_s: float
     dram_variability: float
     link_mb_s: float
@@ -27,7 +27,7 @@ class Numbers:
 @dataclass(frozen=True)
 class Cell:
     flows: list[tuple[int, int, int]]  # from, to, threads
-    measured: list[float]              # MB/s of each flow
+    measured: list[float]              # MB/s of all threads of each flow
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Known:
 
 
 def build_model(known: Known, numbers: Numbers) -> Model:
-    """Builds a model of two nodes and a link: those of the contention table."""
+    """Builds the model of the two nodes of the contention table, which are equal, and of the link between them."""
     node = (f"core_outstanding={numbers.outstanding:.6g} port_bytes_per_s={numbers.port_mb_s * 1e6:.6g} port_remote_weight=1 "
             f"port_variability=0.1 dram_bytes_per_s={numbers.dram_mb_s * 1e6:.6g} "
             f"dram_latency_ns={known.local_ns:.6g} dram_variability={numbers.dram_variability:.6g}")
@@ -58,12 +58,12 @@ def compute_residuals(known: Known, numbers: Numbers, cells: list[Cell], scale: 
 
 
 def compute_error(known: Known, numbers: Numbers, cells: list[Cell], scale: float) -> float:
-    """Returns the sum of the squared residuals."""
+    """Returns the sum of the squared residuals, in parts of `scale` (MB/s)."""
     return sum(value * value for value in compute_residuals(known, numbers, cells, scale))
 
 
 def improve_numbers(known: Known, numbers: Numbers, cells: list[Cell], scale: float, step: float) -> Numbers:
-    """Tries a step up and down in each number, `step` being relative. Returns the numbers with the least error."""
+    """Tries a step up and down in each number, `step` being relative. Returns the numbers with the least error, or `numbers` itself."""
     best, least_error = numbers, compute_error(known, numbers, cells, scale)
     for name in vars(numbers):
         for factor in (1 + step, 1 / (1 + step)):
@@ -76,8 +76,8 @@ def improve_numbers(known: Known, numbers: Numbers, cells: list[Cell], scale: fl
 
 
 def search_numbers(known: Known, start: Numbers, cells: list[Cell]) -> tuple[Numbers, float]:
-    """Searches the numbers with which the model comes closest to the cells. Returns them, and the mean absolute residual in parts of the
-    largest total."""
+    """Searches the numbers, from `start` on, with which the model comes closest to the cells. Returns them, and the mean absolute residual
+    in parts of the largest total."""
     scale = max(sum(cell.measured) for cell in cells)
     for step in STEPS:
         for _ in range(ROUNDS):

@@ -12,8 +12,8 @@ HEADER_BYTES = 8
 
 @dataclass(frozen=True)
 class Cell:
-    node: int    # whose memory it is
-    other: int
+    node: int    # whose memory it is, by the kernel's number
+    other: int   # of the remote threads
     local: int   # threads on each
     remote: int
     local_mb_s: Value | None
@@ -28,11 +28,11 @@ class Picture:
     nodes: list[Node]
     caches: list[Cache]
     mhz: float
-    latency: dict[tuple[int, int], Value] = field(default_factory=dict)   # by node ids
-    bandwidth: dict[tuple[int, int], Value] = field(default_factory=dict)  # of all the node's threads
+    latency: dict[tuple[int, int], Value] = field(default_factory=dict)   # ns, by node ids (of the CPU, of the memory)
+    bandwidth: dict[tuple[int, int], Value] = field(default_factory=dict)  # MB/s of all the node's threads, by the same
     contention: list[Cell] = field(default_factory=list)
     numbers: Numbers | None = None
-    residual: float = 0
+    residual: float = 0  # mean, in parts of the largest total
 
     def list_nodes_with_cpus(self) -> list[Node]:
         return [node for node in self.nodes if node.cpus]
@@ -41,6 +41,7 @@ class Picture:
         return [node for node in self.nodes if node.mib]
 
     def compute_local_ns(self) -> float:
+        """Computes the mean of the nodes' latencies to their own memory."""
         values = [value.mean for (near, far), value in self.latency.items() if near == far]
         return sum(values) / len(values)
 
@@ -76,6 +77,7 @@ def build_head(picture: Picture) -> list[str]:
 
 
 def build_node_tables(picture: Picture) -> list[str]:
+    """Builds the lines of [[node]]; CPUs are numbered from 0 in the order of the kernel's numbers."""
     numbers = {cpu: n for n, cpu in enumerate(sorted(cpu for node in picture.nodes for cpu in node.cpus))}
     lines = []
     for node in picture.nodes:
@@ -85,6 +87,7 @@ def build_node_tables(picture: Picture) -> list[str]:
 
 
 def build_cache_tables(picture: Picture) -> list[str]:
+    """Builds the lines of [[cache]], a table for each level."""
     lines = []
     for cache in picture.caches:
         lines += ["[[cache]]", f"level = {cache.level}", f'size = "{cache.bytes >> 10} KiB"', f"ways = {cache.ways}",
@@ -138,6 +141,6 @@ def build_measured_tables(picture: Picture) -> list[str]:
 
 
 def build_toml(picture: Picture) -> str:
-    """Builds the machine file."""
+    """Builds the text of the machine file; `numbers` of the picture must be fitted."""
     parts = (build_head, build_node_tables, build_cache_tables, build_model_tables, build_measured_tables)
     return "\n".join(line for build in parts for line in build(picture)) + "\n"

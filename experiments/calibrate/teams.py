@@ -23,8 +23,8 @@ LEAD = 0.05  # seconds until all start, so that the last has heard of it
 
 class Member:
     """Runs a thread as a process of np-mem, pinned to its CPU."""
-    def __init__(self, program: list[str], size: str, cpu: int, memory: int):
-        argv = [*program, "--size", size, "--mem", str(memory), "--cpus", str(cpu)]
+    def __init__(self, program: list[str], size: str, cpu: int, memory_node: int):
+        argv = [*program, "--size", size, "--mem", str(memory_node), "--cpus", str(cpu)]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self.ready = False
 
@@ -46,7 +46,7 @@ class Member:
 
 
 class Team:
-    """Runs the members of cells; `plan` is that of the command line."""
+    """Runs the members of cells. plan: program, seconds and lead, as in the plan of the command line."""
     def __init__(self, plan: dict):
         self.plan = plan
         self.members: dict[tuple, Member] = {}
@@ -54,10 +54,10 @@ class Team:
     def list_members(self, cell: dict) -> list[Member]:
         """Returns a member for each thread of a cell, starting those that are missing; threads on the same CPU and memory have one each."""
         members = []
-        for index, (cpu, memory) in enumerate(cell["threads"]):
-            key = (cell["size"], cpu, memory, cell["threads"][:index].count([cpu, memory]))
+        for index, (cpu, memory_node) in enumerate(cell["threads"]):
+            key = (cell["size"], cpu, memory_node, cell["threads"][:index].count([cpu, memory_node]))
             if key not in self.members:
-                self.members[key] = Member(self.plan["program"], cell["size"], cpu, memory)
+                self.members[key] = Member(self.plan["program"], cell["size"], cpu, memory_node)
             members.append(self.members[key])
         return members
 
