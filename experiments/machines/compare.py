@@ -5,7 +5,7 @@ By `fitted` a comparison says what the model knew: nothing of the machine but it
 same table, or these very figures.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -69,22 +69,22 @@ def compare_record(name: str, record: Record) -> list[Comparison]:
 
 
 def derive_model(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Model:
-    """Derives a model from nothing but nodes and distances."""
+    """Derives a model from nothing but a record's nodes (CPUs, memory in MiB) and distances."""
     return Model.derive(distances, [node["cpus"] for node in nodes], [float(node["memory_mib"]) for node in nodes])
 
 
-LUO = {table.file: table for table in (luo.E5620, luo.LS3A)}
+LUO_TABLES = {table.file: table for table in (luo.E5620, luo.LS3A)}
 # Of the theoretical bandwidths: the rows of Bergstrom's tables, with two nodes that a row is about.
 PATHS = {"opteron-6172-4s": ("2", {"local memory": (0, 0), "node in same package": (0, 1), "node on another package": (0, 2)}),
          "xeon-x7560-4s": ("4", {"local memory": (0, 0), "other node": (0, 1)})}
 
 
 def _compare_published(record: Record) -> Iterator[Comparison]:
-    """Yields the comparisons of a paper's tables with models of its machine."""
+    """Yields the comparisons of a paper's tables: Luo's are scored, those of another paper (PATHS) have theoretical bandwidths."""
     paper_machine = machine.find(record["machine_file"])
     for file in record["tables"]:
-        if file in LUO:
-            yield from _compare_luo(paper_machine, record["source"], LUO[file])
+        if file in LUO_TABLES:
+            yield from _compare_luo(paper_machine, record["source"], LUO_TABLES[file])
         else:
             yield _compare_theoretical(paper_machine, record["source"], file)
 
@@ -113,7 +113,7 @@ def _name_outliers(table: luo.Table) -> str:
     """Returns a sentence on the cells of a table that no fit uses; "" without any."""
     if not table.outliers:
         return ""
-    cells = ", ".join(f"{x}L{y}R" for x, y in sorted(table.outliers))
+    cells = ", ".join(f"{local}L{remote}R" for local, remote in sorted(table.outliers))
     return f"Without {cells}, outliers of the paper that no fit uses."
 
 
@@ -124,9 +124,9 @@ def _make_grid(values: np.ndarray, kept: np.ndarray) -> Grid:
 
 
 def _compare_theoretical(described: machine.Machine, source: str, file: str) -> Comparison:
-    """Compares bandwidths in GB/s that the paper computed with the model's: shown beside each other, and not scored."""
+    """Compares the bandwidths in GB/s of a file of REFERENCE, which the paper computed, with the model's; they are not scored."""
     number, paths = PATHS[described.name]
-    lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()
+    lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()  # number of the table, machine, path, GB/s
     printed = {words[2]: float(words[3]) for line in lines if (words := line.split(","))[0] == number}
     model = Model(described.model_text)
     predicted = [model.compute_bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
@@ -136,28 +136,38 @@ def _compare_theoretical(described: machine.Machine, source: str, file: str) -> 
                       "Bandwidths of links in the machine file are from the same table.")
 
 
+@dataclass(frozen=True)
+class Basis:
+    """Holds a model of a measured machine, and what all comparisons with it have. `title` names the model: it is Comparison.model."""
+    machine: str
+    source: str
+    title: str
+    fitted: str
+    model: Model
+    index: dict[int, int]  # place in the model, by node id
+
+
 def _compare_measured(name: str, record: Record) -> Iterator[Comparison]:
     """Yields the comparisons of a real machine's figures with the derived model, and with calibrate-machine's where there is one.
 
     Latencies are in ns, bandwidths in MB/s."""
     nodes, distances = record["machine"]["nodes"], record["machine"]["distances"]
-    models = [(DERIVED, NOTHING, derive_model(nodes, distances))]
+    source, index = _describe_source(record), {node["id"]: k for k, node in enumerate(nodes)}
+    bases = [Basis(name, source, DERIVED, NOTHING, derive_model(nodes, distances), index)]
     if record.get("model"):
-        models.append(("calibrate-machine", THESE, Model("\n".join(record["model"]) + "\n")))
-    index = {node["id"]: k for k, node in enumerate(nodes)}
+        bases.append(Basis(name, source, "calibrate-machine", THESE, Model("\n".join(record["model"]) + "\n"), index))
     measured = record["measured"]
-    for model, fitted, found in models:
-        common = (name, _describe_source(record), model, fitted, found, index)
+    for basis in bases:
         if measured.get("latency"):
-            yield _compare_matrix(common, "latency from node to node", measured["latency"], found.compute_unloaded_ns)
+            yield _compare_matrix(basis, "latency from node to node", measured["latency"], basis.model.compute_unloaded_ns)
         if measured.get("bandwidth"):
-            yield _compare_matrix(common, "bandwidth from node to node, triad, 8 threads at most", measured["bandwidth"],
-                                  lambda a, b, found=found: found.compute_bandwidths(
+            yield _compare_matrix(basis, "bandwidth from node to node, triad, 8 threads at most", measured["bandwidth"],
+                                  lambda a, b, model=basis.model: model.compute_bandwidths(
                                       [(a, b, min(MOST_THREADS, nodes[a]["cpus"]))], TRIAD)[0] / 1e6)
         if measured.get("contention"):
-            yield _compare_contention(common, measured["contention"])
+            yield _compare_contention(basis, measured["contention"])
         if any(_is_local_copy(row) for row in measured.get("numa_stream", [])):
-            yield _compare_stream(common, nodes, measured["numa_stream"])
+            yield _compare_stream(basis, nodes, measured["numa_stream"])
 
 
 def _describe_source(record: Record) -> str:
@@ -166,27 +176,27 @@ def _describe_source(record: Record) -> str:
     return f"measured on a {machine_is} by numaplace {record.get('numaplace', 'unknown')}"
 
 
-def _compare_matrix(common: tuple, what: str, values: dict[str, Any], predict: Any) -> Comparison:
-    """Compares a matrix from node to node with a model. predict: returns the figure of two nodes, given by their positions."""
-    name, source, model, fitted, _, index = common
-    rows, columns = values["from"], values["to"]
-    return Comparison(name, source, what, values["unit"], model, fitted, "node of the CPUs", [str(a) for a in rows],
-                      [f"memory of {b}" for b in columns], values["mean"], [[predict(index[a], index[b]) for b in columns] for a in rows])
+def _compare_matrix(basis: Basis, what: str, matrix: dict[str, Any], predict: Callable[[int, int], float]) -> Comparison:
+    """Compares a matrix of a record with a model. predict: returns the figure, in the matrix's unit, of two nodes by their places."""
+    rows, columns, index = matrix["from"], matrix["to"], basis.index
+    return Comparison(basis.machine, basis.source, what, matrix["unit"], basis.title, basis.fitted, "node of the CPUs",
+                      [str(a) for a in rows], [f"memory of {b}" for b in columns], matrix["mean"],
+                      [[predict(index[a], index[b]) for b in columns] for a in rows])
 
 
-def _compare_contention(common: tuple, cells: list[dict[str, Any]]) -> Comparison:
+def _compare_contention(basis: Basis, cells: list[dict[str, Any]]) -> Comparison:
     """Compares the bandwidth of local and remote threads together, in MB/s, which calibrate-machine fits apart."""
-    name, source, model, fitted, found, index = common
     local, remote = ({cell[side] for cell in cells} for side in ("local", "remote"))
     measured: Grid = [[None] * (max(remote) + 1) for _ in range(max(local) + 1)]
     predicted: Grid = [[None] * (max(remote) + 1) for _ in range(max(local) + 1)]
     for cell in cells:
-        a, b, x, y = index[cell["node"]], index[cell["other"]], cell["local"], cell["remote"]
+        a, b, x, y = basis.index[cell["node"]], basis.index[cell["other"]], cell["local"], cell["remote"]
         flows = [(a, a, x)] * bool(x) + [(b, a, y)] * bool(y)
         measured[x][y] = sum(cell.get(f"{side}_mb_s") or 0 for side in ("local", "remote"))
-        predicted[x][y] = sum(found.compute_bandwidths(flows, TRIAD)) / 1e6
-    return Comparison(name, source, "bandwidth of one memory, by local and remote threads", "MB/s", model, fitted, "local threads",
-                      [str(x) for x in range(len(measured))], [f"{y} remote" for y in range(max(remote) + 1)], measured, predicted)
+        predicted[x][y] = sum(basis.model.compute_bandwidths(flows, TRIAD)) / 1e6
+    return Comparison(basis.machine, basis.source, "bandwidth of one memory, by local and remote threads", "MB/s", basis.title,
+                      basis.fitted, "local threads", [str(x) for x in range(len(measured))],
+                      [f"{y} remote" for y in range(max(remote) + 1)], measured, predicted)
 
 
 def _is_local_copy(row: dict[str, Any]) -> bool:
@@ -196,17 +206,16 @@ def _is_local_copy(row: dict[str, Any]) -> bool:
     return all(row.get(name) == level for name, level in wanted.items()) and row.get("spread", "l3") == "l3" and "bandwidth_mb_s" in row
 
 
-def _compare_stream(common: tuple, nodes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:
-    """Compares a curve of MB/s by threads, to which calibrate-machine fits nothing, with a model."""
-    name, source, model, fitted, found, _ = common
+def _compare_stream(basis: Basis, nodes: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:
+    """Compares MB/s of local copying by threads, of a record's rows of numa_stream, with a model; calibrate-machine fits nothing to it."""
     curve = {row["threads"]: row["bandwidth_mb_s"] for row in rows if _is_local_copy(row)}
     places = [k for k, node in enumerate(nodes) if node["cpus"] and node["memory_mib"]]
 
     def predict_bandwidth(threads: int) -> float:
         """Predicts the MB/s of so many threads in all."""
         flows = [(k, k, n) for k, n in zip(places, bergstrom.spread_threads(len(places), threads), strict=True) if n]
-        return sum(found.compute_bandwidths(flows, COPY)) / 1e6
+        return sum(basis.model.compute_bandwidths(flows, COPY)) / 1e6
 
-    return Comparison(name, source, "bandwidth of all nodes' local memory, copy, by threads", "MB/s", model,
-                      NOTHING if fitted == NOTHING else OTHERS, "threads", [str(n) for n in sorted(curve)], ["copy"],
+    return Comparison(basis.machine, basis.source, "bandwidth of all nodes' local memory, copy, by threads", "MB/s", basis.title,
+                      NOTHING if basis.fitted == NOTHING else OTHERS, "threads", [str(n) for n in sorted(curve)], ["copy"],
                       [[curve[n]] for n in sorted(curve)], [[predict_bandwidth(n)] for n in sorted(curve)])

@@ -55,12 +55,12 @@ class Entry:
 
 
 def _make_tables(measured: dict[str, Any]) -> list[dict[str, Any]]:
-    """Makes the tables of what is measured and the contention model says nothing of."""
+    """Makes a table of each measured part of a record that the contention model says nothing of (ALONE)."""
     return [_make_table(title, measured[key]) for key, title in ALONE.items() if measured.get(key)]
 
 
 def _make_table(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Makes a table with a column for each key of its rows."""
+    """Makes a table with a column for each key of its rows; None where a row lacks it."""
     head = list(dict.fromkeys(name for row in rows for name in row))
     return {"title": title, "head": [name.replace("_", " ") for name in head],
             "rows": [[row.get(name) for name in head] for row in rows]}
@@ -81,7 +81,7 @@ def make_entries(files: list[Path]) -> list[Entry]:
 
 
 def make_page(entries: list[Entry]) -> str:
-    """Makes the page as HTML, the errors in the order of what the models were fitted to."""
+    """Makes the page as HTML, the scored comparisons in the order of what their models were fitted to."""
     scored = [(entry, comparison) for entry in entries for comparison in entry.comparisons if comparison.mean is not None]
     scored.sort(key=lambda pair: ORDER.index(pair[1].fitted))
     groups = [(fitted, list(pairs)) for fitted, pairs in groupby(scored, key=lambda pair: pair[1].fitted)]
@@ -99,6 +99,6 @@ def _format_figure(value: float | None) -> str:
 
 
 def write_page(files: list[Path], out: Path) -> Path:
-    """Writes index.html into a folder that is made where it is missing. Returns its path."""
+    """Writes the page of records as index.html into a folder that is made where it is missing. Returns its path."""
     out.mkdir(parents=True, exist_ok=True)
     return write_text(out / "index.html", make_page(make_entries(files)))

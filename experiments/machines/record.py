@@ -13,6 +13,9 @@ WIDTH = 180        # of a row
 LOAD = 0.5         # above it others used the machine, as check-machine doubts it
 KINDS = ("measured", "published")
 
+# format, kind; of a published machine: machine_file, source, tables (files of reference/). Of a measured one: numaplace (version);
+# machine: cpu_model, kernel, virtual, load_most, nodes (each id, cpus, memory_mib), distances; measured: by suite or matrix, what
+# runs.collect_record() collects; missing: the reason by name of what was not measured; model: lines of the model's text, where fitted.
 Record = dict[str, Any]
 
 
@@ -22,13 +25,13 @@ def format_record(record: Record) -> str:
 
 
 def _format_value(value: Any, indent: str, width: int) -> str:
-    """Formats a value as JSON; one that holds neither lists nor objects stands on one line of up to `width` characters."""
+    """Formats a value inside `indent` as JSON; one that holds neither lists nor objects stands on one line of up to `width` characters."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if not inside or indent and len(line) <= width and not any(isinstance(one, (dict, list)) for one in inside):
+    if not inside or indent and len(line) <= width and not any(isinstance(item, (dict, list)) for item in inside):
         return line
     deeper = indent + " "
-    lines = [_format_value(one, deeper, width) for one in value] if isinstance(value, list) else [
+    lines = [_format_value(item, deeper, width) for item in value] if isinstance(value, list) else [
         f"{json.dumps(key)}: {_format_value(value[key], deeper, width)}" for key in sorted(value)]
     first, last = "[]" if isinstance(value, list) else "{}"
     return f"{first}\n{deeper}" + f",\n{deeper}".join(lines) + f"\n{indent}{last}"
@@ -101,12 +104,12 @@ def _find_problem_of_measured(record: Record) -> str | None:
 
 
 def _is_node(node: Any) -> bool:
-    """Checks whether a value describes a node."""
+    """Checks whether a value of a record describes a node."""
     return isinstance(node, dict) and all(isinstance(node.get(key), int) for key in ("id", "cpus", "memory_mib"))
 
 
 def _is_matrix(matrix: Any, ids: set[int]) -> bool:
-    """Checks whether a value is a matrix of nodes with these ids."""
+    """Checks whether a value has the form of runs.make_matrix(), of nodes with these ids."""
     rows, columns, mean = (matrix.get(key) for key in ("from", "to", "mean"))
     return (isinstance(rows, list) and isinstance(columns, list) and {*rows, *columns} <= ids
             and isinstance(mean, list) and [len(row) for row in mean] == [len(columns)] * len(rows)

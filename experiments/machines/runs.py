@@ -8,7 +8,6 @@ import math
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,14 @@ TABLES = {"loaded-latency": (("memory", "mix", "load", "delay", "spread"), ("lat
           "numa-stream": (("operation", "access", "memory", "threads", "spread"), ("bandwidth", "latency"))}
 LATENCY, CALIBRATION = "latency-matrix", "calibrate-machine"
 NOT_GIVEN = "no run of it was given"
-Runs = dict[str, list[dict[str, Any]]]
+Observations = list[dict[str, Any]]  # lines of results.jsonl: runner/records/record.py has their keys
 
 
 def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
     """Collects the record of the one real machine that all runs are of; `machine_file` is what calibrate-machine wrote.
 
-    Raises UsageError where there are no runs, or they are of several machines or of the lab."""
+    Raises UsageError where there are no runs, or they are of several machines, of the lab, of one suite, or with placements;
+    ExperimentError or LabError where a folder is no run or `machine_file` cannot be read."""
     if not folders:
         raise UsageError("--record: no run: give the folders of runs")
     manifests = [_read_manifest(folder) for folder in folders]
@@ -43,8 +43,8 @@ def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
     if twice := next((suite for suite in suites if suites.count(suite) > 1), None):
         raise UsageError(f"{', '.join(map(str, folders))}: two are runs of {twice}: give one of each suite")
     clean = {run["suite"]: _read_clean(folder) for folder, run in zip(folders, manifests, strict=True)}
-    for suite, records in clean.items():
-        if placed := {one["policy"] for one in records} - {"none"}:
+    for suite, observations in clean.items():
+        if placed := {observation["policy"] for observation in observations} - {"none"}:
             raise UsageError(f"a run of {suite} has placements ({', '.join(sorted(placed))}): give one without --placements")
     measured = {"latency": make_latency_matrix(clean.get(LATENCY, [])),
                 **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
@@ -59,34 +59,34 @@ def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Reads the manifest of a run. UsageError: the run is of the lab; ExperimentError: the folder is no run."""
     try:
-        found = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
-        if found["platform"] != "real":
+        run = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
+        if run["platform"] != "real":
             raise UsageError(f"{folder}: is of a machine of the lab, whose figures are the lab's own: give runs of a real machine")
-        _describe_shape(found)
+        _describe_shape(run)  # so that keys that are missing are found here
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ExperimentError(f"{folder}: is no run ({type(error).__name__}: {error}): give the folder of a run") from None
-    return found
+    return run
 
 
-def _describe_shape(found: dict[str, Any]) -> list[Any]:
-    """Returns what differs between machines: the processor, and nodes with their CPUs and distances."""
-    return [found["cpu"]["model"], [[node["id"], node["cpus"], node["distances"]] for node in found["topology"]]]
+def _describe_shape(run: dict[str, Any]) -> list[Any]:
+    """Returns what a run's manifest has that differs between machines: the processor, and nodes with their CPUs and distances."""
+    return [run["cpu"]["model"], [[node["id"], node["cpus"], node["distances"]] for node in run["topology"]]]
 
 
 def _read_model(file: Path) -> list[str]:
-    """Reads the lines of the contention model that calibrate-machine fitted, without the computer's name."""
+    """Reads the lines of the contention model that calibrate-machine fitted, without the computer's name; LabError: no machine file."""
     return re.sub(r"^machine name=\S+", "machine name=measured", machine.find(str(file)).model_text).splitlines()
 
 
-def _read_clean(folder: Path) -> list[dict[str, Any]]:
-    """Reads the observations of a run that are averaged."""
-    return [one for one in results.read_records(folder) if schedule.is_clean(one) and not one.get("warmup")]
+def _read_clean(folder: Path) -> Observations:
+    """Reads the observations of a run that may be averaged: neither warm-ups nor marked."""
+    return [o for o in results.read_records(folder) if schedule.is_clean(o) and not o.get("warmup")]
 
 
-def _describe_machine(manifests: list[dict[str, Any]], clean: Runs) -> dict[str, Any]:
-    """Describes the machine by the first manifest, and its load and doubts by all runs; memory in MiB."""
+def _describe_machine(manifests: list[dict[str, Any]], clean: dict[str, Observations]) -> dict[str, Any]:
+    """Describes the machine by the first manifest, and its highest load by the clean observations of all suites; memory in MiB."""
     first = manifests[0]
-    loads = [load for records in clean.values() for one in records if (load := round_value(one.get("load"))) is not None]
+    loads = [load for observations in clean.values() for o in observations if (load := round_value(o.get("load"))) is not None]
     series = re.match(r"\d+\.\d+", first["kernel"]["release"])
     return {"cpu_model": first["cpu"]["model"] or "unknown", "kernel": series[0] if series else "unknown",
             "numa_balancing": first["numa_balancing"], "virtual": any("virtual machine" in doubt for doubt in first["doubts"]),
@@ -108,42 +108,44 @@ def _summarise_samples(samples: list[float]) -> tuple[float | None, float | None
     return round_value(value.mean), round_value(value.half), value.n
 
 
-def _list_samples(records: list[dict[str, Any]], name: str) -> list[float]:
-    """Lists the values of a metric, in its unit, that are numbers."""
-    return [metric["value"] for one in records for metric in one["metrics"]
-            if metric["name"] == name and metric["unit"] == UNITS[name] and round_value(metric["value"]) is not None]
+def _list_samples(observations: Observations, metric: str) -> list[float]:
+    """Lists the values of a metric that are numbers and in its unit of UNITS."""
+    return [found["value"] for o in observations for found in o["metrics"]
+            if found["name"] == metric and found["unit"] == UNITS[metric] and round_value(found["value"]) is not None]
 
 
-def _group_cells(records: Iterable[dict[str, Any]], factors: tuple[str, ...]) -> dict[tuple, list[dict[str, Any]]]:
-    """Groups observations by their levels of these factors."""
-    cells: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
-    for one in records:
-        cells[tuple(one["factors"].get(name) for name in factors)].append(one)
+def _group_cells(observations: Observations, factors: tuple[str, ...]) -> dict[tuple, Observations]:
+    """Groups observations by their levels of these factors, in the order of `factors`; None where one has no such factor."""
+    cells: dict[tuple, Observations] = defaultdict(list)
+    for o in observations:
+        cells[tuple(o["factors"].get(name) for name in factors)].append(o)
     return cells
 
 
-def make_table(records: list[dict[str, Any]], factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Makes a row for each cell: its levels, then mean and half of the 95 % interval in the metric's unit, and number of observations."""
+def make_table(observations: Observations, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Makes a row for each cell: its levels, then mean and half of the 95 % interval of each metric in its unit, and number of values.
+
+    A cell without a value of any metric has no row."""
     rows = []
-    for levels, observations in sorted(_group_cells(records, factors).items(), key=lambda cell: str(cell[0])):
+    for levels, of_cell in sorted(_group_cells(observations, factors).items(), key=lambda cell: str(cell[0])):
         row = {name: level for name, level in zip(factors, levels, strict=True) if level is not None}
         for metric in metrics:
-            if samples := _list_samples(observations, metric):
+            if samples := _list_samples(of_cell, metric):
                 mean, half, row["n"] = _summarise_samples(samples)
                 row |= {f"{metric}_{UNITS[metric].replace('MB/s', 'mb_s')}": mean, f"{metric}_half": half}
         rows += [row] if "n" in row else []
     return rows
 
 
-def make_latency_matrix(records: list[dict[str, Any]]) -> dict[str, Any] | None:
+def make_latency_matrix(observations: Observations) -> dict[str, Any] | None:
     """Makes the matrix of latencies in ns, one load at a time, from node to node; None without observations."""
     cells = {key[1:]: _list_samples(found, "latency")
-             for key, found in _group_cells(records, ("chains", "from", "to")).items() if key[0] == 1}
+             for key, found in _group_cells(observations, ("chains", "from", "to")).items() if key[0] == 1}
     return make_matrix({pair: _summarise_samples(samples) for pair, samples in cells.items() if samples}, "ns")
 
 
 def make_matrix(values: dict[tuple[int, int], tuple[float | None, float | None, int | None]], unit: str) -> dict[str, Any] | None:
-    """Makes a matrix of (mean, half of the interval, number) by nodes: a row for each node of CPUs, a column for each of memory.
+    """Makes a matrix of (mean, half of the interval, number) by (node of CPUs, node of memory): a row for each node of CPUs.
 
     Returns None without values."""
     if not values:
