@@ -38,7 +38,9 @@ class NoSshKeygenError(ResultsError):
 
 
 def pack_runs(directory: Path, path: Path, key: Path | None = None) -> None:
-    """Writes a run, or a folder of runs, into `path`, signed by `key` where there is one."""
+    """Writes the records of a run, or of a folder of runs, into the tar file `path`, over an old one, signed by `key` where there is one.
+
+    Raises ResultsError where a run is unreadable, no name for a bundle or too large, or `path` cannot be written."""
     files = _find_records(directory)
     partial = path.with_name(path.name + ".partial")
     with tempfile.TemporaryDirectory(prefix="numaplace-pack-") as scratch:
@@ -80,6 +82,7 @@ def _find_records(directory: Path) -> dict[str, Path]:
 
 
 def _strip_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Gives a member owner 0 and mode 0644, whatever those of the packed file are; returns it."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o644
@@ -114,6 +117,7 @@ def unpack_runs(path: Path, folder: Path | None, allowed: Path | None) -> tuple[
 
 
 def _choose_folder(path: Path) -> Path:
+    """Chooses the folder of the bundle's name without its ending, in the working folder; BundleError where it has none of ENDINGS."""
     ending = next((ending for ending in ENDINGS if path.name.endswith(ending)), "")
     if not ending or path.name == ending:
         raise BundleError(f"{path}: does not end in {' or '.join(ENDINGS)}, so that no folder has its name: give a FOLDER too")
@@ -140,6 +144,7 @@ def _extract_files(path: Path, whole: Path) -> int:
         raise BundleError(f"{path}: cut off, damaged or no bundle ({error}): fetch it again") from None
     names -= {SUMS, SIGNATURE}
     listed = (whole / SUMS).read_text(errors="replace") if (whole / SUMS).exists() else ""
+    # Lines that only one of both has, of which the first is told.
     for line in sorted({*_format_sums({name: whole / name for name in names}).splitlines()} ^ {*listed.splitlines()}):
         raise BundleError(f"{path}: {line[66:] or SUMS}: not as it was packed by {SUMS}: fetch it again")
     if not names:
@@ -166,15 +171,16 @@ def _find_signer(path: Path, whole: Path, allowed: Path) -> str:
     signature = whole / SIGNATURE
     if not signature.exists():
         raise BundleError(f"{path}: {SIGNATURE}: missing, and --allowed wants a signature: ask for one that is packed with --sign")
-    listed = _run_ssh_keygen("find-principals", "-f", allowed, "-s", signature)
-    for signer in listed.stdout.splitlines():
-        listed = _run_ssh_keygen("verify", "-n", NAMESPACE, "-f", allowed, "-I", signer, "-s", signature, text=(whole / SUMS).read_text())
-        if not listed.returncode:
+    done = _run_ssh_keygen("find-principals", "-f", allowed, "-s", signature)
+    for signer in done.stdout.splitlines():
+        done = _run_ssh_keygen("verify", "-n", NAMESPACE, "-f", allowed, "-I", signer, "-s", signature, text=(whole / SUMS).read_text())
+        if not done.returncode:
             return signer
-    raise BundleError(f"{path}: {SIGNATURE}: {SUMS} is not signed by a key in {allowed} ({_read_last_line(listed)}): not unpacked")
+    raise BundleError(f"{path}: {SIGNATURE}: {SUMS} is not signed by a key in {allowed} ({_read_last_line(done)}): not unpacked")
 
 
 def _run_ssh_keygen(what: str, *options: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs `ssh-keygen -Y what` with `text` as its input, whatever its status; NoSshKeygenError where it is not installed."""
     try:
         return subprocess.run(["ssh-keygen", "-Y", what, *options], input=text, capture_output=True, text=True, errors="replace")
     except FileNotFoundError:

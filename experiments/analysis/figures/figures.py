@@ -34,10 +34,10 @@ class TaskState:
     """Holds the nodes of one task and of its pages, over all clean observations of a policy."""
 
     role: str
-    when: str
+    when: str  # "before" or "after" apply
     node: int | None
     nodes_seen: tuple[int | None, ...]
-    pages: dict[int, float]
+    pages: dict[int, float]  # mean, by node
 
     @property
     def total(self) -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from html import escape
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ..runs.text_format import THIN_SPACE, make_printable
 
@@ -79,11 +80,11 @@ class Tip:
     more: str = ""
 
 
-def make_inline(figure, prefix: str, title: str, description: str,
+def make_inline(figure: Figure, prefix: str, title: str, description: str,
                 tips: Sequence[tuple[Axes, Sequence[Tip]]] = (), log: Callable[[], None] | None = None) -> str:
     """Makes an <svg> element for HTML: unique ids, theme colours, a title and a description.
 
-    `log` turns the figure's axes logarithmic: then the element holds both, and the page shows one of them.
+    `prefix` begins the ids. `log` turns the figure's axes logarithmic: then the element holds both, and the page shows one of them.
     """
     svg = _make_svg(figure, prefix, tips)
     if log:
@@ -101,7 +102,7 @@ def make_inline(figure, prefix: str, title: str, description: str,
     return re.sub(r"(<svg[^>]*>)", lambda m: m.group(1) + labels, svg, count=1).strip()
 
 
-def _make_svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
+def _make_svg(figure: Figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
     """Writes a figure as an <svg> element with ids that begin with `prefix`, colours by CSS variables, and the targets of its tips."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -120,7 +121,7 @@ def _make_svg(figure, prefix: str, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -
     return svg.replace("</svg>", _make_targets(figure, tips) + "</svg>")
 
 
-def _make_targets(figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
+def _make_targets(figure: Figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) -> str:
     """Makes transparent circles at the tips' places, whose titles a browser shows without a script; returns them as SVG text."""
     # 72: points of SVG in an inch
     circles, scale, height = [], 72 / figure.dpi, figure.get_size_inches()[1] * 72

@@ -55,7 +55,9 @@ def _find_pair(results: Results) -> tuple[Levels, Levels] | None:
 
 
 def _replace_remote(results: Results, near: Levels, far: Levels) -> Results:
-    """Gives each observation at the levels `far` what the next repeat measured at the levels `near`; one without a counterpart stays."""
+    """Gives each observation at the levels `far` what the next repeat, or after the last one the first, measured at the levels `near`.
+
+    An observation without a counterpart stays."""
     by_cell: dict[tuple, list[Observation]] = defaultdict(list)
     for o in sorted(results.clean, key=lambda o: o.repeat):
         by_cell[_make_cell(o, o.factors)].append(o)
@@ -64,7 +66,7 @@ def _replace_remote(results: Results, near: Levels, far: Levels) -> Results:
         found = by_cell.get(_make_cell(o, o.factors | near)) if far.items() <= o.factors.items() else None
         if not found:
             return o
-        new = next((one for one in found if one.repeat > o.repeat), found[0])
+        new = next((later for later in found if later.repeat > o.repeat), found[0])
         return replace(o, metrics=new.metrics, raw=new.raw | {"boot_id": o.boot})
 
     return replace(results, observations=tuple(map(replace_observation, results.observations)))
@@ -76,22 +78,22 @@ def _make_cell(o: Observation, factors: Factors) -> tuple:
 
 
 def _scale_to_model(results: Results, machine: lab.Machine) -> Results:
-    """Replaces the bandwidths, in MB/s, by the model's, each times the part of its cell's mean that the observation had."""
+    """Replaces each bandwidth, in MB/s, by the model's times the part of its cell's mean that the observation had; others stay."""
     values, model = defaultdict(list), Model(machine.model_text)
     for o in results.clean:
         for m in o.metrics:
             values[(m.name, *_make_cell(o, o.factors))].append(m.value)
     nodes = host_nodes.sort_nodes(host_nodes.list_lab_nodes(machine.name))
-    near: dict[tuple, float | None] = {key: None for key in values}
+    local_mb_s: dict[tuple, float | None] = {key: None for key in values}
     for o in results.clean:
         for m in o.metrics:
             key = (m.name, *_make_cell(o, o.factors))
-            if m.unit == "MB/s" and near[key] is None:
-                near[key] = _compute_bandwidth(model, _make_workload(results.design, o.factors, nodes), m.name)
+            if m.unit == "MB/s" and local_mb_s[key] is None:
+                local_mb_s[key] = _compute_bandwidth(model, _make_workload(results.design, o.factors, nodes), m.name)
 
     def scale_metric(o: Observation, m: Metric) -> Metric:
         key = (m.name, *_make_cell(o, o.factors))
-        bandwidth = near.get(key)
+        bandwidth = local_mb_s.get(key)
         return m if bandwidth is None else replace(m, value=m.value * bandwidth / fmean(values[key]))
 
     return replace(results, observations=tuple(

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from ..figures import theme
 from ..runs import text_format
+from ..stats.compare import Comparison, Pair, Row
 from . import report, text_table
 from .summary import write_text
 
@@ -19,28 +20,31 @@ ROW_IN, WIDTH_IN = 0.21, 7.2
 MAX_ROWS = 80
 
 
-def write_page(found: dict[str, Any], path: Path) -> Path:
-    """Writes the HTML page of what compare_runs() found to `path`, and returns the path."""
-    parts = [_make_part(pair, f"pair{i}") for i, pair in enumerate(found["pairs"], 1)]
-    platforms = sorted({pair[side]["platform"] for pair in found["pairs"] for side in "ab"})
+def write_page(compared: Comparison, path: Path) -> Path:
+    """Writes the HTML page of a comparison to `path`, and returns the path."""
+    parts = [_make_part(pair, f"pair{i}") for i, pair in enumerate(compared["pairs"], 1)]
+    platforms = sorted({pair[side]["platform"] for pair in compared["pairs"] for side in "ab"})
+    runs = len(parts) + 1
+    count = {2: "Two", 3: "Three", 4: "Four"}.get(runs, runs)
     page = report.build_page(
-        "compare.html", title=f"{('Two', 'Three', 'Four')[len(parts) - 1] if len(parts) < 4 else len(parts) + 1} "
-        "runs side by side", parts=parts, found=found, tests=found["tests"],
-        platform=text_format.format_platforms(platforms), test=text_table.TESTS[found["in_blocks"]],
-        significant=sum(bool(row["significant"]) for pair in found["pairs"] for row in pair["rows"]),
+        "compare.html", title=f"{count} runs side by side", parts=parts, found=compared, tests=compared["tests"],
+        platform=text_format.format_platforms(platforms), test=text_table.TESTS[compared["in_blocks"]],
+        significant=sum(bool(row["significant"]) for pair in compared["pairs"] for row in pair["rows"]),
     )
     return write_text(Path(path), page)
 
 
-def _make_part(pair: dict[str, Any], name: str) -> dict[str, Any]:
-    """Makes what the page shows of one pair of runs: the rows with a test or a difference, and a plot of up to MAX_ROWS of them."""
+def _make_part(pair: Pair, slug: str) -> dict[str, Any]:
+    """Makes what the page shows of one pair of runs: the rows with a test or a difference, and a plot of up to MAX_ROWS of them.
+
+    `slug` begins the ids of the part."""
     rows = [row for row in pair["rows"] if row["p"] is not None or row["difference"]]
     drawn = _choose_drawn(rows)
-    return {"name": name, "pair": pair, "rows": list(map(_format_row, rows)), "drawn": len(drawn),
-            "plot": Markup(_draw_forest(drawn, name)) if drawn else "", "equal": len(pair["rows"]) - len(rows)}
+    return {"name": slug, "pair": pair, "rows": list(map(_format_row, rows)), "drawn": len(drawn),
+            "plot": Markup(_draw_forest(drawn, slug)) if drawn else "", "equal": len(pair["rows"]) - len(rows)}
 
 
-def _choose_drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _choose_drawn(rows: list[Row]) -> list[Row]:
     """Chooses the rows with an interval and a ratio above 0; of more than MAX_ROWS, those of the smallest p."""
     known = [row for row in rows if row["ratio_ci95_low"] is not None and row["ratio"] > 0]
     if len(known) > MAX_ROWS:
@@ -48,12 +52,12 @@ def _choose_drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return known[:MAX_ROWS]
 
 
-def _format_label(row: dict[str, Any]) -> str:
+def _format_label(row: Row) -> str:
     policy = "" if row["policy"] == "none" else f", {row['policy']}"
     return text_format.make_printable(f"{row['workload']}{policy}: {text_format.make_label(row['metric'])}")
 
 
-def _draw_forest(rows: list[dict[str, Any]], name: str) -> str:
+def _draw_forest(rows: list[Row], slug: str) -> str:
     """Draws a line a row: b / a with Fieller's interval, filled where significant after Holm; returns an <svg> element."""
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, 0.7 + ROW_IN * len(rows)), layout="constrained")
@@ -75,14 +79,14 @@ def _draw_forest(rows: list[dict[str, Any]], name: str) -> str:
         for spine in axes.spines.values():
             spine.set(visible=False)
         description = "; ".join(f"{_format_label(row)} {text_format.format_number(row['ratio'])}" for row in rows)
-        return theme.make_inline(figure, f"forest-{name}", "Ratios of means, b / a", description)
+        return theme.make_inline(figure, f"forest-{slug}", "Ratios of means, b / a", description)
 
 
-def _format_row(row: dict[str, Any]) -> dict[str, Any]:
+def _format_row(row: Row) -> dict[str, Any]:
     """Formats the numbers of a row for the page's table, by column; "raw" is the row itself."""
-    def format_limits(name: str) -> str:
-        low, high = row[f"{name}_low"], row[f"{name}_high"]
-        if name == "ratio_ci95" and low is not None and low <= 0:
+    def format_limits(key: str) -> str:
+        low, high = row[f"{key}_low"], row[f"{key}_high"]
+        if key == "ratio_ci95" and low is not None and low <= 0:
             return "unbounded"  # a mean that is not different from 0 has no ratio
         return "" if low is None else f"{text_format.format_number(low)} to {text_format.format_number(high)}".replace("-", "−")
 

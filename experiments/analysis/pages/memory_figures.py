@@ -92,7 +92,7 @@ def draw_loaded(cells: Cells, slug: str) -> Section:
 
 
 def _make_load_curves(cells: Cells, memory: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields name and factors of each curve of one memory; number of threads and order of CPUs are named where they vary."""
+    """Yields name and levels, by factor, of each curve of one memory; number of threads and order of CPUs are named where they vary."""
     for mix in cells.list_levels("mix", "latency", memory=memory):
         loads = cells.list_levels("load", "latency", memory=memory, mix=mix)
         for load in loads:
@@ -105,7 +105,7 @@ def _make_load_curves(cells: Cells, memory: str) -> Iterator[tuple[str, dict[str
 
 
 def _make_points(cells: Cells, fixed: dict[str, Any]) -> Iterator[Point]:
-    """Yields a point for each pace of the load: bandwidth in MB/s and latency in ns with its interval."""
+    """Yields bandwidth in MB/s and latency in ns, with its interval, for each pace (`delay`) at the levels `fixed` that has both."""
     for delay in cells.list_levels("delay", "latency", **fixed):
         x, y = (cells.interval(name, delay=delay, **fixed) for name in ("bandwidth", "latency"))
         if x and y:
@@ -159,6 +159,7 @@ def describe_topology(results: Results) -> Section | None:
         return None
     section = Section("topology", "The machine's nodes", "Distances are those of the firmware's table (SLIT): 10 is the node "
                       "itself. Latency and bandwidth are the firmware's too (HMAT), from the nearest CPUs; most machines give none.")
+    # title, key of a node, divisor
     firmware = (("read latency, ns", "latency_ns", 1.0), ("read bandwidth, GB/s", "bandwidth", 1e9))
     firmware = [column for column in firmware if any(node.get(column[1]) for node in nodes)]
     section.tables.append(Table("Nodes", "At the beginning of the run.",
@@ -173,12 +174,12 @@ def describe_topology(results: Results) -> Section | None:
 
 
 def _describe_node(node: dict[str, Any], firmware: list[tuple[str, str, float]]) -> tuple[Cell, ...]:
-    """Makes a node's row: id, CPUs, memory in MiB, and each of the firmware's values divided by its scale."""
+    """Makes the row of a node of the manifest: id, CPUs, memory in MiB, and its value of each of `firmware` (title, key, divisor)."""
     values = [node.get(key) for _, key, _ in firmware]
-    scaled = [value / scale if value else None for value, (*_, scale) in zip(values, firmware, strict=True)]
-    memory = (node.get("mem_total") or 0) / (1 << 20)
+    scaled = [value / divisor if value else None for value, (*_, divisor) in zip(values, firmware, strict=True)]
+    memory_mib = (node.get("mem_total") or 0) / (1 << 20)
     return (Cell(str(node.get("id"))), Cell(str(node.get("cpus") or "none")),
-            Cell(text_format.format_count(memory) if memory else "none", memory),
+            Cell(text_format.format_count(memory_mib) if memory_mib else "none", memory_mib),
             *(Cell(text_format.format_number(value), value) for value in scaled))
 
 

@@ -21,11 +21,12 @@ from .terminal import format_name, format_options_below, make_console, make_tabl
 COLUMNS = 6  # placements side by side in 80 columns
 FEW = 4      # placements below each other, with where the pages were
 CONTENTION = "contention"  # a design, whose bandwidths are also told in parts of 4L0R
-Key = tuple[str, str]
+Key = tuple[str, str]  # workload, policy
 
 
 @dataclass(frozen=True)
 class Run:
+    """Holds a run and its decisions; those of the fixed work with the placement in it are {} where the run has no such work."""
     results: Results
     while_it_runs: dict[Key, Decision]
     with_the_move: dict[Key, Decision]
@@ -53,14 +54,14 @@ def show_run(results: Results, stream: TextIO | None = None) -> None:
 
 
 def list_marked(results: Results) -> list[str]:
-    """Lists, by workload and policy, the last reason why observations do not count that were not repeated without a mark."""
+    """Lists a line for each workload and policy with a marked observation that no clean one of its repeat replaces: the last mark."""
     clean = {(o.workload, o.policy, o.repeat) for o in results.clean}
     reasons = {(o.workload, o.policy): o.marks[-1] for o in results.measured if o.marks and (o.workload, o.policy, o.repeat) not in clean}
     return [f"marked: {workload} / {policy}: {why}" for (workload, policy), why in reasons.items()]
 
 
 def describe_given_up(results: Results) -> list[str]:
-    """Describes, for up to FEW policies, the locality that each leaves and what it moves for it: means over the workloads."""
+    """Describes each policy's locality after its moves, and the pages that it moves: means over the workloads; [] for over FEW policies."""
     lines = []
     for policy in [p for p in results.policies if p != BASELINE] if len(results.policies) <= FEW else []:
         group = [o for o in results.independent if o.policy == policy]
@@ -98,13 +99,13 @@ def _find_printed(results: Results) -> dict[tuple[int, int], float]:
     return reference.read_luo(table) if table else {}
 
 
-def _format_bandwidth(run: Run, workload: str, policy: str, whole: float | None) -> str:
-    """Formats the mean in MB/s, and below it its part of `whole`, in MB/s too, and the mark; of no clean observation, why."""
+def _format_bandwidth(run: Run, workload: str, policy: str, whole_mb_s: float | None) -> str:
+    """Formats the mean in MB/s, and below it its part of `whole_mb_s` and the mark; of no clean observation, why."""
     mean = _compute_mean(run.results, workload, policy, "bandwidth")
     if mean is None:
         return _explain_uncounted(run.results, workload, policy)
     decision = run.while_it_runs.get((workload, policy))
-    parts = f"{mean / whole:.2f}" if whole else ""
+    parts = f"{mean / whole_mb_s:.2f}" if whole_mb_s else ""
     return f"{mean:.0f}\n{parts} {decision.mark if decision else ''}".rstrip()
 
 
@@ -129,8 +130,8 @@ def _format_cell(run: Run, workload: str, policy: str) -> str:
     if not running:
         mean = _compute_mean(results, workload, policy, metric[0]) if metric else None
         return text_format.remove_grouping(text_format.format_number(mean, 4))
-    lines = [line for one, sign in ((running, ""), (solved, "> ")) if one
-             for line in (f"{sign}{one.ratio} {one.mark}".rstrip(), one.format_limits().strip("[]").replace(", ", "-"))]
+    lines = [line for decision, sign in ((running, ""), (solved, "> ")) if decision
+             for line in (f"{sign}{decision.ratio} {decision.mark}".rstrip(), decision.format_limits().strip("[]").replace(", ", "-"))]
     return "\n".join(filter(None, lines))
 
 

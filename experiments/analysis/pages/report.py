@@ -18,7 +18,7 @@ from ..policies import matrix, regret_table
 from ..runs import text_format
 from ..runs.results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, get_text, read_results
 from ..samples import pages
-from ..stats.intervals import LEVEL, compare_means, compute_t_interval
+from ..stats.intervals import LEVEL, Difference, compare_means, compute_t_interval
 from . import memory_figures, observation_table
 from .decisions import list_decisions
 from .summary import list_notes, write_text
@@ -32,7 +32,7 @@ def write_report(directory: str | Path) -> Path:
 
 
 def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
-    """Writes report.html and figures/*.svg; returns the report's path, and the papers' chapters for the page of several runs.
+    """Writes report.html and figures/*.svg into the run's folder; returns the report's path, and the papers' chapters.
 
     Raises ResultsError where the run is unreadable or of more than one platform."""
     results = read_results(directory)
@@ -77,9 +77,9 @@ def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
     return write_text(results.directory / "report.html", page), chapters
 
 
-def make_chapters(results: Results, *prefix: str) -> tuple[list[papers.Chapter], list[str]]:
+def make_chapters(results: Results, prefix: str = "paper") -> tuple[list[papers.Chapter], list[str]]:
     """Returns the papers' chapters, with counts of marked observations in their tips, and the presented names that no chapter has."""
-    chapters, unknown = papers.make_chapters(results, *prefix)
+    chapters, unknown = papers.make_chapters(results, prefix)
     for chapter in chapters:
         observation_table.tell_marks(chapter.drawings, results)
     return chapters, unknown
@@ -130,7 +130,7 @@ def _list_everything(results: Results) -> dict[str, Any]:
 
 
 def build_page(template: str, **values: Any) -> str:
-    """Builds a page from a template and its values, with the report's style, script and head; returns HTML."""
+    """Builds a page from a file of TEMPLATES and the values that it names, with the report's style, script and head; returns HTML."""
     return _make_environment().get_template(template).render(
         values | {
             "level": round(100 * LEVEL),
@@ -288,11 +288,12 @@ def _list_numbers(
     }
 
 
-def _format_change(against: Any, base: list[float]) -> str:
-    if against is None:
+def _format_change(test: Difference | None, base: list[float]) -> str:
+    """Formats the difference in percent of the mean of `base`, or in the metric's unit where that is 0; "" without a test."""
+    if test is None:
         return ""
     mean = compute_t_interval(base).mean
-    return text_format.format_percent(against.difference / mean) if mean else text_format.format_number(against.difference)
+    return text_format.format_percent(test.difference / mean) if mean else text_format.format_number(test.difference)
 
 
 def _flatten_value(value: Any, path: str = "") -> Any:

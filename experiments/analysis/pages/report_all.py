@@ -51,6 +51,7 @@ def write_reports(directory: str | Path, folders: list[Path]) -> tuple[Path, lis
 
 
 def _make_title(parts: list[Part]) -> str:
+    """Makes the title: the number of runs, and their machine or the number of their machines."""
     machines = {results.machine for results, _ in parts}
     runs_in_words = f"{len(parts)} experiment" + ("s" if len(parts) > 1 else "")
     return f"{runs_in_words} on " + (f"{len(machines)} machines" if len(machines) > 1
@@ -75,13 +76,15 @@ def _list_agreement(suite: agreement.Suite) -> dict[str, Any]:
         "name": suite.name,
         "places": [(place.machine, place.kernel, place.results.platform_short) for place in suite.places],
         "counts": [(verdict, len(suite.select(verdict))) for verdict in order],
-        "differ": [(one.workload, one.policy, agreement.describe_difference(suite, one)) for one in suite.select(agreement.DIFFERS)],
-        "rows": [(one.workload, one.policy, one.agreement, [_format_speedup(found) for found in one.found])
-                 for verdict in order for one in suite.select(verdict)],
+        "differ": [(differing.workload, differing.policy, agreement.describe_difference(suite, differing))
+                   for differing in suite.select(agreement.DIFFERS)],
+        "rows": [(conclusion.workload, conclusion.policy, conclusion.agreement, [_format_speedup(found) for found in conclusion.found])
+                 for verdict in order for conclusion in suite.select(verdict)],
     }
 
 
 def _format_speedup(found: Decision | None) -> tuple[str, str]:
+    """Formats a decision as its verdict, and its speed-up with limits."""
     if not found:
         return "not measured", ""
     return agreement.give_verdict(found), f"{matrix.format_times(found.value)}, {found.format_limits()}"

@@ -59,10 +59,10 @@ def make_rows(results: Results) -> list[dict[str, Any]]:
 def list_notes(results: Results) -> list[str]:
     """Lists notes for a reader of the means: observations left out, means without an interval, and what intervals rest on."""
     notes = [*results.notices, *(f"this machine: {doubt}" for doubt in results.manifest.get("doubts") or [])]
-    warm = sum(o.warmup for o in results.observations)
+    warmups = sum(o.warmup for o in results.observations)
     marked = sum(bool(o.marks) for o in results.measured)
-    if warm:
-        notes.append(f"{_format_count(warm, 'warm-up')} not averaged")
+    if warmups:
+        notes.append(f"{_format_count(warmups, 'warm-up')} not averaged")
     if marked:
         notes.append(f"{_format_count(marked, 'marked observation')} not averaged")
     if any(row["n"] == 1 for row in make_rows(results)):
@@ -112,7 +112,7 @@ def _format_count(n: int, what: str) -> str:
 
 
 def build_summary(results: Results, chapters: Iterable[Chapter] = ()) -> dict[str, Any]:
-    """Builds the object of summary.json: the run, its notes, the rows of means, and the papers' numbers."""
+    """Builds the object of summary.json, created now: the run, its notes, the rows of means, and a row for each number of a paper."""
     return {
         "suite": results.suite,
         "platform": ", ".join(results.platforms),
@@ -120,11 +120,12 @@ def build_summary(results: Results, chapters: Iterable[Chapter] = ()) -> dict[st
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "notes": list_notes(results),
         "rows": make_rows(results),
-        "papers": [{"presentation": c.name, "policy": c.policy} | one.make_dict() for c in chapters for one in c.compared],
+        "papers": [{"presentation": c.name, "policy": c.policy} | number.make_dict() for c in chapters for number in c.compared],
     }
 
 
 def write_summary(directory: str | Path, chapters: Iterable[Chapter] = ()) -> Path:
+    """Reads a run and writes summary.json into its folder; returns the path. ResultsError: the run is unreadable."""
     results = read_results(directory)
     return write_text(
         results.directory / "summary.json",

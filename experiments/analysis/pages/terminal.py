@@ -15,12 +15,14 @@ from ..runs import text_format
 
 
 def make_console(stream: TextIO | None = None) -> Console:
+    """Makes a console that writes to `stream`, or to stdout; 80 columns without colour where that is no terminal."""
     stream = stream or sys.stdout
-    watched = stream.isatty()
-    return Console(file=stream, width=None if watched else 80, no_color=not watched, highlight=False, emoji=False, markup=False)
+    is_terminal = stream.isatty()
+    return Console(file=stream, width=None if is_terminal else 80, no_color=not is_terminal, highlight=False, emoji=False, markup=False)
 
 
 def make_table(*columns: tuple[str, str]) -> Table:
+    """Makes a table without rows; a column is its head and "left" or "right"."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name, justify in columns:
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name in ("workload", "locality"))

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..papers import comparison
+from ..papers import Chapter, comparison
 from ..policies import matrix, regret_table, speedup
 from ..policies.decision import LEGEND, describe_blocks
 from ..runs import text_format
 from ..runs.results import Results
+from ..stats.compare import Comparison, Pair, Row
 from .terminal import format_name, format_options_below, make_console, make_table
 
 
@@ -26,6 +27,7 @@ def show_regret(results: Results, stream: TextIO | None = None) -> None:
     table = make_table(("workload", "left"), ("policy", "left"), ("regret, static", "right"), ("regret, oracle", "right"))
     decisions = speedup.decide_cells(results)
     for row in found["rows"]:
+        # A title stands in the line of each policy; zip leaves out the empty ones that are too many.
         titles = [row["workload"], *(f"best: {level}" for level in row["best"])] + [""] * len(found["policies"])
         for title, policy, cells in zip(titles, found["policies"], row["cells"], strict=False):
             decision = decisions.get((row["workload"], policy))
@@ -54,15 +56,15 @@ def _show_ranking(results: Results, regrets: list[str]) -> Table:
 TESTS = {False: "Welch's t test", True: "Student's t test of the differences in blocks"}
 
 
-def show_comparison(found: dict[str, Any], stream: TextIO | None = None) -> None:
-    """Prints each pair of what compare_runs() found; rows that are equal in both runs are counted, not shown."""
+def show_comparison(compared: Comparison, stream: TextIO | None = None) -> None:
+    """Prints each pair of a comparison; rows that are equal in both runs are counted, not shown."""
     out = make_console(stream)
-    for pair in found["pairs"]:
-        _show_pair(out, pair, found)
+    for pair in compared["pairs"]:
+        _show_pair(out, pair, compared)
 
 
-def _show_pair(out: Console, pair: dict[str, Any], whole: dict[str, Any]) -> None:
-    """Prints one pair of runs: its table, what the numbers are, notes, and rows of one run alone. `whole` has all pairs."""
+def _show_pair(out: Console, pair: Pair, compared: Comparison) -> None:
+    """Prints one pair of a comparison: its table, what the numbers are, notes, and rows of one run alone."""
     for side in "ab":
         run = pair[side]
         machine = run["machine"] or "an unnamed machine"
@@ -72,12 +74,12 @@ def _show_pair(out: Console, pair: dict[str, Any], whole: dict[str, Any]) -> Non
     out.print(_make_comparison(shown))
     legend = (
         f"b / a: with Fieller's 95 % interval, of each row alone; * significant at "
-        f"{whole['alpha']}: {TESTS[whole['in_blocks']]}, p adjusted by Holm over all "
-        f"{whole['tests']} tests; – no test: fewer than two observations, no spread, or a multiple of another metric"
+        f"{compared['alpha']}: {TESTS[compared['in_blocks']]}, p adjusted by Holm over all "
+        f"{compared['tests']} tests; – no test: fewer than two observations, no spread, or a multiple of another metric"
     )
     legend += f"; {_describe_values(pair)}"
-    if whole["smallest"]:
-        legend += f"; nothing is marked whose interval is within {100 * whole['smallest']:g} %"
+    if compared["smallest"]:
+        legend += f"; nothing is marked whose interval is within {100 * compared['smallest']:g} %"
     out.print(Text(legend, style="dim"))
     for note in pair["notes"]:
         out.print(format_name(f"note: {note}"))
@@ -90,7 +92,7 @@ def _show_pair(out: Console, pair: dict[str, Any], whole: dict[str, Any]) -> Non
     out.print(Text(text_format.format_platforms(platforms), style="bold"))
 
 
-def _describe_values(pair: dict[str, Any]) -> str:
+def _describe_values(pair: Pair) -> str:
     """Returns how many values a and b have of each row, as 'a: 3 boots, b: 3 to 5 boots'."""
     parts = []
     for side in "ab":
@@ -99,7 +101,7 @@ def _describe_values(pair: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _make_comparison(rows: list[dict[str, Any]]) -> Table:
+def _make_comparison(rows: list[Row]) -> Table:
     """Makes the table of one pair of runs, a line a row; workload and policy stand where they change."""
     names = [(name, "left") for name in ("workload", "policy", "metric")]
     table = make_table(*names, *((name, "right") for name in ("a", "b", "b / a", "p (Holm)")))
@@ -113,7 +115,7 @@ def _make_comparison(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _format_change(row: dict[str, Any]) -> tuple[str, str, str, str]:
+def _format_change(row: Row) -> tuple[str, str, str, str]:
     """Formats both means, b / a with its interval (the difference where there is no ratio), and p, with '*' where significant."""
     change = text_format.format_number(row["difference"]) if row["ratio"] is None else text_format.format_number(row["ratio"])
     if row["ratio_ci95_low"] is not None:
@@ -127,7 +129,7 @@ def _format_change(row: dict[str, Any]) -> tuple[str, str, str, str]:
     )
 
 
-def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = None) -> None:
+def show_papers(results: Results, chapters: list[Chapter], stream: TextIO | None = None) -> None:
     """Prints each paper's numbers beside ours, and how far ours are off."""
     out = make_console(stream)
     for chapter in chapters:
@@ -137,12 +139,12 @@ def show_papers(results: Results, chapters: list[Any], stream: TextIO | None = N
         if chapter.compared:
             head, *columns = comparison.HEAD
             table = make_table((head, "left"), *((name, "right") for name in columns))
-            for unit in dict.fromkeys(one.printed.unit for one in chapter.compared):
+            for unit in dict.fromkeys(number.printed.unit for number in chapter.compared):
                 table.add_row(format_name(unit or "ratio"), *[""] * len(columns))
-                for one in chapter.compared:
-                    if one.printed.unit == unit:
-                        numbers = (Text(text_format.remove_grouping(number)) for number in one.cells[1:])
-                        table.add_row(format_name(f"  {one.printed.cell}"), *numbers)
+                for number in chapter.compared:
+                    if number.printed.unit == unit:
+                        cells = (Text(text_format.remove_grouping(cell)) for cell in number.cells[1:])
+                        table.add_row(format_name(f"  {number.printed.cell}"), *cells)
             out.print(table)
         for line in chapter.summary:
             out.print(format_name(line))

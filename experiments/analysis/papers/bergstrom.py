@@ -109,6 +109,7 @@ def _count_active_nodes(cells: Cells) -> dict[int, float]:
 
 
 def _divide_by_nodes(curve: Curve, nodes: dict[int, float]) -> Curve:
+    """Divides a curve over threads by the active nodes, `nodes` by threads; without the points whose nodes are not known."""
     def scale_point(p: Point) -> Point:
         n = nodes[int(p.x)]
         return Point(p.x, p.y / n, *(None if e is None else e / n for e in (p.low, p.high)))
@@ -117,7 +118,7 @@ def _divide_by_nodes(curve: Curve, nodes: dict[int, float]) -> Curve:
 
 
 def _read_theoretical(machine: str) -> dict[str, float]:
-    """Returns the theoretical MB/s of each path, of Tables 2 and 4."""
+    """Returns the theoretical MB/s of each path of a machine, of Tables 2 and 4; {} where it is "", none of the paper's."""
     return {row["path"]: 1000 * float(row["bandwidth_gb_s"])
             for row in reference.read_rows("bergstrom-tables-2-4.csv")
             if machine and row["machine"].startswith(machine)}

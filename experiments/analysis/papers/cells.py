@@ -67,7 +67,7 @@ class Cells:
                                                 if isinstance(level, str) else level))
 
     def describe_missing(self, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[str]:
-        """Returns, in words, the data that a presentation needs and the run does not have."""
+        """Returns, in words, the factors and metrics that the run lacks; what was refused where a factor is not known."""
         if self.refused:
             return self.refused
         lacking = [f"factor {f}" for f in factors if not self.list_levels(f)]
@@ -85,7 +85,7 @@ class Cells:
 
     def make_frame(self, metric: str, factors: tuple[str, ...],
                    keep: Callable[[dict[str, Level]], bool] = lambda _: True) -> pd.DataFrame:
-        """Makes a data frame with a row for each observation that has the metric and these factors, and whose levels `keep` accepts."""
+        """Makes a data frame (factors, repeat, metric) of the observations that have all of them and whose levels `keep` accepts."""
         rows = [
             {f: o.factors[f] for f in factors} | {"repeat": o.repeat, metric: o.get_value(metric)}
             for o in self.observations

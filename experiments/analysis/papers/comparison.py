@@ -77,10 +77,12 @@ Make = Callable[[Results], list[Printed]]
 
 
 def compare_printed(results: Results, make: Make) -> list[Compared]:
-    """Compares each number that `make` finds in the run with the paper's, in its order, and with the same of a uniform machine."""
-    other = make_uniform(results)
-    near = {p.cell: p.ours.value for p in make(other) if p.ours} if other else {}
-    return [Compared(p, p.ours, near.get(p.cell)) for p in make(results) if p.ours]
+    """Compares each number that `make` finds in the run with the paper's, in its order, and with the same of a uniform machine.
+
+    Numbers that the run has not measured are left out."""
+    uniform = make_uniform(results)
+    by_cell = {p.cell: p.ours.value for p in make(uniform) if p.ours} if uniform else {}
+    return [Compared(p, p.ours, by_cell.get(p.cell)) for p in make(results) if p.ours]
 
 
 def summarise(compared: Sequence[Compared]) -> list[str]:

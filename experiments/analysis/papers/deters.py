@@ -83,8 +83,8 @@ def _list_printed(cells: Cells) -> list[Printed]:
 
 def frame_printed_runtimes(cells: Cells, metric: str) -> pd.DataFrame:
     """Returns the observations of the paper's two runtimes; where the place of the data is a factor too, each with its own."""
-    one = len(cells.list_levels("data")) < 2
-    return cells.make_frame(metric, ("runtime", "benchmark"), lambda f: one or f.get("data") == OWN_DATA.get(f["runtime"]))
+    has_one_place = len(cells.list_levels("data")) < 2
+    return cells.make_frame(metric, ("runtime", "benchmark"), lambda f: has_one_place or f.get("data") == OWN_DATA.get(f["runtime"]))
 
 
 def _list_variants(cells: Cells, metric: str) -> dict[str, dict[str, Level]]:
@@ -125,6 +125,7 @@ def _make_variance_table(frames: dict[str, pd.DataFrame], every_cell: dict[str, 
 
 
 def _make_row(label: str, term: Term, pooled: bool) -> tuple[Cell, ...]:
+    """Makes the row of a term; without F and p where `pooled`, as there interactions are the error."""
     f, p = (None, None) if pooled else (term.f, term.p)
     return (Cell(label), Cell("error" if term.name == "Residual" else term.name), _format_share(term),
             Cell(text_format.format_number(term.sum_sq), term.sum_sq), Cell(f"{term.df:g}", term.df),

@@ -75,6 +75,7 @@ def _list_printed(cells: Cells) -> list[Printed]:
 
 
 def _find_largest_slowdown(cells: Cells, pattern: str) -> Ratio | None:
+    """Finds the largest slowdown over the sizes of a pattern, in percent; None where no size has both memories."""
     found = [Ratio(*s) for size in cells.list_levels("size_kb", "iterations", pattern=pattern)
              if (s := compute_slowdown(cells, pattern=pattern, size_kb=size))]
     return max(found, key=lambda s: s.value, default=None)
@@ -92,7 +93,8 @@ def compute_deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
     freedom = sum(n for n, _ in freedoms_and_squares)
     if not freedom:
         return None
-    square, miss = sum(n * one for n, one in freedoms_and_squares) / freedom, (1 - LEVEL) / (len(PATTERNS) * len(MEMORIES))
+    square = sum(n * relative for n, relative in freedoms_and_squares) / freedom
+    miss = (1 - LEVEL) / (len(PATTERNS) * len(MEMORIES))  # how often this interval may miss
     return Ratio(sqrt(square), *(sqrt(square * freedom / chi2.ppf(p, freedom)) for p in (1 - miss / 2, miss / 2)))
 
 
@@ -171,6 +173,7 @@ def _make_table(cells: Cells) -> Table:
 
 
 def _format_slowdown(found: tuple[float, float | None, float | None] | None) -> Cell:
+    """Formats a slowdown in percent with its limits, below it and small."""
     if found is None:
         return Cell(text_format.DASH)
     value, low, high = found

@@ -67,7 +67,7 @@ def make_times(results: Results, slug: str) -> Chapter:
     chapter.title += f": {', '.join(ran)}"
     for experiment in ran:
         chapter.tables.append(_make_table(cells, experiment))
-    chapter.draw("TR/TL of all tables", _draw_ratios(cells, chapter.tables, slug),
+    chapter.draw("TR/TL of all tables", _draw_ratios(cells, slug),
                  "Time with remote memory over time with local; 1 is no difference.")
     chapter.compare(results, lambda run: _list_printed_times(Cells(run, FACTORS)))
     chapter.found = _describe_ratios(cells)
@@ -93,6 +93,7 @@ def _compute_ratio(cells: Cells, **case: Level) -> Ratio | None:
 
 
 def format_ratio(found: Ratio | None) -> Cell:
+    """Formats a ratio with its limits; a dash where there is none."""
     if found is None:
         return Cell(text_format.DASH)
     limits = "" if found.low is None else f" ({found.low:.3f} to {found.high:.3f})"
@@ -145,6 +146,7 @@ def _pair_rows(rows: list[dict[str, str]], cases: list[dict[str, Level]]) -> tup
     """Pairs a table's rows with our cases, not pipelined where both were run; returns the pairs and whether their sizes are equal.
 
     Where no size is equal, the pairs are those of the smallest and of the largest size."""
+    # By size and accesses: of cases that differ in the pipeline the first one, which is not pipelined, is kept.
     ours = {tuple(_make_sort_key(case)[:2]): case for case in reversed(cases)}
     same = [(row, ours[place]) for row in rows if (place := tuple(_make_sort_key(find_measured_case(row))[:2])) in ours]
     if same or not ours:
@@ -155,6 +157,7 @@ def _pair_rows(rows: list[dict[str, str]], cases: list[dict[str, Level]]) -> tup
 
 
 def _make_sort_key(case: dict[str, Level]) -> list[float]:
+    """Returns size, accesses and pipeline of a case; 0 for what it has not."""
     return [float(case.get(name) or 0) for name in ("size", "accesses", "pipeline")]
 
 
@@ -168,7 +171,7 @@ def _format_case(case: dict[str, Level]) -> str:
     return ", ".join(parts)
 
 
-def _draw_ratios(cells: Cells, tables: list[Table], slug: str) -> str:
+def _draw_ratios(cells: Cells, slug: str) -> str:
     """Draws TR/TL of each table by the size of the data, on a logarithmic axis, ours and the paper's; returns an <svg> element."""
     curves = []
     for i, (experiment, (_, key)) in enumerate(TABLES.items()):
@@ -318,7 +321,7 @@ def make_benchmark(results: Results, slug: str) -> Chapter:
 def _list_printed_rates(cells: Cells) -> list[Printed]:
     load = _choose_load(cells)
     return [Printed.number(f"{name}, {memory} memory", "ops/s", float(value), cells.interval(name, memory=memory, **load))
-            for name, by in _read_rates().items() for memory, value in by.items()]
+            for name, rates in _read_rates().items() for memory, value in rates.items()]
 
 
 def _list_loads(cells: Cells) -> list[dict[str, Level]]:
@@ -367,13 +370,13 @@ def _make_latency_tables(cells: Cells, names: list[str]) -> list[Table]:
 
 
 def _read_rates() -> dict[str, dict[str, str]]:
-    """Returns the printed rates by command and memory."""
+    """Returns the printed requests a second, as texts, by command and memory."""
     found: dict[str, dict[str, str]] = {}
     for row in reference.read_rows("redis-benchmark-printed.csv"):
         found.setdefault(row["command"], {})[row["memory"]] = row["ops_s"]
     return found
 
 
-def _make_printed_row(name: str, by: dict[str, str]) -> tuple[Cell, ...]:
-    cells = (Cell(by[m], float(by[m])) if m in by else Cell(text_format.DASH) for m in ("local", "remote"))
+def _make_printed_row(name: str, rates: dict[str, str]) -> tuple[Cell, ...]:
+    cells = (Cell(rates[m], float(rates[m])) if m in rates else Cell(text_format.DASH) for m in ("local", "remote"))
     return (Cell(name), Cell("paper"), *cells, Cell(text_format.DASH))

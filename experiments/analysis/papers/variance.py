@@ -17,9 +17,9 @@ TOO_FEW = "too few observations"
 
 @dataclass(frozen=True)
 class Model:
-    """A fit on the interactions of up to `order` factors."""
+    """Holds a fit of a response by factors and their interactions."""
 
-    pooled: bool  # interactions are the error, because there are too few repeats
+    pooled: bool  # interactions of many factors are in the error, because there are too few repeats
     fit: Any      # of statsmodels
 
 
@@ -73,7 +73,7 @@ def _code_factor(factor: str) -> str:
 
 
 def compute_anova(model: Model) -> list[Term]:
-    """Computes the terms of a Type II table, the error last."""
+    """Computes the terms of a Type II table, the error last: named 'Residual', an interaction 'A × B'."""
     from statsmodels.stats.anova import anova_lm
 
     def name_term(text: str) -> str:

@@ -22,7 +22,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """About a workload under a policy; None where a run has not both it and the baseline."""
+    """Holds what each run decides of a workload under a policy; None where a run has not both it and the baseline."""
 
     workload: str
     policy: str
@@ -81,10 +81,11 @@ def name_kernel(results: Results) -> str:
 
 
 def _make_suite(name: str, places: Sequence[Place]) -> Suite:
+    """Makes a suite, with a conclusion of each workload and policy that two places or more decide."""
     decisions = [decide_cells(place.results) for place in places]
-    keys = sorted({key for one in decisions for key in one}, key=lambda key: (make_natural_key(key[0]), rank_policy(key[1])))
-    conclusions = [Conclusion(*key, tuple(one.get(key) for one in decisions)) for key in keys]
-    return Suite(name, tuple(places), tuple(one for one in conclusions if len(one.verdicts) > 1))
+    keys = sorted({key for by_cell in decisions for key in by_cell}, key=lambda key: (make_natural_key(key[0]), rank_policy(key[1])))
+    conclusions = [Conclusion(*key, tuple(by_cell.get(key) for by_cell in decisions)) for key in keys]
+    return Suite(name, tuple(places), tuple(conclusion for conclusion in conclusions if len(conclusion.verdicts) > 1))
 
 
 def describe_difference(suite: Suite, conclusion: Conclusion) -> str:

@@ -80,7 +80,7 @@ def format_times(value: float) -> str:
 
 
 def _format_bounds(found: Decision) -> tuple[str, str]:
-    """Formats the interval of a speed-up; returns it with the reason where nothing bounds it, as a negative limit is of no speed-up."""
+    """Formats the interval of a speed-up; returns it, and why nothing bounds it, as with a limit of 0 or less, or ""."""
     if found.blocks < 2:
         return "no interval", ""
     if found.low is None or found.high is None:
@@ -98,7 +98,7 @@ def format_limits(found: Ratio) -> str:
 
 
 def make_total_cells(results: Results) -> list[dict[str, Any]]:
-    """Makes a cell for each policy with its geometric mean, limits and rank; the baseline's is 1 by definition and has no rank."""
+    """Makes a cell of texts for each policy: geometric mean, limits and rank; the baseline's is 1 by definition and has no rank."""
     by_policy = {total.policy: total for total in compute_totals(results)}
     cells = []
     for policy in results.policies:
@@ -130,7 +130,7 @@ def make_price_table(results: Results) -> dict[str, Any] | None:
 
 
 def _make_price_row(results: Results, workload: str, policy: str, found: cost.Cost | None, solution: Decision | None) -> dict[str, Any]:
-    """Makes a row of the price of moving: speed-up, seconds, MiB moved, time to break even, and time to solution; short without a cost."""
+    """Makes a row of the price of moving, each cell as its text and its number: seconds, MiB moved, break-even; short without a cost."""
     row: dict[str, Any] = {"workload": workload, "policy": policy, "recorded": found is not None}
     if found is None:
         return row
@@ -157,6 +157,7 @@ def _format_seconds(value: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
+    """Formats seconds as hours or minutes where these are 2 or more, else as seconds; NEVER as 'never'."""
     if seconds == cost.NEVER:
         return "never"
     for unit, size in (("h", 3600), ("min", 60)):

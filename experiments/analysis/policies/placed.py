@@ -78,27 +78,27 @@ def list_runs(results: Results) -> list[Results]:
     machine = find_machine(results) if results.platforms == ["lab-timed"] else None
     if not machine:
         return [results]
-    cells, (as_filed, *others) = Placements(machine), family.list_variants(machine)
+    placements, (as_filed, *others) = Placements(machine), family.list_variants(machine)
     shares = SHARES if any(o.tasks for o in results.clean) else SHARES[:1]
-    return [results, *(_scale_results(results, cells, as_filed.model, other.model, share) for share in shares for other in others)]
+    return [results, *(_scale_results(results, placements, as_filed.model, other.model, share) for share in shares for other in others)]
 
 
-def _scale_results(results: Results, cells: Placements, model: Model, other: Model, share: Share) -> Results:
+def _scale_results(results: Results, placements: Placements, model: Model, other: Model, share: Share) -> Results:
     """Multiplies each metric of each observation by how many times as large it is on the model `other` as on `model`."""
     def scale_metric(o: Observation, m: Metric) -> Metric:
-        on_other, on_model = (cells.predict_metric(one, o, m.name, m.unit, share) for one in (other, model))
+        on_other, on_model = (placements.predict_metric(variant, o, m.name, m.unit, share) for variant in (other, model))
         return Metric(m.name, m.unit, m.value * (on_other / on_model))
 
     return replace(results, observations=tuple(
         replace(o, metrics=tuple(scale_metric(o, m) for m in o.metrics)) for o in results.observations))
 
 
-def _compute_rate(unit: str, found: Sequence[Sequence[float]]) -> float:
-    """Computes a value in `unit` of flows, each with its cores, bytes a second and nanoseconds a line: a bandwidth is their sum, a
-    latency their mean, a time that of the slowest thread."""
+def _compute_rate(unit: str, flows: Sequence[Sequence[float]]) -> float:
+    """Computes a metric of `unit`, up to a constant, of flows (cores, bytes a second, ns a line): the sum of bandwidths, the mean of
+    latencies; a time, or a rate of another unit, is that of the slowest thread."""
     if unit == "MB/s":
-        return sum(bandwidth for _, bandwidth, _ in found)
+        return sum(bandwidth for _, bandwidth, _ in flows)
     if unit == "ns":
-        return fmean(ns for _, _, ns in found)
-    slowest = min(bandwidth / cores for cores, bandwidth, _ in found)
+        return fmean(ns for _, _, ns in flows)
+    slowest = min(bandwidth / cores for cores, bandwidth, _ in flows)
     return slowest if is_higher_better(unit) is not False else 1 / slowest

@@ -14,6 +14,7 @@ from .decision import Decision
 from .speedup import decide_cells
 
 LEAST = 0.02
+UNKNOWN = ("undecided", "?", "not measured")
 RATE = "promote_rate_limit_mbps="
 Found = dict[tuple[str, int, int], Decision]  # by distribution, percent of the fast tier, MB/s
 
@@ -47,11 +48,12 @@ def format_table(found: Found, distribution: str) -> list[str]:
     return [head, *rows]
 
 
-def format_decision(one: Decision | None) -> str:
-    if one is None:
+def format_decision(decision: Decision | None) -> str:
+    """Formats a decision as 'helps 1.05 [1.02, 1.08]', without the interval where it has no limits."""
+    if decision is None:
         return "not measured"
-    ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
-    return f"{choose_word(one)} {one.value:.2f}{ends}"
+    ends = "" if decision.low is None or decision.high is None else f" [{decision.low:.2f}, {decision.high:.2f}]"
+    return f"{choose_word(decision)} {decision.value:.2f}{ends}"
 
 
 def check_predictions(found: Found) -> Outcome:
@@ -65,7 +67,7 @@ def check_predictions(found: Found) -> Outcome:
             check_all(outcome, f"room, {distribution}, {percent} %: helps without a limit",
                       [found.get((distribution, percent, unlimited))], "helps")
     for percent in (150, 200):
-        pressed = [one for (distribution, size, _), one in found.items() if (distribution, size) == ("random", percent)]
+        pressed = [decision for (distribution, size, _), decision in found.items() if (distribution, size) == ("random", percent)]
         check_none(outcome, f"pressure, random, {percent} %: no rate helps", pressed, "helps")
     check_none(outcome, "pressure, random, 200 %: the lowest rate does not hurt",
                [found.get(("random", 200, min(rate for _, _, rate in found)))], "hurts")
@@ -74,15 +76,17 @@ def check_predictions(found: Found) -> Outcome:
     return outcome
 
 
-def check_all(outcome: Outcome, what: str, cells_of: list[Decision | None], wanted: str) -> None:
-    words = [choose_word(one) if one else "not measured" for one in cells_of]
-    undecided = any(one in ("undecided", "?", "not measured") for one in words)
-    outcome.check(what, 0, ", ".join(words), wanted, UNDECIDED if undecided else all(one == wanted for one in words))
+def check_all(outcome: Outcome, what: str, decisions: list[Decision | None], wanted: str) -> None:
+    """Adds a check to `outcome` that the word of each decision is `wanted`; undecided where one of them is, or was not measured."""
+    words = [choose_word(decision) if decision else "not measured" for decision in decisions]
+    undecided = any(word in UNKNOWN for word in words)
+    outcome.check(what, 0, ", ".join(words), wanted, UNDECIDED if undecided else all(word == wanted for word in words))
 
 
-def check_none(outcome: Outcome, what: str, cells_of: list[Decision | None], unwanted: str) -> None:
-    words = [choose_word(one) if one else "not measured" for one in cells_of]
-    undecided = unwanted not in words and any(one in ("undecided", "?", "not measured") for one in words)
+def check_none(outcome: Outcome, what: str, decisions: list[Decision | None], unwanted: str) -> None:
+    """Adds a check to `outcome` that the word of no decision is `unwanted`; undecided where none is, and one may be."""
+    words = [choose_word(decision) if decision else "not measured" for decision in decisions]
+    undecided = unwanted not in words and any(word in UNKNOWN for word in words)
     outcome.check(what, 0, ", ".join(words), f"not {unwanted}", UNDECIDED if undecided else unwanted not in words)
 
 

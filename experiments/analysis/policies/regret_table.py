@@ -19,7 +19,9 @@ UNDECIDED = " ?"
 
 
 def make_table(results: Results) -> dict[str, Any] | None:
-    """Makes the table of regrets by workload and policy; None where nothing acts while programs work, or times mean nothing."""
+    """Makes the table of regrets as texts: for each workload and policy a pair (to the best static placement, to the oracle).
+
+    Returns None where nothing acts while programs work, or times mean nothing."""
     if not is_comparable(results):
         return None
     found = compute_regrets(results)
@@ -38,6 +40,7 @@ def list_references(found: Counter[str] | None) -> list[str]:
 
 
 def list_notes(found: Regrets) -> list[str]:
+    """Lists a sentence on the workloads of too few blocks, and one on those without a surely best static placement."""
     few = [w for w in found.best if w not in found.references]
     undecided = [w for w, level in found.best.items() if w in found.references and level is None]
     lines = [f"no regret to a static placement: {', '.join(few)}: the best one is chosen by other blocks than that in which it is "

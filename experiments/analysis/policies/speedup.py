@@ -124,12 +124,13 @@ def join_intervals(found: Limited, others: Sequence[Limited]) -> Limited:
 
 
 def _decide_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
-    """Returns the decisions of one run; p_holm is not adjusted yet."""
+    """Returns the decisions of one run, by workload and policy; p_holm is not adjusted yet."""
     cells = [(w, p) for w, p in product(speeds.workloads, speeds.policies) if speeds.get_blocks(w, p)]
     found = {}
     for workload, policy in cells:
         ours, base = speeds.get_blocks(workload, policy), speeds.get_blocks(workload, BASELINE)
-        blocks, boots = min(len(ours), len(base)), min(len(ours), len(base)) if min(ours) < 0 else 0
+        blocks = min(len(ours), len(base))
+        boots = blocks if min(ours) < 0 else 0  # the mean of a boot has a repeat below 0
         observations = min(speeds.count_observations(workload, p) for p in (policy, BASELINE))
         level = looks.compute_level(len(speeds.policies), observations, boots or 1) if speeds.looked_at else LEVEL
         times, p = compare_placements(speeds, workload, policy, BASELINE, level)
@@ -142,7 +143,7 @@ def _decide_run(speeds: Speeds) -> dict[tuple[str, str], Decision]:
 
 
 def compare_placements(speeds: Speeds, workload: str, policy: str, reference: str, level: float = LEVEL) -> tuple[Ratio, float | None]:
-    """Returns speed under the policy / under the reference, and p."""
+    """Returns speed under the policy / under the reference with its limits, and p; None as p where no test is possible."""
     a, b = speeds.get_blocks(workload, policy), speeds.get_blocks(workload, reference)
     return _compute_ratio(a, b, level) if speeds.get_sign(workload) > 0 else _compute_ratio(b, a, level)
 
@@ -167,6 +168,7 @@ def compute_totals(results: Results) -> list[Total]:
     found, others = _compute_logs(speeds), [_compute_logs(s) for s in rest]
     whole = {p: logs for p, logs in found.items() if logs}
     rated = {p: join_intervals(compute_mean_of_logs(logs), [compute_mean_of_logs(o[p]) for o in others]) for p, logs in whole.items()}
+    # (p, q): p is surely faster. A rank is one after all that surely are faster, at worst before all that surely are slower.
     better = {(p, q) for p, q in permutations(whole, 2) if is_surely_faster(found, others, p, q, math.comb(len(whole), 2))}
     ranks = {p: (1 + sum((q, p) in better for q in whole), len(whole) - sum((p, q) in better for q in whole)) for p in whole}
     return [Total(p, sum(bool(speeds.get_blocks(w, p)) for w in speeds.workloads), rated.get(p), ranks.get(p)) for p in speeds.policies]

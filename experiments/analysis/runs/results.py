@@ -51,14 +51,14 @@ class Observation:
     workload: str
     policy: str
     platform: str
-    repeat: int
-    order: int
+    repeat: int  # of the mean of a boot below 0
+    order: int   # place in the schedule
     warmup: bool
     marks: tuple[str, ...]
     metrics: tuple[Metric, ...]
     tasks: tuple[Task, ...]
-    apply: dict[str, Any] | None
-    factors: dict[str, int | float | str]
+    apply: dict[str, Any] | None  # what `numaplace apply --json` printed
+    factors: dict[str, int | float | str]  # levels by factor
     raw: Record = field(repr=False)
     line: int = 0  # of results.jsonl
 
@@ -127,7 +127,8 @@ class Results:
         place = _number_places(self.manifest.get("policies"))
         return sorted({o.policy for o in self.measured}, key=lambda p: (place(p), rank_policy(p)))
 
-    def _list_of_suite(self, key: str) -> Any:
+    def _get_of_suite(self, key: str) -> Any:
+        """Returns a value of the suite's TOML text, which the manifest has; None where either is missing or the text is broken."""
         try:
             return tomllib.loads(str(self.manifest.get("suite_text") or "")).get(key)
         except tomllib.TOMLDecodeError:
@@ -136,18 +137,18 @@ class Results:
     @property
     def presents(self) -> list[str]:
         """Returns the papers' tables and figures that the suite says it answers to."""
-        found = self._list_of_suite("presents")
+        found = self._get_of_suite("presents")
         return [str(name) for name in found] if isinstance(found, list) else []
 
     @property
     def looked_at(self) -> bool:
         """Checks whether it was looked at before it ended, so that its intervals are of all looks and options together."""
-        return self._list_of_suite("looks") is True
+        return self._get_of_suite("looks") is True
 
     @property
     def design(self) -> str:
         """Returns the design that made the workloads of the suite's levels; "" where it lists them."""
-        return get_text(self._list_of_suite("design"))
+        return get_text(self._get_of_suite("design"))
 
     @property
     def nodes(self) -> int:
@@ -206,7 +207,7 @@ class Results:
 
 
 def _choose_blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]:
-    """Chooses the number of each boot's block, by boot: where each made one repeat, the number of that.
+    """Chooses the number of each boot's block, by boot: the number of its repeat where each boot made one, else its place in `boots`.
 
     So the parts of a repeat, one of an interrupted boot and one of the boot that went on, are one block."""
     repeats: dict[str, set[int]] = {}
@@ -226,11 +227,11 @@ def _average_boots(cell: list[Observation], blocks: dict[str, int]) -> list[Obse
         by_boot.setdefault(o.boot, []).append(o)
     if len(by_boot) < 2:
         return cell
-    names = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
-    means = {name: _compute_means(cell, lambda o, name=name: o.get_value(name[0])) for name in names}
+    metrics = dict.fromkeys((m.name, m.unit) for o in cell for m in o.metrics)
+    means = {metric: _compute_means(cell, lambda o, name=metric[0]: o.get_value(name)) for metric in metrics}
     costs = {key: _compute_means(cell, lambda o, key=key: (o.raw.get("cost") or {}).get(key)) for key in ("move_s", "moved_bytes")}
     return [replace(of_boot[0], repeat=-1 - blocks[boot],
-                    metrics=tuple(Metric(*name, mean[boot]) for name, mean in means.items() if boot in mean),
+                    metrics=tuple(Metric(*metric, mean[boot]) for metric, mean in means.items() if boot in mean),
                     raw=of_boot[0].raw | ({"cost": {key: mean[boot] for key, mean in costs.items()}}
                                           if all(boot in mean for mean in costs.values()) else {}))
             for boot, of_boot in by_boot.items()]
@@ -242,7 +243,7 @@ def _compute_means(cell: list[Observation], value: Callable[[Observation], float
 
 
 def _number_places(names: Any) -> Callable[[str], int]:
-    """Returns where a name stands in the manifest's list; names that are not in it come last."""
+    """Returns a function of a name: its place in a list of the manifest, or the end of it where it is not there."""
     order = list(names or [])
     return lambda name: order.index(name) if name in order else len(order)
 
@@ -265,6 +266,7 @@ def get_text(value: Any) -> str:
 
 
 def is_higher_better(unit: str) -> bool | None:
+    """Checks by a metric's unit whether more of it is better, as of a rate; None where the unit does not tell."""
     if unit.endswith("/s"):
         return True
     return False if unit in ("s", "ms", "us", "ns", "min") else None
@@ -289,6 +291,7 @@ def read_results(directory: str | Path) -> Results:
 
 
 def _read_text(path: Path, remedy: str) -> str:
+    """Reads a file of UTF-8; ResultsError, which ends with `remedy`, where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

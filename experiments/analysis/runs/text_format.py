@@ -98,7 +98,7 @@ def format_platforms(platforms: list[str]) -> str:
 
 
 def make_printable(text: object, keep: str = THIN_SPACE) -> str:
-    """Returns a name without control characters: one from the measured machine may hold any character."""
+    """Replaces unprintable characters but those in `keep`: a name from the measured machine may hold any character."""
     return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in str(text))
 
 

@@ -37,7 +37,7 @@ class Sample:
 class TimeSeries:
     policy: str
     observation: Observation
-    apply_s: float
+    apply_s: float  # that apply took
     samples: tuple[Sample, ...]
     rate: tuple[tuple[float, float], ...]  # time, MB/s of all tasks; none where a workload has no stretches
 
@@ -53,14 +53,16 @@ def list_series(results: Results, workload: str) -> list[TimeSeries]:
 
 
 def _make_series(o: Observation) -> TimeSeries:
+    """Makes the series of an observation that has samples, with times in s from the beginning of apply."""
     begin, end = o.raw["apply_at"]
     samples = tuple(Sample(s["t_s"] - begin, _group_by_node(s["pages"]), s["moved"]) for s in o.raw["samples"])
     return TimeSeries(o.policy, o, end - begin, samples, tuple((t - begin, rate) for t, rate in _compute_rate(o)))
 
 
-def _group_by_node(tasks: dict[str, dict[str, int]]) -> dict[int, int]:
+def _group_by_node(pages_of_tasks: dict[str, dict[str, int]]) -> dict[int, int]:
+    """Adds up the pages of all tasks, which are by role and node; returns them by node, in ascending order."""
     pages: Counter[int] = Counter()
-    for by_node in tasks.values():
+    for by_node in pages_of_tasks.values():
         pages.update({int(node): count for node, count in by_node.items()})
     return dict(sorted(pages.items()))
 
@@ -71,6 +73,7 @@ def _compute_rate(o: Observation) -> Iterator[tuple[float, float]]:
     if not threads:
         return
     first, last = min(t[0] for t in threads), max(t[1] for t in threads)
+    # The stretch that a thread is in is the part of its time that has passed, times the number of its stretches.
     for step in range(STEPS):
         moment = first + (last - first) * (step + 0.5) / STEPS
         yield moment, sum(stretches[int(len(stretches) * (moment - begin) / (end - begin))]
@@ -93,7 +96,7 @@ def draw_panel(results: Results, workload: str, prefix: str) -> str | None:
     every_series = list_series(results, workload)
     if not every_series:
         return None
-    heights = [inches for one in every_series for inches in ((RATE_IN, PAGES_IN) if one.rate else (PAGES_IN,))]
+    heights = [inches for series in every_series for inches in ((RATE_IN, PAGES_IN) if series.rate else (PAGES_IN,))]
     with matplotlib.rc_context(theme.SETTINGS):
         figure = Figure((WIDTH_IN, sum(heights) + ROOM_IN * len(every_series)), layout="constrained")
         axes = list(figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])

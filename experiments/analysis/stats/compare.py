@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ..runs.results import Results, ResultsError, make_natural_key, rank_policy, read_results
 from .intervals import (
@@ -25,8 +25,61 @@ from .intervals import (
 
 ALPHA = 0.05
 SAME_METRIC = 1e-9  # a metric that is always the same multiple of another tells nothing more
-Key = tuple[str, str, str, str]
-Blocks = dict[int, float]  # of a block's observation, that is of a repeat
+Key = tuple[str, str, str, str]  # workload, policy, metric, unit
+Blocks = dict[int, float]  # values in the metric's unit, by block, that is by Observation.repeat
+
+
+class Run(TypedDict):
+    directory: str
+    suite: str
+    machine: str   # "" for an unnamed one
+    platform: str
+    values: str    # what a row's values are of: "boots" or "repeats within one boot"
+
+
+class Row(TypedDict):
+    """Holds a metric of a workload under a policy in both runs; means and difference in its unit, None where a number has no value."""
+    workload: str
+    policy: str
+    metric: str
+    unit: str
+    mean_a: float
+    n_a: int                        # values that the mean is of
+    mean_b: float | None
+    n_b: int
+    blocks: int                     # that both runs have
+    difference: float               # b - a, with 95 % limits and the test that it is 0
+    ci95_low: float | None
+    ci95_high: float | None
+    relative: float | None          # difference / mean_a
+    t: float | None
+    df: float | None
+    p: float | None
+    ratio: float | None             # b / a, with Fieller's 95 % limits
+    ratio_ci95_low: float | None
+    ratio_ci95_high: float | None
+    same_as: str | None             # the metric before it of which this one is a multiple, so that it is no test of its own
+    too_small: bool                 # the limits of the ratio are within the change that matters
+    p_holm: float | None            # p after Holm's correction over all rows; None without p, or with same_as
+    significant: bool | None        # None without p_holm
+
+
+class Pair(TypedDict):
+    """Holds the comparison of run b with run a, which is the first one."""
+    a: Run
+    b: Run
+    notes: list[str]
+    rows: list[Row]
+    only_in_a: list[str]            # "workload / policy / metric"
+    only_in_b: list[str]
+
+
+class Comparison(TypedDict):
+    alpha: float
+    in_blocks: bool
+    smallest: float | None          # change of the ratio that matters, as 0.02; None: any
+    tests: int                      # that Holm's correction counts
+    pairs: list[Pair]
 
 
 def list_values(results: Results, metrics: Collection[str] | None = None, whole_boot: bool = False) -> dict[Key, Blocks]:
@@ -45,11 +98,11 @@ def list_values(results: Results, metrics: Collection[str] | None = None, whole_
 
 
 def compare_runs(first: str | Path, *others: str | Path, in_blocks: bool = False, smallest: float = 0.0,
-                 metrics: Collection[str] | None = None) -> dict[str, Any]:
+                 metrics: Collection[str] | None = None) -> Comparison:
     """Compares each other run with the first, with a row per workload, policy and metric that both have.
 
     `in_blocks` tests the differences within blocks; `smallest` is the ratio's change that matters, as 0.02; `metrics`
-    are those that are compared, all where it is None.
+    are those that are compared, all where it is None. Raises ResultsError where a run is unreadable or has no row with the first.
     """
     base = _read_run(first)
     pairs = [_compare_pair(base, _read_run(other), in_blocks, smallest, metrics) for other in others]
@@ -73,8 +126,8 @@ def _read_run(directory: str | Path) -> Results:
 
 
 def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: float,
-                  metrics: Collection[str] | None) -> dict[str, Any]:
-    """Compares a second run with the first; returns both runs' names, notes, rows, and what only one has.
+                  metrics: Collection[str] | None) -> Pair:
+    """Compares a second run with the first; its rows lack p_holm and significant, which are of all pairs together.
 
     Raises ResultsError where they have no workload, policy and metric in common."""
     in_other_boots = bool(first.boots and second.boots) and not {*first.boots} & {*second.boots}
@@ -105,11 +158,11 @@ def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: fl
     }
 
 
-def _is_multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], one: Key, other: Key) -> bool:
-    """Checks whether one metric is a multiple of the other in every observation of both runs, and not because nothing varies."""
-    if left[one].keys() != left[other].keys() or right[one].keys() != right[other].keys():
+def _is_multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], base: Key, key: Key) -> bool:
+    """Checks whether `key` is the same multiple of `base` in every observation of both runs, and not because nothing varies."""
+    if left[base].keys() != left[key].keys() or right[base].keys() != right[key].keys():
         return False
-    pairs = [(run[one][k], run[other][k]) for run in (left, right) for k in run[one]]
+    pairs = [(run[base][block], run[key][block]) for run in (left, right) for block in run[base]]
     scale = pairs[0][1] / pairs[0][0] if pairs[0][0] else 0.0
     return scale != 0 and len(set(pairs)) > 1 and all(
         math.isclose(b, scale * a, rel_tol=SAME_METRIC) for a, b in pairs)
@@ -140,7 +193,7 @@ def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
 
 
 def _make_row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
-    """Makes the row of a workload, policy and metric: both means and numbers, the difference with its test, and b / a with limits."""
+    """Makes the keys of a Row up to ratio_ci95_high. in_blocks: of the blocks alone that both runs have, by paired tests."""
     a, b = list(left.values()), list(right.values())
     mean_a, test, times = compute_t_interval(a).mean, compare_means(a, b), compute_ratio(b, a)
     blocks = sorted(left.keys() & right.keys())
@@ -173,8 +226,7 @@ def _format_ratio(times: Ratio | None) -> dict[str, Any]:
             "ratio_ci95_high": times.high if times else None}
 
 
-def _describe_run(results: Results) -> dict[str, str]:
-    """Returns what a page names of a run: directory, suite, machine, platform, and what its values are of."""
+def _describe_run(results: Results) -> Run:
     return {
         "directory": str(results.directory),
         "suite": results.suite,

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """experiment compare --fail-if 'bandwidth < -3 %': thresholds that decide the exit status."""
 
+from __future__ import annotations
+
 import fnmatch
 import re
 from argparse import ArgumentTypeError
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # at run time it would load scipy for each command line
+    from .compare import Comparison, Pair, Row
 
 STATUS = 4  # of a threshold that is crossed
 ALPHA = 0.05
@@ -27,29 +32,30 @@ class Threshold:
 
 
 def parse_threshold(text: str) -> Threshold:
+    """Parses a threshold, such as 'bandwidth < -3 %'; ArgumentTypeError where the text is none."""
     match = re.fullmatch(r"\s*([\w*?.\[\]-]+?)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*", text)
     if not match:
         raise ArgumentTypeError(f"'{text}' is not METRIC < PERCENT, such as 'bandwidth < -3 %' or 'seconds > 5 %'")
     return Threshold(match[1], match[2] == "<", float(match[3]) / 100)
 
 
-def judge_rows(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
+def judge_rows(comparison: Comparison, thresholds: list[Threshold]) -> list[str]:
     """Returns a line for each row that crosses a threshold, and for what cannot be judged: no row, or none in b.
 
     A row crosses where the 95 % interval of b / a lies wholly beyond the limit, and the difference is significant after
     Holm's correction, as there are many rows.
     """
-    return [line for pair in found["pairs"] for limit in thresholds for line in _judge_pair(pair, limit)]
+    return [line for pair in comparison["pairs"] for limit in thresholds for line in _judge_pair(pair, limit)]
 
 
-def list_undecided(found: dict[str, Any], thresholds: list[Threshold]) -> list[str]:
+def list_undecided(comparison: Comparison, thresholds: list[Threshold]) -> list[str]:
     """Returns a line for each mean beyond a limit without an interval: it decides nothing."""
     return [f"{_format_told(pair, limit, row)}, not judged: b / a has no interval"
-            for pair in found["pairs"] for limit in thresholds for row in _select_rows(pair, limit)
+            for pair in comparison["pairs"] for limit in thresholds for row in _select_rows(pair, limit)
             if row["ratio"] is not None and row["ratio_ci95_low"] is None and limit.is_crossed(row["ratio"], row["ratio"])]
 
 
-def _judge_pair(pair: dict[str, Any], limit: Threshold) -> list[str]:
+def _judge_pair(pair: Pair, limit: Threshold) -> list[str]:
     """Returns a line for each row of a pair that crosses a threshold, and for each metric of it that b lacks."""
     rows = _select_rows(pair, limit)
     missing = [name for name in pair["only_in_a"] if fnmatch.fnmatchcase(name.rpartition(" / ")[2], limit.metric)]
@@ -60,23 +66,23 @@ def _judge_pair(pair: dict[str, Any], limit: Threshold) -> list[str]:
         f"{_format_told(pair, limit, row)} ({_format_change(row)})" for row in rows if _crosses(row, limit)]
 
 
-def _select_rows(pair: dict[str, Any], limit: Threshold) -> list[dict[str, Any]]:
+def _select_rows(pair: Pair, limit: Threshold) -> list[Row]:
     return [row for row in pair["rows"] if fnmatch.fnmatchcase(row["metric"], limit.metric)]
 
 
-def _format_told(pair: dict[str, Any], limit: Threshold, row: dict[str, Any]) -> str:
+def _format_told(pair: Pair, limit: Threshold, row: Row) -> str:
     return (f"{limit.text}: {pair['b']['directory']}: {row['workload']} / {row['policy']} / {row['metric']} "
             f"changed by {100 * (row['ratio'] - 1):+.1f} %")
 
 
-def _crosses(row: dict[str, Any], limit: Threshold) -> bool:
-    """Checks a row; one that only repeats another is judged by its own p value, one without spread by its interval alone."""
+def _crosses(row: Row, limit: Threshold) -> bool:
+    """Checks a row; a multiple of another metric is judged by its own p value, one without spread (no p) by its interval alone."""
     p = row["p"] if row["same_as"] else row["p_holm"]
     low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
     return low is not None and limit.is_crossed(low, high) and (p is None or p < ALPHA)
 
 
-def _format_change(row: dict[str, Any]) -> str:
+def _format_change(row: Row) -> str:
     limits = " to ".join(f"{100 * (row[f'ratio_ci95_{end}'] - 1):+.1f}" for end in ("low", "high"))
     p = row["p"] if row["same_as"] else row["p_holm"]
     return f"{limits} %" + ("" if p is None else f", p {p:.2g}")
