@@ -26,12 +26,7 @@ from .summary import list_notes, write_text
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_report(directory: str | Path) -> Path:
-    """Writes report.html and figures/*.svg; returns the report's path."""
-    return make_report(directory)[0]
-
-
-def make_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
+def write_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
     """Writes report.html and figures/*.svg into the run's folder; returns the report's path, and the papers' chapters.
 
     Raises ResultsError where the run is unreadable or of more than one platform."""

@@ -34,7 +34,7 @@ def write_reports(directory: str | Path, folders: list[Path]) -> tuple[Path, lis
     for folder in folders:
         try:
             results = read_results(folder)
-            summary.write_summary(folder, report.make_report(folder)[1])
+            summary.write_summary(folder, report.write_report(folder)[1])
         except ResultsError as error:  # one run that failed leaves the others readable
             broken.append((_name_run(folder, directory), str(error)))
             continue

@@ -25,14 +25,14 @@ def results(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = synthetic.write(tmp_path_factory.mktemp("report"), synthetic.make_full())
-    return report.write_report(directory)
+    return report.write_report(directory)[0]
 
 
 @pytest.fixture(scope="session")
 def timed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """On a platform whose times mean something: with speed-ups and the price of migrations."""
     directory = synthetic.write(tmp_path_factory.mktemp("timed"), synthetic.make_timed(), synthetic.TIMED)
-    return report.write_report(directory)
+    return report.write_report(directory)[0]
 
 
 @pytest.fixture(scope="module")

@@ -130,7 +130,7 @@ def text_of(browser: Browser, section: str) -> str:
 
 
 def test_reasons_and_marks_are_told(browser: Browser, results: Path) -> None:
-    browser.open(report.write_report(results))
+    browser.open(report.write_report(results)[0])
     text = text_of(browser, "cross")
     assert "left: node 1 → node 0, pages stay – home node 0 has a free core" in text
     assert "n-mass, repeat 4: numa_balancing was 1 after the run" in text
@@ -171,7 +171,7 @@ def hostile_results(directory: Path) -> Path:
 
 
 def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
-    page = report.write_report(hostile_results(tmp_path / "hostile"))
+    page = report.write_report(hostile_results(tmp_path / "hostile"))[0]
     browser.open(page)
     assert browser.list_problems() == []
     assert "hacked" not in browser.evaluate("document.title").replace("document.title='hacked'", "")
@@ -193,7 +193,7 @@ def test_pages_left_behind_are_told(browser: Browser, tmp_path: Path) -> None:
     records = [synthetic.observation("contention-2L2R", "n-mass", i) for i in (1, 2)]
     for record, left in zip(records, (100, 200), strict=True):
         record["apply"]["decisions"][2]["result"]["migrate"]["thp_split"] = left
-    browser.open(report.write_report(synthetic.write(tmp_path / "left", records)))
+    browser.open(report.write_report(synthetic.write(tmp_path / "left", records))[0])
     text = text_of(browser, "contention-2L2R")
     assert "remote-0: stays on node 1, 16\u202f384 pages to node 1" in text
     assert "left behind: 150 thp split" in text
@@ -225,7 +225,7 @@ def test_smallest_results(browser: Browser, tmp_path: Path) -> None:
     timeless["metrics"] = timeless["metrics"][-3:]
     directory = synthetic.write(tmp_path / "bare", [bare, timeless], {})
     (directory / "manifest.json").unlink()
-    browser.open(report.write_report(directory), width=390)
+    browser.open(report.write_report(directory)[0], width=390)
     assert browser.list_problems() == []
     assert browser.evaluate("document.querySelectorAll('figure svg').length") == 3
     assert "No clean observation of a time" in browser.evaluate("document.body.textContent")
@@ -235,7 +235,7 @@ def test_only_marked_observations(browser: Browser, tmp_path: Path) -> None:
     bad = [synthetic.observation("cross", "none", i, marks=["not restored"]) for i in (1, 2)]
     bad.append(synthetic.observation("cross", "n-mass", 1, check="pages elsewhere"))
     records = [*bad, synthetic.observation("redis-lists", "n-mass", 1)]
-    browser.open(report.write_report(synthetic.write(tmp_path / "marked", records)))
+    browser.open(report.write_report(synthetic.write(tmp_path / "marked", records))[0])
     assert browser.list_problems() == []
     cells = browser.evaluate("""[...document.querySelectorAll(".matrix td small")].map(
         c => c.textContent.trim())""")
@@ -263,12 +263,12 @@ def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
     records = [synthetic.observation("cross", "none", i, value=10.0 + i) for i in (1, 2, 3)]
     for record in records:
         record["metrics"].insert(1, record["metrics"][0] | {"name": "bandwidth_bus"})
-    page = report.write_report(synthetic.write(tmp_path / "equal", records))
+    page = report.write_report(synthetic.write(tmp_path / "equal", records))[0]
     drawing = (page.parent / "figures" / "cross.svg").read_text()
     assert ">bandwidth, MB/s (more is better)<" in drawing and "bandwidth bus" not in drawing
     assert "bandwidth bus: the same as a column here" in page.read_text()
     records[0]["metrics"][1]["value"] += 1
-    page = report.write_report(synthetic.write(tmp_path / "unequal", records))
+    page = report.write_report(synthetic.write(tmp_path / "unequal", records))[0]
     assert "bandwidth bus" in (page.parent / "figures" / "cross.svg").read_text()
 
 
@@ -282,7 +282,7 @@ def test_equal_metrics_are_drawn_once(tmp_path: Path) -> None:
     (None, None)])
 def test_the_head_says_by_which_model_policies_planned(tmp_path: Path, model: dict | None, said: str | None) -> None:
     folder = synthetic.write(tmp_path / "run", synthetic.make_full(), synthetic.MANIFEST | {"model": model})
-    text = report.write_report(folder).read_text()
+    text = report.write_report(folder)[0].read_text()
     found = re.search(r"<dt>contention model</dt><dd>([^<]*)</dd>", text)
     assert (found[1] if found else None) == said
 

@@ -44,7 +44,7 @@ def test_the_matrix_has_a_row_a_node_with_cpus_and_a_column_a_node_with_memory(t
     assert section.tables[1].rows[1][3].value == 4180 and len(section.drawings) == 2
     text = memory_figures.format_section(section)
     assert "idle" in text and "4 loads in flight" in text and "1180.0 ± 2.5" in text
-    page = report.write_report(folder).read_text()
+    page = report.write_report(folder)[0].read_text()
     assert 'id="latency-matrix"' in page and "does not know" not in page
     assert "core of node 1, memory of node 8\nlatency, ns: 1180\nn = 3: 1179, 1180, 1181\n0 more are marked" in tips(page)
     assert "core of node 1: 0 1" in page.replace(" ", " "), "the figure is told in words too"
@@ -90,7 +90,7 @@ def test_levels_that_a_section_does_not_know_are_never_averaged(tmp_path: Path) 
                                                         for spread, ns in (("cores", 90), ("compact", 190))])
     section = section_of(folder)
     assert not section.tables and section.missing == ["one level of spread (compact, cores: never averaged)"]
-    assert "compact, cores: never averaged" in report.write_report(folder).read_text()
+    assert "compact, cores: never averaged" in report.write_report(folder)[0].read_text()
     assert "compact, cores: never averaged" in memory_figures.format_section(section)
 
 
@@ -124,9 +124,9 @@ def test_the_machines_nodes_are_drawn_by_distance(tmp_path: Path) -> None:
     assert re.search(r"<desc[^>]*>(.*?)</desc>", section.drawings[0].svg)[1] == (
         "CPUs of node 0: 0 10.0, 1 21.0, 4 17.0; CPUs of node 1: 0 21.0, 1 10.0, 4 28.0")
     assert ">CPUs of node 1, memory of node 4\ndistance: 28</title>" in section.drawings[0].svg
-    assert 'id="topology"' in report.write_report(folder).read_text()
+    assert 'id="topology"' in report.write_report(folder)[0].read_text()
 
 
 def test_one_node_has_no_distances(tmp_path: Path) -> None:
     folder = with_topology(tmp_path / "run", [{"id": 0, "cpus": "0", "mem_total": 1 << 30, "distances": [10]}])
-    assert memory_figures.describe_topology(read_results(folder)) is None and 'id="topology"' not in report.write_report(folder).read_text()
+    assert memory_figures.describe_topology(read_results(folder)) is None and 'id="topology"' not in report.write_report(folder)[0].read_text()

@@ -82,7 +82,7 @@ def a_point(anchor: str) -> str:
 def test_a_chapters_point_tells_its_observations_and_leads_to_them(browser: Browser, tmp_path: Path) -> None:
     found = factorial.make_records("contention", luo.contention("e5620"), platform="lab-timed")
     found += [record | {"repeat": 3, "marks": ["made up"]} for record in found if record["repeat"] == 0]
-    browser.open(report.write_report(factorial.write_run(tmp_path / "run", found, ["luo-contention"])))
+    browser.open(report.write_report(factorial.write_run(tmp_path / "run", found, ["luo-contention"]))[0])
     text, more = browser.evaluate(f"(t => [t.textContent, t.dataset.more])({a_point('luo-contention')})")
     behind = [found[int(name[1:]) - 1] for name in more.split()]
     assert len({r["workload"] for r in behind}) == 1 and [r["repeat"] for r in behind] == [0, 1, 2]
@@ -177,7 +177,7 @@ def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
     found = factorial.make_records("contention", luo.contention("e5620"))
     for record in found:
         record["platform"] = "real"
-    page = report.write_report(factorial.write_run(tmp_path, found, ["luo-contention"], "laptop", nodes=1))
+    page = report.write_report(factorial.write_run(tmp_path, found, ["luo-contention"], "laptop", nodes=1))[0]
     browser.open(page)
     captions = browser.evaluate("""[...document.querySelectorAll(".drawings figcaption")].map(
         c => c.textContent)""")
@@ -191,7 +191,7 @@ def test_a_model_that_was_fitted_to_the_paper_says_so(folder: Path, tmp_path: Pa
     text = (folder / "contention" / "report.html").read_text()
     assert "link.latency_ns (Table 1(b), 0L1R)" in text
     found = factorial.make_records("contention", luo.contention("e5620"))
-    page = report.write_report(factorial.write_run(tmp_path, found, ["luo-contention"]))
+    page = report.write_report(factorial.write_run(tmp_path, found, ["luo-contention"]))[0]
     assert "alibrated number" not in page.read_text()
 
 
@@ -207,7 +207,7 @@ def test_marked_observations_reach_no_table(tmp_path: Path) -> None:
 
 def test_an_unknown_presentation_is_named(tmp_path: Path) -> None:
     found = factorial.make_records("contention", luo.contention("e5620"))
-    page = report.write_report(factorial.write_run(tmp_path, found, ["newton-principia"]))
+    page = report.write_report(factorial.write_run(tmp_path, found, ["newton-principia"]))[0]
     assert "presents newton-principia, which this report does not know" in page.read_text()
 
 

@@ -40,7 +40,7 @@ def test_an_interval_without_bounds_is_none_of_numbers(browser: Browser, tmp_pat
                                                        policy: tuple[float, ...], why: str | None) -> None:
     records = [synthetic.observation("cross", name, i, value=value, platform="real")
                for name, values in (("none", none), ("n-mass", policy)) for i, value in enumerate(values)]
-    browser.open(report.write_report(synthetic.write(tmp_path / "run", records, synthetic.TIMED | {"platform": "real"})))
+    browser.open(report.write_report(synthetic.write(tmp_path / "run", records, synthetic.TIMED | {"platform": "real"}))[0])
     limits, tip = browser.evaluate("""(() => { const s = document.querySelector("#summary td:nth-child(3) small");
         return [s.textContent, s.getAttribute("title")]; })()""")
     assert limits == ("unbounded" if why else "no interval" if len(none) == 1 else "[0.49, 0.51]")
@@ -62,7 +62,7 @@ def test_the_price_of_migrations(browser: Browser, tmp_path: Path) -> None:
         if not record["workload"].startswith("redis"):
             seconds = 2.0 if record["policy"] == "none" else 1.6
             record["metrics"].append({"name": "time_to_solution", "unit": "s", "value": seconds + 0.01 * record["repeat"]})
-    browser.open(report.write_report(synthetic.write(tmp_path / "run", records, synthetic.TIMED)))
+    browser.open(report.write_report(synthetic.write(tmp_path / "run", records, synthetic.TIMED))[0])
     assert browser.list_problems() == []
     rows = browser.evaluate("""[...document.querySelectorAll("#price tbody tr")].map(
         r => [...r.cells].map(c => c.textContent.trim()))""")
@@ -80,7 +80,7 @@ def test_older_runs_say_that_nothing_was_recorded(browser: Browser, tmp_path: Pa
     records = synthetic.make_timed()
     for record in records:
         del record["cost"]
-    browser.open(report.write_report(synthetic.write(tmp_path / "old", records, synthetic.TIMED)))
+    browser.open(report.write_report(synthetic.write(tmp_path / "old", records, synthetic.TIMED))[0])
     assert browser.list_problems() == []
     assert "not recorded" in browser.evaluate("document.getElementById('price').textContent")
     assert browser.evaluate("document.querySelectorAll('#price table').length") == 0

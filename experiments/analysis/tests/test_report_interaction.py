@@ -79,7 +79,7 @@ def test_every_observation_is_listed_and_filtered(browser: Browser, timed_page: 
 def test_files_of_the_run_are_linked(browser: Browser, tmp_path: Path) -> None:
     directory = synthetic.write(tmp_path / "run", synthetic.make_timed(), synthetic.TIMED)
     (directory / "lab.log").write_text("booted\n")
-    browser.open(report.write_report(directory))
+    browser.open(report.write_report(directory)[0])
     links = browser.evaluate("[...document.querySelectorAll('#observations a')].map(a => a.getAttribute('href'))")
     assert links == ["results.jsonl", "lab.log"]
 
@@ -88,7 +88,7 @@ def test_axes_turn_logarithmic_where_values_are_a_decade_apart(browser: Browser,
     """Each figure has a switch of its own."""
     records = [synthetic.observation(workload, policy, i, value=value * (1 + i / 100), platform="lab-timed")
                for workload in ("cross", "contention-1L1R") for policy, value in (("none", 10.0), ("n-mass", 1000.0)) for i in (1, 2)]
-    browser.open(report.write_report(synthetic.write(tmp_path / "wide", records, synthetic.TIMED)))
+    browser.open(report.write_report(synthetic.write(tmp_path / "wide", records, synthetic.TIMED))[0])
     shown = """["#cross", "#contention-1L1R"].map(id => ["linear", "log"].map(name =>
         getComputedStyle(document.querySelector(`${id} g.${name}`)).display !== "none"))"""
     assert browser.evaluate(shown) == [[True, False], [True, False]]

@@ -86,7 +86,7 @@ def show_report() -> None:
     from ...analysis.pages import report, summary
 
     summary.write_summary(OUT)
-    page = report.write_report(OUT)
+    page = report.write_report(OUT)[0]
     print(f"\nThe report, with a figure for every workload: {page.resolve()}")
 
 

@@ -57,7 +57,7 @@ def report_runs(args: argparse.Namespace) -> None:
             text_table.show_papers(results, chapters)
         written = [page]
     else:
-        page, chapters = report.make_report(args.directory)
+        page, chapters = report.write_report(args.directory)
         written = [summary.write_summary(args.directory, chapters), page]
         results = read_results(args.directory)
         placement_table.show_run(results)

@@ -56,12 +56,12 @@ def test_the_rate_is_the_sum_of_the_threads_stretches(tmp_path: Path) -> None:
 def test_nothing_is_drawn_of_a_run_without_samples(tmp_path: Path) -> None:
     results = run(tmp_path, [synthetic.observation("cross", "none", 0, platform="lab-timed")])
     assert pages.list_series(results, "cross") == [] and pages.draw_panel(results, "cross", "c") is None
-    assert "over time</summary>" not in report.write_report(tmp_path).read_text()
+    assert "over time</summary>" not in report.write_report(tmp_path)[0].read_text()
 
 
 def test_the_report_draws_both_policies_and_tells_every_moment(tmp_path: Path) -> None:
     run(tmp_path, [sampled(policy, k) for policy in ("none", "n-mass") for k in range(3)])
-    page = report.write_report(tmp_path).read_text()
+    page = report.write_report(tmp_path)[0].read_text()
     found = re.search(r'<svg class="chart"[^>]*cross-series-title.*?</svg>', page, re.S)[0]
     assert "n-mass: at -0.250 s 10 on node 0 and 10 on node 1, 0 moved, at +0.750 s 4 on node 0 and 16 on node 1, 6 moved" in found
     assert found.count('class="tip"') == 6
