@@ -75,7 +75,7 @@ class Triads:
     def __init__(self, effort: Effort):
         self.effort = effort
         array = max(WHOLE, effort.size // ARRAYS // WHOLE * WHOLE)
-        self.size = str(array)
+        self.size = str(array)  # bytes, of each array of a thread
         self.team = Team({"program": TRIAD, "seconds": effort.seconds, "lead": LEAD * host_nodes.read_lab_scale()})
 
     def measure_groups(self, groups: list[tuple[Node, Node, int]]) -> list[Value]:

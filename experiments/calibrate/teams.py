@@ -6,7 +6,7 @@
         seconds       of simulated time that each cell measures
         keep          whether processes stay for later cells
         lead          seconds until all start; LEAD where it is not given
-        cells         each {"size": of an array, "threads": [[CPU, memory node], ..]} and, if it is to work before it
+        cells         each {"size": of an array, as np-mem takes it, "threads": [[CPU, memory node], ..]} and, if it is to work before it
                       is measured, {"warm": seconds of simulated time}
 
 Each thread is a process of its own with arrays of its own, pinned to its CPU, its pages on the node asked for.
