@@ -123,7 +123,7 @@ def _group_cells(observations: Observations, factors: tuple[str, ...]) -> dict[t
 
 
 def make_table(observations: Observations, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Makes a row for each cell: its levels, then mean and half of the 95 % interval of each metric in its unit, and number of values.
+    """Makes a row for each cell: its levels, then mean and half of the 95 % interval of each metric in its unit, and `n` of the last.
 
     A cell without a value of any metric has no row."""
     rows = []
@@ -139,8 +139,8 @@ def make_table(observations: Observations, factors: tuple[str, ...], metrics: tu
 
 def make_latency_matrix(observations: Observations) -> dict[str, Any] | None:
     """Makes the matrix of latencies in ns, one load at a time, from node to node; None without observations."""
-    cells = {key[1:]: _list_samples(found, "latency")
-             for key, found in _group_cells(observations, ("chains", "from", "to")).items() if key[0] == 1}
+    cells = {(a, b): _list_samples(of_cell, "latency")
+             for (chains, a, b), of_cell in _group_cells(observations, ("chains", "from", "to")).items() if chains == 1}
     return make_matrix({pair: _summarise_samples(samples) for pair, samples in cells.items() if samples}, "ns")
 
 
@@ -157,7 +157,7 @@ def make_matrix(values: dict[tuple[int, int], tuple[float | None, float | None, 
 
 
 def _read_calibrated(file: Path | None) -> dict[str, Any]:
-    """Reads bandwidths in MB/s and contention that calibrate-machine measured; latencies are those of the suite.
+    """Reads the matrix of bandwidths in MB/s, and the cells of contention, that calibrate-machine wrote; None and [] without a file.
 
     Raises ExperimentError where its file cannot be read."""
     try:
