@@ -31,7 +31,7 @@ def make_table(results: Results) -> dict[str, Any]:
 
 
 def _make_row(o: Observation, factors: list[str]) -> dict[str, Any]:
-    """Makes the row of an observation: its place in the files, levels, first MOST_METRICS metrics, seconds, and marks."""
+    """Makes the row of an observation: its place in the files, levels, first MOST_METRICS metrics, seconds that it took, and marks."""
     return {
         "line": o.line, "order": o.order, "repeat": o.repeat, "workload": o.workload, "policy": o.policy,
         "levels": [o.factors.get(f, "") for f in factors],

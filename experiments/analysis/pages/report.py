@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ def is_placed_by_policies(results: Results) -> bool:
 def _write_drawings(
     results: Results, sections: list[dict[str, Any]], chapters: list[papers.Chapter]
 ) -> None:
-    """Writes each workload's and each chapter's drawing as an SVG file of its own into the run's folder figures/."""
+    """Writes the drawings of each section of _make_section(), and each of a chapter, as SVG files into the run's folder figures/."""
     folder = results.directory / "figures"
     folder.mkdir(exist_ok=True)
     for section in sections:
@@ -291,8 +292,8 @@ def _format_change(test: Difference | None, base: list[float]) -> str:
     return text_format.format_percent(test.difference / mean) if mean else text_format.format_number(test.difference)
 
 
-def _flatten_value(value: Any, path: str = "") -> Any:
-    """Yields (path, text) of each value inside a value of JSON, for a two-column table."""
+def _flatten_value(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yields (path, text) of each value inside a value of JSON, for a two-column table; a list of plain values is one text."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from _flatten_value(inner, f"{path}.{key}" if path else str(key))

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from ..figures import charts
@@ -132,7 +130,7 @@ def _make_row(label: str, term: Term, pooled: bool) -> tuple[Cell, ...]:
             Cell(text_format.format_number(f), f), Cell(text_format.format_p_value(p), p))
 
 
-def _format_share(term: Any) -> Cell:
+def _format_share(term: Term | None) -> Cell:
     return Cell(text_format.DASH) if term is None else Cell(f"{100 * term.share:.1f} %", 100 * term.share)
 
 
@@ -158,5 +156,5 @@ def _draw_bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
     return charts.draw_bars(names, curves, slug, text_format.make_label(metric), label)
 
 
-def _find_term(model: Model | str, name: str) -> Any:
+def _find_term(model: Model | str, name: str) -> Term | None:
     return None if isinstance(model, str) else next((t for t in compute_anova(model) if t.name == name), None)

@@ -87,6 +87,7 @@ def find_measured_case(row: dict[str, str]) -> dict[str, Level]:
 
 
 def _compute_ratio(cells: Cells, **case: Level) -> Ratio | None:
+    """Computes TR/TL, the seconds with remote memory over those with local; None without both."""
     local = cells.values("seconds", memory="local", **case)
     remote = cells.values("seconds", memory="remote", **case)
     return compute_ratio(remote, local) if local and remote else None

@@ -39,7 +39,7 @@ def _name_response(results: Results, workload: str) -> str:
 
 def _make_cell(results: Results, workload: str, policy: str, speedup: Decision | None, timed: bool,
                solution: Decision | None) -> dict[str, Any]:
-    """Makes the cell of a workload under a policy: a speed-up where times mean something (`timed`), else the locality, with its look."""
+    """Makes the cell of a workload under a policy: its speed-up where times mean something (`timed`), else the locality, and its look."""
     before, after, moved = (figures.compute_mean(results, workload, policy, m)
                             for m in ("locality_before", "locality_after", "pages_moved"))
     if not results.select(workload, policy):
@@ -68,7 +68,7 @@ def _format_head(results: Results, workload: str, policy: str, speedup: Decision
 
 
 def _choose_look(speedup: Decision | None) -> dict[str, Any]:
-    """Chooses the cell's colour, shade and mark by the speed-up; without colour where it is not decided."""
+    """Chooses the cell's hue (a name of theme's colours), shade (0 to 0.45) and mark by the speed-up; shade 0 where it is not decided."""
     if not speedup or not speedup.significant:
         return {"hue": "node0", "shade": 0, "mark": speedup.mark if speedup else ""}
     part = min(1.0, abs(math.log(speedup.value)) / FULL_SHADE)

@@ -89,7 +89,8 @@ def find_surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str
     """Finds the static level that is faster than each other one by blocks, on every machine that the lab's may be; None where none is.
 
     The only static level is the best one."""
-    first, *rest = ({level: logs for level, logs in compute_logs(one, workload).items() if is_static(level)} for one in (speeds, *others))
+    first, *rest = ({level: logs for level, logs in compute_logs(variant, workload).items() if is_static(level)}
+                    for variant in (speeds, *others))
     pairs = math.comb(len(first), 2)
     return next((p for p in first if all(is_surely_faster(first, rest, p, q, pairs) for q in first if q != p)), None)
 
@@ -110,7 +111,7 @@ def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: 
     """Computes the regrets to the best static placement by workload and policy; none of a level that is the reference in every block."""
     regrets = {}
     for workload, policy in ((w, p) for w in chosen for p in (BASELINE, *speeds.policies)):
-        first, *rest = (_compute_logs(one, workload, policy, chosen) for one in (speeds, *others))
+        first, *rest = (_compute_logs(variant, workload, policy, chosen) for variant in (speeds, *others))
         if len(first) >= LEAST and any(level != policy for level in chosen[workload].values()):
             mean = compute_mean_of_logs if best[workload] else compute_dependent_mean
             regrets[workload, policy] = _make_regret(join_intervals(mean(first), [mean(logs) for logs in rest]))
@@ -129,10 +130,10 @@ def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: d
     """Computes the regret of the geometric mean of each policy that has every workload in LEAST blocks or more."""
     regrets, mean = {}, compute_mean_of_logs if all(best.values()) else compute_dependent_mean
     for policy in (BASELINE, *speeds.policies):
-        each = [[_compute_logs(one, w, policy, chosen) for w in speeds.workloads] for one in (speeds, *others)]
+        each = [[_compute_logs(variant, w, policy, chosen) for w in speeds.workloads] for variant in (speeds, *others)]
         blocks = set.intersection(*map(set, each[0])) if chosen and len(chosen) == len(speeds.workloads) else set()
         if len(blocks) >= LEAST:
-            first, *rest = (mean({b: statistics.fmean(logs[b] for logs in one) for b in sorted(blocks)}) for one in each)
+            first, *rest = (mean({b: statistics.fmean(logs[b] for logs in by_workload) for b in sorted(blocks)}) for by_workload in each)
             regrets[policy] = _make_regret(join_intervals(first, rest))
     return regrets
 

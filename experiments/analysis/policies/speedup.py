@@ -107,9 +107,9 @@ def decide_solutions(results: Results) -> dict[tuple[str, str], Decision]:
 def _decide_runs(runs: Sequence[Speeds]) -> dict[tuple[str, str], Decision]:
     """Decides each cell of the first run; its interval holds on the machines of all runs, p_holm is adjusted over the cells."""
     found, *others = map(_decide_run, runs)
-    ps = dict(zip(found, adjust_p_values([one.p_holm for one in found.values()]), strict=True))
-    return {key: replace(join_intervals(one, [other[key] for other in others]), p_holm=ps[key], runs=one.by_runs)
-            for key, one in found.items()}
+    ps = dict(zip(found, adjust_p_values([decision.p_holm for decision in found.values()]), strict=True))
+    return {key: replace(join_intervals(decision, [other[key] for other in others]), p_holm=ps[key], runs=decision.by_runs)
+            for key, decision in found.items()}
 
 
 Limited = TypeVar("Limited", Ratio, Decision)
@@ -201,6 +201,6 @@ def compute_mean_of_logs(logs: dict[int, float], level: float = LEVEL) -> Ratio:
 
 def is_surely_faster(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
     """Checks whether p is faster than q on every machine, by blocks, each of `pairs` with its share of the 5 % (Bonferroni)."""
-    both = [{b: one[p][b] - one[q][b] for b in one[p].keys() & one[q].keys()} for one in (found, *others)]
+    both = [{b: logs[p][b] - logs[q][b] for b in logs[p].keys() & logs[q].keys()} for logs in (found, *others)]
     limits = [compute_mean_of_logs(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
     return all(low is not None and low > 1 for low in limits)

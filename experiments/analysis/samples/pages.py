@@ -81,7 +81,7 @@ def _compute_rate(o: Observation) -> Iterator[tuple[float, float]]:
 
 
 def _list_threads(details: Any) -> Iterator[tuple[float, float, list[float]]]:
-    """Yields, of each thread, the beginning and the end of its work in s, and the MB/s of its stretches."""
+    """Yields, of each thread of a task's `details`, beginning and end of its work in s, and MB/s of its stretches; nothing without them."""
     wanted = ("started", "finished", "operations", "bytes_credited", "samples_ns")
     if not isinstance(details, dict) or not all(details.get(key) for key in wanted):
         return

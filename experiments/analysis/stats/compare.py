@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from ..runs.results import Results, ResultsError, make_natural_key, rank_policy, read_results
 from .intervals import (
@@ -80,6 +80,7 @@ class Comparison(TypedDict):
     smallest: float | None          # change of the ratio that matters, as 0.02; None: any
     tests: int                      # that Holm's correction counts
     pairs: list[Pair]
+    crossed: NotRequired[list[str]]  # what gate.judge_rows() returns, for the JSON output
 
 
 def list_values(results: Results, metrics: Collection[str] | None = None, whole_boot: bool = False) -> dict[Key, Blocks]:
@@ -131,7 +132,7 @@ def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: fl
 
     Raises ResultsError where they have no workload, policy and metric in common."""
     in_other_boots = bool(first.boots and second.boots) and not {*first.boots} & {*second.boots}
-    left, right = (list_values(one, metrics, whole_boot=in_other_boots and len(one.boots) == 1) for one in (first, second))
+    left, right = (list_values(run, metrics, whole_boot=in_other_boots and len(run.boots) == 1) for run in (first, second))
     # The first metric of a workload comes first of those that are multiples of each other.
     keys = [key for key in left if key in right]
     if not keys:

@@ -127,18 +127,18 @@ def compute_paired_ratio(a: Sequence[float], b: Sequence[float], level: float = 
         return None
     if n < 2:
         return Ratio(ma / mb)
-    va, vb, both = (v / n for v in (statistics.variance(a), statistics.variance(b), statistics.covariance(a, b)))
-    return compute_fieller_ratio(ma, mb, va, vb, both, float(stats.t.ppf((1 + level) / 2, n - 1)))
+    va, vb, covariance = (v / n for v in (statistics.variance(a), statistics.variance(b), statistics.covariance(a, b)))
+    return compute_fieller_ratio(ma, mb, va, vb, covariance, float(stats.t.ppf((1 + level) / 2, n - 1)))
 
 
-def compute_fieller_ratio(a: float, b: float, va: float, vb: float, both: float, t: float) -> Ratio:
-    """Computes a / b of two estimates with their variances and covariance, at a quantile of Student's t."""
+def compute_fieller_ratio(a: float, b: float, va: float, vb: float, covariance: float, t: float) -> Ratio:
+    """Computes a / b of two estimates with their variances and covariance, at the quantile `t` of Student's t; no limits: unbounded."""
     value, scale = a / b, (t / b) ** 2
     g = scale * vb
     if g >= 1:  # the denominator may be 0: nothing bounds the ratio
         return Ratio(value)
-    spread = va - 2 * value * both + value**2 * vb - scale * (va * vb - both**2)
-    half, middle = t / abs(b) * math.sqrt(max(0.0, spread)), value - scale * both
+    spread = va - 2 * value * covariance + value**2 * vb - scale * (va * vb - covariance**2)
+    half, middle = t / abs(b) * math.sqrt(max(0.0, spread)), value - scale * covariance
     return Ratio(value, (middle - half) / (1 - g), (middle + half) / (1 - g))
 
 
