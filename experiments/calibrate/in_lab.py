@@ -8,7 +8,7 @@ TRIES = 4  # one whose threads did not overlap, on a busy host, is repeated
 
 
 def list_options() -> list[str]:
-    """Lists the options; a machine at 1/S of its speed measures for S times as long, as much work."""
+    """Lists the options of calibrate-machine; a machine at 1/S of its speed measures for S times as long, as much work."""
     # The lab's kernel reports QEMU's caches, so that the size is given. A name of its own: by the lab machine's the tool would take
     # the file for the simulator's own.
     seconds = SECONDS * host_nodes.read_lab_scale()

@@ -53,11 +53,11 @@ def measure_chase_ns(cpu: int, node: int, effort: Effort) -> Value:
     """Measures a pointer chase by a CPU in the memory of a node, in ns a load, after one run that warms up. Failed: it ended with an
     error."""
     argv = [str(PROGRAM), "chase", "--size", str(effort.size), "--cpus", str(cpu), "--mem", str(node)]
-    orders = f"run {effort.seconds}\n" * (effort.repeats + 1) + "quit\n"  # the first one warms up
+    orders = f"run {effort.seconds}\n" * (effort.repeats + 1) + "quit\n"
     done = subprocess.run(argv, input=orders, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"the chase on CPU {cpu} in the memory of node {node}: {done.stderr.strip()}")
-    results = [json.loads(line) for line in done.stdout.splitlines()[2:]]
+    results = [json.loads(line) for line in done.stdout.splitlines()[2:]]  # after `ready` and the warm-up
     return Value.from_samples([result["ns_per_operation"] for result in results])
 
 
