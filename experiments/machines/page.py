@@ -67,7 +67,7 @@ def _make_table(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def make_entries(files: list[Path]) -> list[Entry]:
-    """Reads each file and makes its entry; ExperimentError where a record is broken or cannot be compared."""
+    """Reads each file and makes its entry; ExperimentError or LabError where a record is broken or cannot be compared."""
     entries = []
     for k, file in enumerate(files):
         content = record.read_record(file)

@@ -29,7 +29,7 @@ class Prediction:
 
 
 def predict_cells(name: str, held: set[Cell]) -> Prediction:
-    """Fits the model to a machine's table without the cells `held`, and predicts these, but neither outliers nor 4L0R."""
+    """Fits the model to the table of a machine of FITS without the cells `held`, and predicts these, but neither outliers nor 4L0R."""
     table = fit.FITS[name].table
     fitted = table.select_fitted()
     held = {cell for cell in held if fitted[cell] and cell != (luo.CORES, 0)}
@@ -51,7 +51,7 @@ def list_odd_cells() -> set[Cell]:
 
 
 def predict_rows(name: str) -> list[Prediction]:
-    """Predicts each row from the four others."""
+    """Predicts each row of the table of a machine of FITS from the four others, in the order of luo.THREADS."""
     return [predict_cells(name, {(x, y) for y in luo.THREADS}) for x in luo.THREADS]
 
 
