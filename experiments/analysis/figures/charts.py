@@ -29,7 +29,7 @@ LEGEND_ROW_IN = 0.17
 class Point:
     x: float
     y: float
-    low: float | None = None
+    low: float | None = None   # of the interval of y
     high: float | None = None
     raw: Raw = ()  # of which it is the mean
 

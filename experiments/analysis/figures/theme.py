@@ -137,7 +137,7 @@ def _make_targets(figure: Figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) ->
 
 
 def make_standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) -> str:
-    """Makes one SVG file from panels side by side, `gap` points apart, with a title and its own colours, light and dark."""
+    """Makes one SVG file from panels (<svg> elements) side by side, `gap` points apart, with a title and colours for light and dark."""
     sizes = [
         tuple(map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', p).groups())) for p in panels
     ]

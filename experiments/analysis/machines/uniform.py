@@ -40,7 +40,7 @@ def make_uniform(results: Results) -> Results | None:
 
 
 def find_machine(results: Results) -> lab.Machine | None:
-    """Finds the machine of the lab that a run was on, with the numbers that the run changed; None of one whose file is not here."""
+    """Finds the lab's machine of a run, with the numbers that the run changed; None where its file is not here or has no model."""
     try:
         found = lab.find(*lab.split_title(results.machine))
     except LabError:

@@ -28,7 +28,7 @@ class Section:
     says: str  # how to read it
     tables: list[Table] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)  # why there are no tables
 
 
 def make_sections(results: Results, prefix: str = "memory") -> list[Section]:

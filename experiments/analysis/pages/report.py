@@ -211,7 +211,7 @@ def _describe_module(manifest: dict[str, Any]) -> str:
 
 
 def _describe_contention_model(model: Any) -> str:
-    """Returns origin, file and digest of the model that the plans used; '' where no policy needed one, or an older run does not say."""
+    """Returns origin, file and digest of the manifest's `model`, which the plans used; '' without one, as of policies that need none."""
     if not isinstance(model, dict):
         return ""
     if model.get("why"):

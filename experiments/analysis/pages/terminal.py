@@ -22,7 +22,7 @@ def make_console(stream: TextIO | None = None) -> Console:
 
 
 def make_table(*columns: tuple[str, str]) -> Table:
-    """Makes a table without rows; a column is its head and "left" or "right"."""
+    """Makes a table without rows; a column is its head and "left" or "right". Heads `workload` and `locality` do not wrap."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name, justify in columns:
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name in ("workload", "locality"))

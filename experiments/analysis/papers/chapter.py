@@ -22,8 +22,8 @@ NO_POLICY = "none"  # as the papers measured
 @dataclass(frozen=True)
 class Cell:
     text: str
-    value: float | None = None
-    small: tuple[str, ...] = ()
+    value: float | None = None  # to sort by
+    small: tuple[str, ...] = ()  # lines below the text
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Chapter:
     differs: tuple[str, ...] = ()  # from what the paper did
     caution: str = ""  # what of the lab's machine was fitted
     found: str = ""   # what we found, from the numbers
-    missing: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)  # data that the run lacks, in words
     tables: list[Table] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
     compared: list[Compared] = field(default_factory=list)

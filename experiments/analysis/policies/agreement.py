@@ -26,7 +26,7 @@ class Conclusion:
 
     workload: str
     policy: str
-    found: tuple[Decision | None, ...]  # in the order of the places
+    found: tuple[Decision | None, ...]  # in the order of Suite.places
 
     @property
     def verdicts(self) -> list[str]:

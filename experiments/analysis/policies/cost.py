@@ -19,7 +19,7 @@ class Cost:
 
     speedup: Decision
     seconds: Interval
-    bytes: float
+    bytes: float  # moved, mean of the observations
 
     @property
     def break_even(self) -> tuple[float, float | None, float | None]:

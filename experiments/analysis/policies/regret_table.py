@@ -57,7 +57,7 @@ def format_regret(found: Ratio | None) -> str:
 
 
 def list_activity(results: Results) -> list[dict[str, Any]]:
-    """Lists what the kernel did meanwhile: a row for each workload and policy that recorded it; times in s."""
+    """Lists what the kernel did while programs worked: a row of texts for each workload and policy that recorded it; times in s."""
     rows = []
     for workload in results.workloads:
         metric = find_response(results, workload)

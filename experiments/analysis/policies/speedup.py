@@ -55,7 +55,7 @@ class Speeds:
     policy, or a boot."""
 
     def __init__(self, results: Results, metric: dict[str, tuple[str, str]] | None = None) -> None:
-        """Collects the values of counted observations. metric: name and unit by workload; None: what find_response() finds."""
+        """Collects the values above 0 of counted observations. metric: name and unit by workload; None: what find_response() finds."""
         self.metric = metric or {w: found for w in results.workloads if (found := find_response(results, w))}
         self.policies = [p for p in results.policies if p != BASELINE]
         self._values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
@@ -116,7 +116,7 @@ Limited = TypeVar("Limited", Ratio, Decision)
 
 
 def join_intervals(found: Limited, others: Sequence[Limited]) -> Limited:
-    """Returns the union of the intervals; without limits where one has none."""
+    """Returns `found` with the union of all intervals; without limits where one has none."""
     ends = [(o.low, o.high) for o in (found, *others)]
     if any(None in both for both in ends):
         return replace(found, low=None, high=None)

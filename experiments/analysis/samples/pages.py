@@ -30,7 +30,7 @@ class Sample:
 
     t: float
     pages: dict[int, int]  # of all tasks, by node
-    moved: int
+    moved: int             # pages of all tasks so far
 
 
 @dataclass(frozen=True)

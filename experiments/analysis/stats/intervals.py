@@ -53,7 +53,7 @@ class Difference:
 
 
 def compare_means(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
-    """Compares two means whose variances may differ.
+    """Compares two means whose variances may differ; without a test where one has fewer than two values, or nothing varies.
 
     Welch 1947, with Satterthwaite's degrees of freedom; NIST e-Handbook, section 1.3.5.3.
     """
@@ -71,7 +71,7 @@ def compare_means(a: Sequence[float], b: Sequence[float], level: float = LEVEL) 
 
 
 def compare_pairs(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
-    """Compares two means of values that belong together, a block each: Student's t of the differences.
+    """Compares two means of values that belong together, a block each: Student's t of the differences, None where these do not vary.
 
     Student 1908; NIST e-Handbook, section 7.3.1.1.
     """
@@ -97,7 +97,7 @@ class Ratio:
 
 
 def compute_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
-    """Computes Fieller's interval for two independent means, with Welch's and Satterthwaite's degrees.
+    """Computes mean(a) / mean(b) of independent values, with Fieller's interval by Welch's and Satterthwaite's degrees of freedom.
 
     Fieller, J. Royal Statistical Society B 16, 1954. None where mean(b) is 0.
     """
@@ -121,7 +121,7 @@ def _compute_variance(values: Sequence[float], mean: float) -> float:
 
 
 def compute_paired_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
-    """Computes Fieller's interval for the means of values that belong together, with their covariance."""
+    """Computes mean(a) / mean(b) of values that belong together, with Fieller's interval; None where mean(b) is 0."""
     n, ma, mb = len(a), statistics.fmean(a), statistics.fmean(b)
     if mb == 0:
         return None
