@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from argparse import ArgumentTypeError
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def list_undecided(comparison: Comparison, thresholds: list[Threshold]) -> list[
     """Returns a line for each mean beyond a limit without an interval: it decides nothing."""
     return [f"{_format_told(pair, limit, row)}, not judged: b / a has no interval"
             for pair in comparison["pairs"] for limit in thresholds for row in _select_rows(pair, limit)
-            if row["ratio"] is not None and row["ratio_ci95_low"] is None and limit.is_crossed(row["ratio"], row["ratio"])]
+            if row["mean_b"] is not None and _find_interval(row) is None and limit.is_crossed(*[_find_ratio(row)] * 2)]
 
 
 def _judge_pair(pair: Pair, limit: Threshold) -> list[str]:
@@ -71,18 +72,38 @@ def _select_rows(pair: Pair, limit: Threshold) -> list[Row]:
 
 
 def _format_told(pair: Pair, limit: Threshold, row: Row) -> str:
-    return (f"{limit.text}: {pair['b']['directory']}: {row['workload']} / {row['policy']} / {row['metric']} "
-            f"changed by {100 * (row['ratio'] - 1):+.1f} %")
+    change = f"by {100 * (row['ratio'] - 1):+.1f} %" if row["ratio"] is not None else f"from 0 by {row['difference']:+.4g} {row['unit']}"
+    return f"{limit.text}: {pair['b']['directory']}: {row['workload']} / {row['policy']} / {row['metric']} changed {change}"
+
+
+def _divide_by_zero(difference: float) -> float:
+    """Returns b / a where a is 0: infinite, with the sign of the difference; 1 without one."""
+    return math.copysign(math.inf, difference) if difference else 1
+
+
+def _find_ratio(row: Row) -> float:
+    return _divide_by_zero(row["difference"]) if row["ratio"] is None else row["ratio"]
+
+
+def _find_interval(row: Row) -> tuple[float, float] | None:
+    """Returns the 95 % interval of b / a; where the mean of a is 0 by that of b - a, which is a point without spread. None: no interval."""
+    if row["ratio"] is not None:
+        low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
+        return None if low is None else (low, high)
+    if min(row["n_a"], row["n_b"]) < 2:
+        return None
+    low, high = (row["difference"] if row[end] is None else row[end] for end in ("ci95_low", "ci95_high"))
+    return _divide_by_zero(low), _divide_by_zero(high)
 
 
 def _crosses(row: Row, limit: Threshold) -> bool:
     """Checks a row; a multiple of another metric is judged by its own p value, one without spread (no p) by its interval alone."""
-    p = row["p"] if row["same_as"] else row["p_holm"]
-    low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
-    return low is not None and limit.is_crossed(low, high) and (p is None or p < ALPHA)
+    p, interval = row["p"] if row["same_as"] else row["p_holm"], _find_interval(row)
+    return interval is not None and limit.is_crossed(*interval) and (p is None or p < ALPHA)
 
 
 def _format_change(row: Row) -> str:
-    limits = " to ".join(f"{100 * (row[f'ratio_ci95_{end}'] - 1):+.1f}" for end in ("low", "high"))
-    p = row["p"] if row["same_as"] else row["p_holm"]
-    return f"{limits} %" + ("" if p is None else f", p {p:.2g}")
+    p, unit = row["p"] if row["same_as"] else row["p_holm"], "%" if row["ratio"] is not None else row["unit"]
+    ends = [100 * (row[f"ratio_ci95_{end}"] - 1) if row["ratio"] is not None else row[f"ci95_{end}"] for end in ("low", "high")]
+    return " to ".join(f"{row['difference'] if end is None else end:+.{1 if unit == '%' else 0}f}" for end in ends) + f" {unit}" + (
+        "" if p is None else f", p {p:.2g}")

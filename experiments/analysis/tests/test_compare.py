@@ -160,6 +160,20 @@ def test_without_spread_the_interval_is_a_point(tmp_path: Path) -> None:
     assert gate.judge_rows(compare_runs(a, b), [gate.parse_threshold("bandwidth < -11 %")]) == []
 
 
+@pytest.mark.parametrize(("values", "crosses"), [([1000, 1002, 1004], 1), ([5, 5, 5], 1), ([-30, 0, 33], 0), ([0, 0, 0], 0)])
+def test_a_change_from_zero_is_beyond_each_limit(tmp_path: Path, values: list[float], crosses: int) -> None:
+    found = compare_runs(write(tmp_path / "a", [0, 0, 0]), write(tmp_path / "b", values))
+    more = gate.judge_rows(found, [gate.parse_threshold("bandwidth > 900 %")])
+    assert len(more) == crosses and all("changed from 0 by +" in line for line in more)
+    assert gate.judge_rows(found, [gate.parse_threshold("bandwidth < -3 %")]) == []
+
+
+def test_one_observation_after_zero_decides_nothing(tmp_path: Path) -> None:
+    found = compare_runs(write(tmp_path / "a", [0, 0]), write(tmp_path / "b", [7]))
+    limits = [gate.parse_threshold("bandwidth > 5 %")]
+    assert gate.judge_rows(found, limits) == [] and len(gate.list_undecided(found, limits)) == 1
+
+
 @pytest.mark.parametrize("wrong", ["bandwidth", "bandwidth < 3", "bandwidth = 3 %", "< 3 %", "bandwidth < x %"])
 def test_a_malformed_threshold_is_refused(wrong: str) -> None:
     with pytest.raises(ArgumentTypeError, match="is not METRIC < PERCENT"):
