@@ -26,9 +26,9 @@ def check_mechanisms(suite: Suite, nodes: Sequence[Node]) -> None:
         if why := mechanism.call("lacks", nodes):
             raise CannotError(f"mechanism {level}: {why}; or leave it out with --placements")
         mechanism.call("read_values")
-        users = [w.name for w in suite.workloads if KINDS[w.kind].runs_already]
-        if users:
-            raise CannotError(f"mechanism {level}: what it does to {users[0]}, which run already, cannot be undone: leave it out with --placements")
+        running = [w.name for w in suite.workloads if KINDS[w.kind].runs_already]
+        if running:
+            raise CannotError(f"mechanism {level}: what it does to {running[0]}, which run already, cannot be undone: leave it out with --placements")
         too_late = [w.name for w in suite.workloads if not KINDS[w.kind].unpinned]
         if mechanism.starts and too_late:
             raise CannotError(f"mechanism {level} acts on programs as they start, and workload {too_late[0]} of {suite.name} "
@@ -48,6 +48,7 @@ class ActiveMechanism:
     """
 
     def __init__(self, level: str, nodes: Sequence[Node], guard: Guard | None) -> None:
+        """Makes the mechanism of a level; a policy's level has none. guard: undoes what it changes; None is enough for a policy."""
         self.mechanism = registry.make_mechanism(level)
         self.nodes, self.guard = nodes, guard
         self.counters = self.mechanism.counters if self.mechanism else ()

@@ -36,6 +36,8 @@ NOT_READY = 3         # exit status
 
 @dataclass(frozen=True)
 class Finding:
+    """Describes one result of a check, and how it is mended."""
+
     kind: str   # "ok", "doubt" or "obstacle"
     what: str
     remedy: str = ""
@@ -49,6 +51,7 @@ class Machine:
         self.nodes = host_nodes.list_nodes(root / "sys/devices/system/node")
 
     def read(self, path: str) -> str | None:
+        """Reads a file's text, without spaces around it; None where it cannot be read."""
         try:
             return (self.root / path).read_text().strip()
         except OSError:
@@ -61,7 +64,8 @@ class Machine:
         except OSError:
             return False
 
-    def glob(self, pattern: str) -> list[str]:
+    def read_each(self, pattern: str) -> list[str]:
+        """Reads the files of a pattern. Returns their different texts, sorted."""
         return sorted({path.read_text().strip() for path in self.root.glob(pattern)})
 
 
@@ -105,7 +109,7 @@ def check_kernel(machine: Machine) -> Iterator[Finding]:
 
 def check_processor(machine: Machine) -> Iterator[Finding]:
     """Yields a doubt for each of frequency governor, turbo, SMT and hypervisor that may scatter times."""
-    governors = machine.glob("sys/devices/system/cpu/cpu*/cpufreq/scaling_governor")
+    governors = machine.read_each("sys/devices/system/cpu/cpu*/cpufreq/scaling_governor")
     if governors and governors != ["performance"]:
         yield Finding("doubt", f"frequency governor {'/'.join(governors)}: clocks change while a run lasts",
                       "cpupower frequency-set -g performance")
@@ -121,6 +125,7 @@ def check_processor(machine: Machine) -> Iterator[Finding]:
 
 
 def check_load(machine: Machine) -> Iterator[Finding]:
+    """Yields a doubt where more than IDLE_LOAD tasks run or wait to, on average over the last minute."""
     load = float((machine.read("proc/loadavg") or "0").split()[0])
     if load > IDLE_LOAD:
         yield Finding("doubt", f"load is {load:g}: others use the processors and their memory bandwidth",
@@ -202,11 +207,11 @@ def check_largest(suite: Suite, nodes: list[host_nodes.Node]) -> Iterator[Findin
     except UsageError as error:
         yield Finding("doubt", str(error), "leave the suite out, or run it in the lab")
         return
-    share, need, node, name = max(
-        ((need / (nodes[k].total_kib << 10), need / GIB, nodes[k], workload.name)
-         for workload in suite.workloads for k, need in footprint.count_bytes(workload, suite).items()), key=itemgetter(0))
+    share, need_gib, node, name = max(
+        ((need_bytes / (nodes[k].total_kib << 10), need_bytes / GIB, nodes[k], workload.name)
+         for workload in suite.workloads for k, need_bytes in footprint.count_bytes(workload, suite).items()), key=itemgetter(0))
     if share > FREE_SHARE:
-        yield Finding("doubt", f"suite {suite.name}: {name} needs {need:.1f} GiB of node {node.id}, which has "
+        yield Finding("doubt", f"suite {suite.name}: {name} needs {need_gib:.1f} GiB of node {node.id}, which has "
                       f"{node.total_kib * 1024 / GIB:.1f}", "such observations will be marked; leave them out "
                       "with --workloads")
 
@@ -219,6 +224,7 @@ def list_doubts() -> list[str]:
 
 
 def list_findings(machine: Machine, out: Path) -> list[Finding]:
+    """Lists what all checks find. out: the folder of the results. CannotError: numaplace is missing; UsageError: a suite is wrong."""
     found: list[Finding] = []
     for check in (check_nodes, check_kernel, check_processor, check_load, check_programs, check_module, check_counters, check_sizes):
         found += check(machine)

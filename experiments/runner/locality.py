@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How much of their memory tasks have beside them, from the records of 'numaplace ps --json'."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable
+
+from .records.record import TaskState
 
 
-def count_pages(task: Mapping[str, Any]) -> int:
+def count_pages(task: TaskState) -> int:
     """Sums all anonymous pages of a task."""
     return sum(task["pages"].values())
 
 
-def count_local_pages(task: Mapping[str, Any]) -> int | None:
+def count_local_pages(task: TaskState) -> int | None:
     """Counts a task's anonymous pages on the node that it runs on; None where it may run on several."""
     if task["node"] is None:
         return None
     return task["pages"].get(str(task["node"]), 0)
 
 
-def compute_locality(task: Mapping[str, Any]) -> float | None:
+def compute_locality(task: TaskState) -> float | None:
+    """Computes a task's local pages / all its pages, 0..1; None where it may run on several nodes or has no pages."""
     local, total = count_local_pages(task), count_pages(task)
     return None if local is None or not total else local / total
 
 
-def compute_overall(tasks: Iterable[Mapping[str, Any]]) -> float | None:
+def compute_overall(tasks: Iterable[TaskState]) -> float | None:
     """Computes local pages / all pages over all tasks, 0..1; None where some task may run on several nodes or none has pages."""
     local = total = 0
     for task in tasks:
@@ -34,12 +36,12 @@ def compute_overall(tasks: Iterable[Mapping[str, Any]]) -> float | None:
     return local / total if total else None
 
 
-def compute_share(task: Mapping[str, Any], nodes: Iterable[int]) -> float:
+def compute_share(task: TaskState, nodes: Iterable[int]) -> float:
     """Returns the part of the task's pages on these nodes, 0..1; 0 for a task without pages."""
     total = count_pages(task)
     return sum(task["pages"].get(str(node), 0) for node in nodes) / total if total else 0.0
 
 
-def compute_smallest_share(task: Mapping[str, Any], nodes: Collection[int]) -> float:
+def compute_smallest_share(task: TaskState, nodes: Collection[int]) -> float:
     """Computes which share of its even part of a task's pages the node with the fewest of them has; 1 where all have theirs."""
     return min(compute_share(task, [node]) for node in nodes) * len(nodes)

@@ -22,7 +22,7 @@ from ..host.tool import Numaplace, get_policy
 from ..mechanisms import activity, registry
 from . import calibration, locality, pilot
 from .active_mechanism import ActiveMechanism
-from .records.record import Record
+from .records.record import Applied, Cost, Record, Sample, TaskState
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Suite
@@ -39,16 +39,19 @@ SPOILS = (ExperimentError, OSError, ValueError, ArithmeticError, subprocess.Subp
 
 
 class Observer:
+    """Makes the observations of a suite, one after the other."""
+
     def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path,
                  platform: str = "", guard: Guard | None = None) -> None:
-        """Prepares observations; guard undoes what a mechanism changes."""
+        """Prepares observations. scratch: folder for the programs' files; platform: as in a record, "" reads it; guard: undoes what a
+        mechanism changes."""
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
         self.guard = guard
         self.left_behind: NotPutBackError | None = None  # after the observation whose changes could not be undone
         self.pilots: dict[str, pilot.Pilot] = {}  # by workload
         self.platform = platform or numaplace.read_tasks([os.getpid()])["platform"]
 
-    def observe(self, trial: Trial) -> dict[str, Any]:
+    def observe(self, trial: Trial) -> Record:
         """Makes one observation. Returns its record for results.jsonl; what goes wrong with it alone becomes a mark. CannotError or
         UsageError: no observation of this kind can be made."""
         record = self._make_record(trial)
@@ -135,15 +138,16 @@ class Observer:
         return (self.suite.sample or usual) * host_nodes.read_lab_scale()
 
     def _run_pilot(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
-        """Measures the workload's inputs and its work, at its first observation in this boot."""
+        """Sets the work of workload and record, from a pilot that is made at the workload's first observation in this boot. Does nothing
+        where its tasks do no work, or the suite has no policy but BASELINE."""
         levels = tuple(level for level in registry.select_policies(self.suite.policies) if get_policy(level) != pilot.BASELINE)
         if not running.works or not levels:
             return
-        name = trial.workload.name
-        if name not in self.pilots:
-            self.pilots[name] = pilot.run_pilot(trial, levels, self._make_workload, self.numaplace, self.turn,
-                                                timed=self.platform != "lab-functional")
-        running.work = record["work"] = self.pilots[name].work
+        workload = trial.workload.name
+        if workload not in self.pilots:
+            self.pilots[workload] = pilot.run_pilot(trial, levels, self._make_workload, self.numaplace, self.turn,
+                                                    timed=self.platform != "lab-functional")
+        running.work = record["work"] = self.pilots[workload].work
 
     def _choose_inputs(self, running: RunningWorkload, known: knowledge.Knowledge) -> dict[str, pilot.Input]:
         """Returns the inputs that a policy gets, by role: none, those that the suite declares, or those of the pilot; where times mean
@@ -177,8 +181,9 @@ class Observer:
             record["cost"] = compute_cost(record["apply"], end - begin, sample)
         record["apply_at"] = [round(begin, 6), round(end, 6)]
 
-    def _read_tasks(self, running: RunningWorkload, record: Record) -> list[dict[str, Any]]:
-        """Reads the tasks, which wait meanwhile, in the workload's order; adds where their pages are to the record's samples."""
+    def _read_tasks(self, running: RunningWorkload, record: Record) -> list[TaskState]:
+        """Reads the tasks, which wait meanwhile, in the workload's order. Adds their pages to the record's samples, and of unpinned
+        programs as they are, once, their mappings to the record."""
         record["platform"] = self.platform
         tasks = running.read_tasks(self.numaplace)
         if running.unpinned and not record["repeat"] and record["policy"] == "none":  # once: it walks all page tables
@@ -187,19 +192,19 @@ class Observer:
         record.setdefault("samples", []).append(make_page_sample([task.role for task in running.tasks], tasks, record["apply"]))
         return tasks
 
-    def _check_start(self, trial: Trial, running: RunningWorkload, before: list[dict[str, Any]],
+    def _check_start(self, trial: Trial, running: RunningWorkload, before: list[TaskState],
                      record: Record) -> None:
         """Marks tasks that are not as misplaced as the suite wants them. before: the tasks as they are now."""
         for task, actual in zip(running.tasks, before) if not running.unpinned else ():
-            memory = [self.nodes[n].id for n in task.memory_on]
-            if locality.compute_smallest_share(actual, memory) < (ENOUGH if len(memory) == 1 else EVEN):
-                record["marks"].append(f"{task.role}: memory was to be on node {memory}, pages are "
+            memory_nodes = [self.nodes[n].id for n in task.memory_on]
+            if locality.compute_smallest_share(actual, memory_nodes) < (ENOUGH if len(memory_nodes) == 1 else EVEN):
+                record["marks"].append(f"{task.role}: memory was to be on node {memory_nodes}, pages are "
                                        f"{actual['pages']}: fell back to another node")
             if actual["node"] != self.nodes[task.runs_on].id:
                 record["marks"].append(f"{task.role}: was to run on node "
                                        f"{self.nodes[task.runs_on].id}, runs on CPUs {actual['cpus']}")
 
-    def _check_end(self, after: list[dict[str, Any]], applied: list[dict[str, Any]] | None, record: Record) -> None:
+    def _check_end(self, after: list[TaskState], applied: list[TaskState] | None, record: Record) -> None:
         """Writes to the record's check which tasks and pages are not where the policy's answer says.
 
         after: the tasks at the end. applied: unpinned tasks right after the placement, else None. Their node may have no room for all,
@@ -223,7 +228,7 @@ class Observer:
                 problems.append(f"pid {decision['pid']}: {why}")
         record["check"] = "; ".join(problems) or "ok"
 
-    def _fill_record(self, running: RunningWorkload, before: list[dict[str, Any]], after: list[dict[str, Any]],
+    def _fill_record(self, running: RunningWorkload, before: list[TaskState], after: list[TaskState],
                      measured: Measured, record: Record) -> None:
         """Fills the record's tasks, metrics and series from what was measured, and from the tasks before and after."""
         if record["platform"] != "lab-functional":  # where times mean nothing, so do those in which tasks worked together
@@ -247,6 +252,7 @@ class Observer:
         record["metrics"].append(make_metric("pages_moved", "pages", moved))
 
     def _fill_work(self, running: RunningWorkload, record: Record) -> None:
+        """Adds to the record the seconds that the fixed work took, and a mark where it was over before the placement was."""
         record["metrics"].append(make_metric("time_to_solution", "s", running.solved))
         begin, end = record["apply_at"]
         timed = record["platform"] != "lab-functional"
@@ -287,6 +293,8 @@ class Observer:
 
 
 def read_cpus(running: RunningWorkload) -> dict[int, set[int]]:
+    """Reads the CPUs that each process may use, by pid. A process that has ended is left out where it may end unseen. ProcessLookupError:
+    it may not."""
     cpus = {}
     for pid in running.pids:
         with suppress(ProcessLookupError) if running.unseen_counts else nullcontext():
@@ -294,12 +302,13 @@ def read_cpus(running: RunningWorkload) -> dict[int, set[int]]:
     return cpus
 
 
-def describe_strays(decision: dict[str, Any], task: dict[str, Any]) -> str | None:
+def describe_strays(decision: dict[str, Any], task: TaskState) -> str | None:
+    """Describes where a task's pages are if less than ENOUGH of them are on the node that the decision names; None where enough are."""
     node = decision["pages_to"]
     return f"pages to be on node {node}, are {task['pages']}" if locality.compute_share(task, [node]) < ENOUGH else None
 
 
-def describe_missing(decision: dict[str, Any], task: dict[str, Any]) -> str | None:
+def describe_missing(decision: dict[str, Any], task: TaskState) -> str | None:
     """Describes how many pages are on the node where fewer are there than were moved to it; None where enough are."""
     moved = ((decision.get("result") or {}).get("migrate") or {}).get("moved", 0)
     count = task["pages"].get(str(decision["pages_to"]), 0)
@@ -307,11 +316,14 @@ def describe_missing(decision: dict[str, Any], task: dict[str, Any]) -> str | No
 
 
 class Stopwatch:
+    """Writes how long steps take to `seconds`, by the step's name."""
+
     def __init__(self, seconds: dict[str, float]) -> None:
         self.seconds = seconds
 
     @contextmanager
     def time_step(self, name: str) -> Iterator[None]:
+        """Writes the seconds of the block, also of one that raises."""
         begin = time.monotonic()
         try:
             yield
@@ -332,7 +344,7 @@ def drop_infinite(record: Record) -> None:
         record["metrics"] = [m for m in record["metrics"] if m not in infinite]
 
 
-def list_placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
+def list_placed(applied: Applied, pages: bool = False) -> list[int]:
     """Lists the pids of tasks whose CPUs or memory policy were changed, with pages also those whose pages were; none where apply has
     undone its changes."""
     if applied.get("undone"):
@@ -341,7 +353,7 @@ def list_placed(applied: dict[str, Any], pages: bool = False) -> list[int]:
     return [pid for pid, result in results if result.get("cpus") or result.get("mem") or pages and result.get("migrate")]
 
 
-def compute_cost(applied: dict[str, Any], seconds: float, watched: float) -> dict[str, float | int]:
+def compute_cost(applied: Applied, seconds: float, watched: float) -> Cost:
     """Computes the price of a placement: the seconds of apply and of its moves, and the bytes that it moved.
 
     watched: the part of the seconds in which apply only looked on while the tasks worked."""
@@ -351,19 +363,20 @@ def compute_cost(applied: dict[str, Any], seconds: float, watched: float) -> dic
             "moved_bytes": sum(move.get("bytes", 0) for move in moves)}
 
 
-def make_page_sample(roles: list[str], tasks: list[dict[str, Any]], applied: dict[str, Any] | None) -> dict[str, Any]:
+def make_page_sample(roles: list[str], tasks: list[TaskState], applied: Applied | None) -> Sample:
     """Returns the pages by node now, with the time of the boot's monotonic clock, and how many apply has moved so far."""
     return {"t_s": round(time.monotonic(), 6),
             "pages": {role: task["pages"] for role, task in zip(roles, tasks, strict=True)},
             "moved": count_moved_pages(applied) if applied else 0}
 
 
-def count_moved_pages(applied: dict[str, Any]) -> int:
+def count_moved_pages(applied: Applied) -> int:
+    """Sums the pages that were moved by all decisions."""
     results = [d.get("result") or {} for d in applied["decisions"]]
     return sum((r.get("migrate") or {}).get("moved", 0) for r in results)
 
 
-def make_task_record(role: str, before: dict[str, Any], after: dict[str, Any],
+def make_task_record(role: str, before: TaskState, after: TaskState,
                      details: dict[str, Any] | None) -> dict[str, Any]:
     """Makes the record of a task: its node, its pages by node and its locality, each before and after; details: its program's own."""
     record = {"role": role, "pid": after["pid"], "comm": after["comm"]}

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import locality
 from .observe import ENOUGH, Observer, Stopwatch, make_task_record
-from .records.record import Record
+from .records.record import Record, TaskState
 from .suite.schedule import Trial
 from .workloads.workload import RunningWorkload
 
@@ -36,13 +34,13 @@ class StaticObserver(Observer):
         record["tasks"] = [make_task_record(task.role, task_before, task_after, measured.details.get(task.role))
                            for task, task_before, task_after in zip(running.tasks, before, after)]
 
-    def _check_placed(self, when: str, running: RunningWorkload, tasks: list[dict[str, Any]],
+    def _check_placed(self, when: str, running: RunningWorkload, tasks: list[TaskState],
                       record: Record) -> None:
         """Marks tasks whose memory or CPUs are not those of the design. tasks: as they were read; when: in the mark's words."""
         for task, actual in zip(running.tasks, tasks):
-            memory = [self.nodes[n].id for n in task.memory_on]
-            if locality.compute_share(actual, memory) < ENOUGH:
-                record["marks"].append(f"{task.role} {when}: memory was to be on node {memory}, pages are "
+            memory_nodes = [self.nodes[n].id for n in task.memory_on]
+            if locality.compute_share(actual, memory_nodes) < ENOUGH:
+                record["marks"].append(f"{task.role} {when}: memory was to be on node {memory_nodes}, pages are "
                                        f"{actual['pages']}")
             node = self.nodes[task.runs_on].id
             if not running.on_every_node and actual["node"] != node:

@@ -43,6 +43,8 @@ class Input:
 
 @dataclass(frozen=True)
 class Pilot:
+    """Holds what was measured of one workload in this boot."""
+
     inputs: dict[str, Input]  # by role
     work: int                 # as RunningWorkload.work
     apply_s: float            # s, of the placement that it was measured with
@@ -70,7 +72,7 @@ def run_pilot(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Nu
 
 
 def round_work(least: float) -> int:
-    """Rounds an amount of work up to the next step of a geometric series, one at least."""
+    """Rounds an amount of work, in parts as of RunningWorkload.work, up to the next step of a geometric series, one at least."""
     return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - EXACT), ROUNDING))
 
 
@@ -85,6 +87,7 @@ def measure_inputs(trial: Trial, start: Start, numaplace: Numaplace) -> dict[str
 
 
 def identify_kind(task: Task, workload: Workload) -> tuple[str, int]:
+    """Returns what a task's inputs depend on: the number of its threads and, where it needs the workload's other tasks, its role."""
     return "" if workload.kind in ALONE else task.role, task.threads
 
 
@@ -96,13 +99,13 @@ def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) 
     """Measures penalty and MPKI of a task with its memory on the node that it runs on, the others beside it where it needs them.
     Returns an Input without them, but with the reason, where that fails."""
     needed = (task,) if trial.workload.kind in ALONE else trial.workload.tasks
-    tasks = tuple(replace(one, memory_on=(one.runs_on,)) for one in needed)
+    tasks = tuple(replace(local, memory_on=(local.runs_on,)) for local in needed)
     running = start(replace(trial, workload=replace(trial.workload, tasks=tasks)))
     try:
         running.start()
         scale = host_nodes.read_lab_scale()
         with running.keep_working(scale * TURN):
-            pid = next(pid for pid, one in zip(running.pids, tasks, strict=True) if one.role == task.role)
+            pid = next(pid for pid, local in zip(running.pids, tasks, strict=True) if local.role == task.role)
             penalty, mpki = numaplace.measure_penalty(pid, scale * FLIP)
         return Input(max(1.0, penalty), mpki, "measured alone, local and remote, before the placement")
     except (CannotError, ExperimentError) as error:
@@ -119,5 +122,6 @@ def list_assumptions(running: RunningWorkload, inputs: dict[str, Input]) -> list
 
 
 def read_declared(tasks: tuple[Task, ...]) -> dict[str, Input]:
+    """Returns the inputs that the suite declares, by role, without tasks of which it does not declare both."""
     return {task.role: Input(task.penalty, task.mpki, "declared by the suite") for task in tasks
             if None not in (task.penalty, task.mpki)}

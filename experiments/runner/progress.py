@@ -45,6 +45,7 @@ class Bar:
     """Draws a bar on a terminal."""
 
     def __init__(self, total: int) -> None:
+        """Makes a bar of `total` observations, which is drawn within the context."""
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -81,6 +82,7 @@ class Narrator:
         self.begin, self.printed = time.monotonic(), 0
 
     def tell(self, number: int, total: int, record: Record) -> None:
+        """Prints the record of observation `number`, from 1, of `total`."""
         self.printed += 1
         left = (time.monotonic() - self.begin) / self.printed * (total - number)
         print(format_line(number, total, record, f"{format_duration(left)} left" if total > number else ""), flush=True)
@@ -88,14 +90,14 @@ class Narrator:
 
 def format_line(number: int, total: int, record: Record, left: str = "") -> str:
     """Formats an observation as a line, its marks and its failed check on lines below; left: the time left, in words."""
-    values = {m["name"]: m for m in record["metrics"]}
-    first = record["metrics"][0] if record["metrics"] else None
+    metrics = {m["name"]: m for m in record["metrics"]}
+    first_metric = record["metrics"][0] if record["metrics"] else None
     parts = [f"{number:{len(str(total))}}/{total}", f"{record['workload']:16}", f"{record['policy']:14}"]
-    if first:
-        parts.append(f"{first['value']:8.5g} {first['unit']:6}")
-    if "locality_before" in values and "locality_after" in values:
-        parts.append(f"locality {values['locality_before']['value']:.2f} -> "
-                     f"{values['locality_after']['value']:.2f}")
+    if first_metric:
+        parts.append(f"{first_metric['value']:8.5g} {first_metric['unit']:6}")
+    if "locality_before" in metrics and "locality_after" in metrics:
+        parts.append(f"locality {metrics['locality_before']['value']:.2f} -> "
+                     f"{metrics['locality_after']['value']:.2f}")
     parts.append(f"{record['seconds']:.1f} s")
     if record.get("warmup"):
         parts.append("(warm-up)")

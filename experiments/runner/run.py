@@ -31,12 +31,14 @@ from .suite.suite import Suite, choose_cells
 from .workloads.kinds import check_programs
 
 FILES = (results.NAME, manifest.NAME, calibration.LOG)
-Report = Callable[[int, int, dict[str, Any]], None]
-Rule = Callable[[Suite, list[dict[str, Any]]], list[schedule.Trial]]  # the next block after these records; none: the run ends
+Report = Callable[[int, int, Record], None]  # the number of an observation, from 1, how many there are, its record
+Rule = Callable[[Suite, list[Record]], list[schedule.Trial]]  # the next block after these records; none: the run ends
 
 
 @dataclass(frozen=True)
 class Request:
+    """Describes a run that is to be made: its suite, its folder and the options of `experiment run`."""
+
     suite: Suite
     out: Path
     engine: str = "auto"
@@ -109,8 +111,8 @@ def check_policies(suite: Suite, numaplace: Numaplace) -> None:
 
 
 def prepare_folder(request: Request) -> None:
-    """Removes what the folder has of another run, with --force also its results. UsageError: it holds results, and neither --force
-    nor --resume was given."""
+    """Removes what the folder has of another run, with --force also its results. UsageError: it holds results, and neither --force nor
+    --resume was given; ExperimentError: they cannot be removed."""
     try:
         for name in FILES if request.force else ():
             (request.out / name).unlink(missing_ok=True)
@@ -167,6 +169,7 @@ def select_boot(request: Request, records: list[Record]) -> Request:
 
 
 def tell_boots(request: Request) -> None:
+    """Prints how many boots of a real machine the run still needs; nothing where none is left."""
     if request.boots == 1 or read_lab_name():
         return
     left = [part for part in boot_shares.divide_repeats(request.suite, request.boots) if part.has_left(results.read_records(request.out))]
@@ -209,8 +212,8 @@ def _make_model(request: Request, numaplace: Numaplace, platform: str, records: 
 
 def _write_manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
                     records: list[Record]) -> None:
-    """Writes the run's manifest; of a run that goes on, compares it with the one that is there and adds this boot. UsageError: they are
-    of different runs."""
+    """Writes the run's manifest; of a run that goes on, compares it with the one that is there and adds this boot. Prints the share of the
+    kernel's ticks where the lab is slowed down. UsageError: the manifests are of different runs."""
     now = manifest.collect_manifest(request.suite, numaplace, platform, check_machine.list_doubts() if platform == "real" else []) | {
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}
@@ -233,6 +236,7 @@ class Runner:
 
     def __init__(self, request: Request, observer: Observer, writer: results.Writer, report: Report,
                  records: list[Record]) -> None:
+        """Takes what the run has measured already as `records`. The budget's clock starts here."""
         self.request, self.observer, self.writer, self.report = request, observer, writer, report
         self.records = list(records)
         self.until = time.monotonic() + request.budget if request.budget else None
@@ -243,20 +247,21 @@ class Runner:
         number, boots = self.request.share or (0, 1)
         self._observe(boot_shares.divide_repeats(suite, boots)[number].list_trials())
         while self.request.rule and not self.over:
-            more = self.request.rule(suite, self.records)
-            if not more:
+            block = self.request.rule(suite, self.records)
+            if not block:
                 break
-            self._observe(more, more[0].order)
+            self._observe(block, block[0].order)
         return schedule.count_without_clean(self.records)
 
-    def _observe(self, trials: list[schedule.Trial], before: int = 0) -> None:
-        """Makes those of the observations that are left, until the budget is spent. before: how many the run has had."""
-        left = {trial.key for trial in self._list_left(trials)}
-        for number, trial in enumerate(trials, before + 1):
+    def _observe(self, trials: list[schedule.Trial], made_before: int = 0) -> None:
+        """Makes those of the observations that are left, until the budget is spent. made_before: observations of the run so far, which the
+        report counts on from."""
+        keys_left = {trial.key for trial in self._list_left(trials)}
+        for number, trial in enumerate(trials, made_before + 1):
             if self.over:
                 return
-            if trial.key in left:
-                self._observe_one(trial, number, before + len(trials))
+            if trial.key in keys_left:
+                self._observe_one(trial, number, made_before + len(trials))
 
     def _list_left(self, trials: list[schedule.Trial]) -> list[schedule.Trial]:
         """Returns what is left to make; another boot has warm-ups of its own, where something follows them."""

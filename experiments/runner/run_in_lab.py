@@ -51,6 +51,7 @@ class Guest:
     setup: str = ""                    # a command of the shell's
 
     def list_words(self, program: list[Any]) -> list[Any]:
+        """Returns the words of the program, after those of the set-up where there is one."""
         return ["sh", "-c", SET_UP, "sh", self.setup, *program] if self.setup else program
 
 
@@ -76,7 +77,7 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
         else:
             parallel_boots.gather_records(request.out)  # what a run has left that was killed
         prepare_folder(request)
-        begin, made = time.monotonic(), results.count_records(request.out)
+        begin, made_before = time.monotonic(), results.count_records(request.out)
         until = None if request.budget is None else begin + request.budget
 
         def is_late() -> bool:
@@ -85,12 +86,12 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
 
         run_shares = _run_side_by_side if request.jobs > 1 else _run_in_turn
         status, boot = run_shares(build_boot_words, arguments, request, machine, _list_left(request, parts), is_late)
-        if is_late() and _has_left(request, parts):
-            print(f"{request.suite.name}: the budget is spent, {len(_has_left(request, parts))} of {len(parts)} boots are not whole: "
+        if is_late() and _list_unfinished(request, parts):
+            print(f"{request.suite.name}: the budget is spent, {len(_list_unfinished(request, parts))} of {len(parts)} boots are not whole: "
                   "--resume makes them", flush=True)
         if not functional:
             estimate.keep_estimate(request.suite, machine, (time.monotonic() - begin) * request.jobs,
-                                   results.count_records(request.out) - made)
+                                   results.count_records(request.out) - made_before)
         tell_precision(request)
         if status:
             _explain_status(status, request.out / parallel_boots.name_log(LOG, boot), machine)
@@ -99,10 +100,11 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
 
 def _list_left(request: Request, parts: list[Share]) -> list[Share]:
     """Returns the shares of which something is left to make; the last one where nothing is, which says how the run ended."""
-    return _has_left(request, parts) or parts[-1:]
+    return _list_unfinished(request, parts) or parts[-1:]
 
 
-def _has_left(request: Request, parts: list[Share]) -> list[Share]:
+def _list_unfinished(request: Request, parts: list[Share]) -> list[Share]:
+    """Returns the shares of which observations are left to make."""
     records = results.read_records(request.out)
     return [part for part in parts if part.has_left(records)]
 
@@ -163,7 +165,7 @@ def _run_boot(command: list[Any], log: BinaryIO, request: Request, machine: str)
 
 
 def check_shared(out: Path) -> None:
-    """Checks that the folder is below the current one, which is all that the guest can write to."""
+    """Checks that the folder is below the current one, which is all that the guest can write to. UsageError: it is not."""
     if not out.resolve().is_relative_to(Path.cwd().resolve()):
         raise UsageError(f"--out {out}: the lab can write below the current folder only; "
                          f"go to a folder above it first")

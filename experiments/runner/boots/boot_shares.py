@@ -15,8 +15,10 @@ from ..suite.suite import Suite
 
 @dataclass(frozen=True)
 class Share:
+    """Describes what one boot makes of a run: a range of its repeats of some workloads."""
+
     suite: Suite
-    boot: int
+    boot: int   # its number, from 0
     begin: int  # the first repeat
     end: int    # the repeat before which it ends
     workloads: frozenset[str]
@@ -58,6 +60,7 @@ def list_trials_in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:
 
 
 def divides_evenly(suite: Suite, boots: int) -> bool:
+    """Checks whether so many boots can each make whole repeats, or each an equal part of the workloads of one repeat."""
     return 1 <= boots <= suite.repeats or boots % suite.repeats == 0 < boots <= suite.repeats * len(suite.workloads)
 
 

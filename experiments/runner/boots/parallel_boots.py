@@ -24,12 +24,15 @@ Process = subprocess.Popen[bytes]
 
 
 class Lane:
+    """Holds one boot that runs: it starts as the object is made."""
+
     def __init__(self, share: Share, folder: Path, start: Callable[[Share, Path], Process]) -> None:
         self.share, self.folder = share, folder
         self.host = HostLoad(folder)
         self.child = start(share, folder)
 
     def has_ended(self) -> bool:
+        """Checks whether the boot is over, and reads the host's load meanwhile."""
         over = self.child.poll() is not None
         self.host.look(results.count_records(self.folder))
         return over
@@ -42,7 +45,7 @@ def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Sh
     None begins after one that did not make its share, or later than is_late() says; those that run make theirs. tell: called every
     POLL seconds with the number of observations that all boots have made.
     """
-    waiting, lanes, status, boot, before = list(shares), list[Lane](), 0, shares[-1].boot, results.count_records(out)
+    waiting, lanes, status, boot, made_before = list(shares), list[Lane](), 0, shares[-1].boot, results.count_records(out)
     try:
         while lanes or waiting:
             if waiting and len(lanes) < jobs and (not lanes or find_manifest(out)):
@@ -56,7 +59,7 @@ def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Sh
                     status, boot = lane.child.returncode, lane.share.boot
                 if lane.share.has_left(results.read_records(lane.folder)):
                     waiting.clear()
-            tell(max(before, sum(map(results.count_records, list_folders(out)))))
+            tell(max(made_before, sum(map(results.count_records, list_folders(out)))))
             time.sleep(POLL)
     finally:
         for lane in lanes:
@@ -80,7 +83,7 @@ def hand_out_records(out: Path, share: Share) -> Path:
 
 def find_manifest(out: Path) -> Path | None:
     """Returns the path of the run's manifest, or of that of its first boot; None while no boot has written one."""
-    found = (one / manifest.NAME for one in (out, *list_folders(out)))
+    found = (folder / manifest.NAME for folder in (out, *list_folders(out)))
     return next((path for path in found if path.exists()), None)
 
 
@@ -121,8 +124,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _merge_boots(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Returns the manifest `first` with those boots of `other` that it lacks; the other one where either is {}."""
     if not other:  # a boot that failed before its run began
         return first
     known = {boot["boot_id"] for boot in first.get("boots", [])}
-    more = [boot for boot in other.get("boots", []) if boot["boot_id"] not in known]
-    return (first or other) | {"boots": first.get("boots", []) + more}
+    new = [boot for boot in other.get("boots", []) if boot["boot_id"] not in known]
+    return (first or other) | {"boots": first.get("boots", []) + new}

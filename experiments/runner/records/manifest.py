@@ -77,16 +77,17 @@ def _describe_boot() -> str:
 
 
 def add_boot(directory: Path, now: dict[str, Any]) -> None:
-    """Adds the boot of the manifest `now` to those of a run that is resumed, where it is another one."""
+    """Adds the boot of the manifest `now` to those of the resumed run in the folder, unless they have it already."""
     then = json.loads((directory / NAME).read_text())
     boots = then.get("boots", [])
     if now["boots"][0]["boot_id"] not in [boot["boot_id"] for boot in boots]:
         write_manifest(directory, then | {"boots": boots + now["boots"]})
 
 
-def add_to_boot(directory: Path, boot_id: str, more: dict[str, Any]) -> None:
+def add_to_boot(directory: Path, boot_id: str, entries: dict[str, Any]) -> None:
+    """Adds entries to those of one boot in the manifest of a folder, which it writes anew."""
     manifest = json.loads((directory / NAME).read_text())
-    write_manifest(directory, manifest | {"boots": [boot | more if boot["boot_id"] == boot_id else boot
+    write_manifest(directory, manifest | {"boots": [boot | entries if boot["boot_id"] == boot_id else boot
                                                     for boot in manifest.get("boots", [])]})
 
 
@@ -131,6 +132,7 @@ def list_caches(nodes: list[host_nodes.Node]) -> dict[str, list[int]]:
 
 
 def _read_text(path: str | Path) -> str | None:
+    """Returns what a file has, without spaces around it; None where it cannot be read."""
     try:
         return Path(path).read_text(errors="replace").strip()
     except OSError:
@@ -178,7 +180,7 @@ def _find_field(info: str, name: str) -> str | None:
 
 
 def _read_module_version() -> dict[str, Any] | None:
-    """Returns the module's version; None where it is not loaded."""
+    """Returns the loaded module's version as a table: the pairs KEY=VALUE that it prints, and its srcversion; None where none is loaded."""
     if not Path("/sys/module/numaplace").exists():
         return None
     text = _read_text("/sys/kernel/debug/numaplace/version") or ""
@@ -201,6 +203,7 @@ def read_sources() -> dict[str, Any]:
 
 
 def describe_tool() -> dict[str, Any]:
+    """Describes the tree by its commit, and the programs of numaplace that are there by the versions that they print."""
     return {**read_sources(),
             "programs": {name: _read_output(HERE.programs / name, "--version")
                          for name in ("numaplace", "np-mem", "np-hot", "np-mm", "np-redis", "np-steal")

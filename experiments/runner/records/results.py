@@ -98,6 +98,7 @@ class Writer:
     """Appends records to a run's results, within lock_folder()."""
 
     def __init__(self, directory: Path) -> None:
+        """Opens the results, makes the file where it is missing, and removes a last line that a kill cut off."""
         self.path = directory / NAME
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         whole, newline, _ = self.path.read_bytes().rpartition(b"\n")

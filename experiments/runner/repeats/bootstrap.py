@@ -18,8 +18,8 @@ def compute_interval(values: Sequence[float], level: float = 0.95, resamples: in
     mean, spread = fmean(values), sum((v - fmean(values)) ** 2 for v in values)
     if len(values) < 2 or not spread:
         return mean, mean
-    draw, resamples = random.Random(len(values)), resamples or RESAMPLES
-    means = sorted(fmean(draw.choices(values, k=len(values))) for _ in range(resamples))
+    generator, resamples = random.Random(len(values)), resamples or RESAMPLES
+    means = sorted(fmean(generator.choices(values, k=len(values))) for _ in range(resamples))
     below = sum((m < mean) + 0.5 * (m == mean) for m in means) / resamples
     bias = NORMAL.inv_cdf(min(max(below, 1 / resamples), 1 - 1 / resamples))
     skew = sum((v - mean) ** 3 for v in values) / (6 * sqrt(spread) ** 3)

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Any
 
 from ..records.record import Record
 from ..suite import schedule
@@ -28,7 +27,8 @@ Cell = tuple[str, str]
 
 
 def compute_half_width(values: list[float], unit: str = "") -> float | None:
-    """Returns half the 95 % interval of the mean, Student's, in percent: of the mean, and of 1 for a fraction, which may be 0."""
+    """Returns half the 95 % interval of the mean, Student's, in percent: of the mean, and of 1 for a fraction, which may be 0. None: fewer
+    than LEAST values, or different ones whose mean is 0."""
     if len(values) < LEAST:
         return None
     t, scale = T95[min(len(values) - 2, len(T95) - 1)], 1.0 if unit == "fraction" else abs(fmean(values))
@@ -46,22 +46,23 @@ def is_precise(values: list[float], unit: str, percent: float) -> bool:
     return 100 * max(mean - low, high - mean) <= percent * (1.0 if unit == "fraction" else abs(mean))
 
 
-def collect_responses(names: Sequence[str], records: Iterable[dict[str, Any]]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
-    """Returns, of each cell's clean observations, every metric that is named, as the suite's responses are, or the first one."""
+def collect_responses(names: Sequence[str], records: Iterable[Record]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
+    """Returns, by cell and then by metric's name and unit, the values of its clean observations: of every metric that is named, as the
+    suite's responses are, else of the first one."""
     found: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if is_clean(record) and not record.get("warmup"):
             cell = found[record["workload"], record["policy"]]
-            asked = [m for m in record["metrics"] if m["name"] in names] or record["metrics"][:1]
-            for metric in asked:
+            wanted = [m for m in record["metrics"] if m["name"] in names] or record["metrics"][:1]
+            for metric in wanted:
                 cell[metric["name"], metric["unit"]].append(metric["value"])
     return found
 
 
 def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -> list[Trial]:
-    """Returns one more observation of every cell of a workload that has one that is not precise enough, in random order: policies
-    are compared by the blocks that both have. None of a cell that was repeated as often as it may be, or that comes out
-    marked again and again."""
+    """Returns one more observation of every cell of a workload that has a cell which is not precise enough, in random order: policies are
+    compared by the blocks that both have. percent: half the interval; most: repeats of a cell. None of a cell that has so many, or that
+    comes out marked again and again."""
     made: dict[Cell, int] = defaultdict(int)
     marked: dict[Cell, int] = defaultdict(int)
     for record in records:
@@ -71,9 +72,9 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
     found = collect_responses(suite.responses, records)
     cells = [(w, p) for w, p in schedule.list_cells(suite) if made[w.name, p] < most and marked[w.name, p] < GIVE_UP]
-    asked = {w.name for w, p in cells if not _is_enough(found[w.name, p], percent)}
+    imprecise = {w.name for w, p in cells if not _is_enough(found[w.name, p], percent)}
     behind = {w.name: min(made[v.name, p] for v, p in cells if v.name == w.name) for w, _ in cells}  # of a run that ended in a block
-    cells = [(w, p) for w, p in cells if w.name in asked and made[w.name, p] == behind[w.name]]
+    cells = [(w, p) for w, p in cells if w.name in imprecise and made[w.name, p] == behind[w.name]]
     if not cells:
         return []
     repeat, order = min(made[w.name, p] for w, p in cells), get_next_order(records)
@@ -81,7 +82,7 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -
     return [Trial(w, p, made[w.name, p], order + k, False) for k, (w, p) in enumerate(cells)]
 
 
-def list_imprecise(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> list[str]:
+def list_imprecise(names: Sequence[str], records: Iterable[Record], percent: float) -> list[str]:
     """Names the cells that are not precise enough; also those without a clean observation."""
     records = [record for record in records if not record.get("warmup")]
     found = collect_responses(names, records)
@@ -89,7 +90,7 @@ def list_imprecise(names: Sequence[str], records: Iterable[dict[str, Any]], perc
     return [f"{workload} / {policy}" for workload, policy in cells if not _is_enough(found[workload, policy], percent)]
 
 
-def describe_imprecise(names: Sequence[str], records: Iterable[dict[str, Any]], percent: float) -> str:
+def describe_imprecise(names: Sequence[str], records: Iterable[Record], percent: float) -> str:
     """Returns a sentence for the end of a run; "" where every cell is precise enough."""
     cells = list_imprecise(names, records, percent)
     return f"the precision of {percent:g} % was not reached in {len(cells)} cells: {', '.join(cells)}" if cells else ""

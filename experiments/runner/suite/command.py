@@ -132,12 +132,14 @@ def _read_command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
 
 
 def _check_keys(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
+    """Checks that a table has only these keys. where: the tables around it, as "metric.". UsageError: it has another."""
     for key in table:
         if key not in keys:
             raise UsageError(f"'{where}{key}' is not one of {', '.join(keys)}")
 
 
 def _read_text(table: Mapping[str, Any], key: str, default: str | None = None) -> str:
+    """Returns the text of a key; the default where the key is missing. UsageError: it is none, or missing without a default."""
     value = table.get(key, default)
     if not isinstance(value, str):
         raise UsageError(f"'{key}' is missing or not a text")
@@ -155,6 +157,7 @@ def _read_words(table: Mapping[str, Any], key: str, needed: bool = False) -> tup
 
 
 def check_places(key: str, word: str) -> None:
+    """Checks the words in braces of a word of `key`. UsageError: one is none of PLACES and SCALED."""
     for match in PLACE.finditer(word):
         if match[1] is not None and match[1] not in PLACES and not SCALED_PLACE.fullmatch(match[1]):
             raise UsageError(f"'{key}': {match[0]} is not one of {{{'}, {'.join(PLACES)}}}; a brace itself is written twice")
@@ -163,6 +166,7 @@ def check_places(key: str, word: str) -> None:
 def fill_word(word: str, values: Mapping[str, Any]) -> str:
     """Fills a word's places. values: by name, and `scale`, S of a machine at 1/S of its speed."""
     def fill_place(match: re.Match[str]) -> str:
+        """Returns what replaces a match of PLACE: one brace for two, a scaled number, or the value of the name."""
         if match[1] is None:
             return match[0][0]
         if scaled := SCALED_PLACE.fullmatch(match[1]):
@@ -172,6 +176,7 @@ def fill_word(word: str, values: Mapping[str, Any]) -> str:
 
 
 def _read_environment(table: Any) -> dict[str, str]:
+    """Checks and copies the table of environment variables. UsageError: one is no text, or has an unknown {place}."""
     if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
         raise UsageError("'environment' is not a table of texts")
     for value in table.values():
@@ -233,6 +238,7 @@ def _read_condition(table: Mapping[str, Any], key: str, kinds: tuple[str, ...]) 
 
 
 def _read_tables(value: Any, key: str) -> list[dict[str, Any]]:
+    """Returns one table, or several, as a list. UsageError: there is something else. key: as the user wrote it."""
     tables = [value] if isinstance(value, dict) else value
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"'{key}' is not a table or a list of tables")
@@ -240,6 +246,7 @@ def _read_tables(value: Any, key: str) -> list[dict[str, Any]]:
 
 
 def _read_metrics(value: Any) -> tuple[Metric, ...]:
+    """Reads the metrics; SECONDS alone where there are none. UsageError: one is wrong, or two have one name."""
     metrics = tuple(_read_metric(table) for table in _read_tables(value, "metric"))
     names = [metric.name for metric in metrics]
     if len(set(names)) != len(names):
@@ -264,6 +271,7 @@ def _read_metric(table: Mapping[str, Any]) -> Metric:
 
 
 def _read_need(table: Mapping[str, Any]) -> Need:
+    """Reads what a program needs: a program with its Debian package, or a module with its package of PyPI. UsageError: it is neither."""
     _check_keys(table, ("program", "debian", "module", "pypi", "version"), "needs.")
     if set(table) - {"version"} not in ({"program", "debian"}, {"module", "pypi"}):
         raise UsageError("'needs' has entries of either 'program' and 'debian' or 'module' and 'pypi'")

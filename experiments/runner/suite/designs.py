@@ -336,7 +336,8 @@ def list_core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], t
 
 
 class Design:
-    """Holds a design. no_spread: why its suites have no `spread`. fixed: why they have no placement."""
+    """Holds a design, with its factors by name and whether a suite needs them. no_spread: why its suites have no `spread`. fixed: why
+    they have no placement. all_nodes: its workloads are made for all nodes, not for HOME and FAR."""
 
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
                  may: tuple[str, ...] = (), all_nodes: bool = False, no_spread: str = "", fixed: str = "") -> None:

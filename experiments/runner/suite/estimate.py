@@ -42,6 +42,8 @@ WORK = ("sort", "update")  # operations that end when they are done
 
 @dataclass(frozen=True)
 class Estimate:
+    """Holds how many observations a run makes, and the seconds that all of them take."""
+
     observations: int
     seconds: float | None  # None: not known
     source: str            # "as here before", "computed" or why it is not known
@@ -105,6 +107,7 @@ def _find_file() -> Path:
 
 
 def _read_estimates() -> dict[str, float]:
+    """Reads the seconds of an observation by _make_key(); {} where none are kept or the file is spoiled."""
     try:
         found = json.loads(_find_file().read_text())
     except (OSError, ValueError):

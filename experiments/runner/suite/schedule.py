@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
+from ..records.record import Record
 from ..records.results import list_marks, make_key
 from .suite import Suite, Workload
 
@@ -57,18 +58,18 @@ def list_cells(suite: Suite) -> list[tuple[Workload, str]]:
             if p != ORACLE or w.kind == "command" and w.options["command"].oracle]
 
 
-def is_clean(record: dict) -> bool:
+def is_clean(record: Record) -> bool:
     """Checks whether a record is averaged."""
     return not list_marks(record)
 
 
-def find_done(records: list[dict]) -> set[tuple[str, str, int, bool]]:
-    """Returns the observations that need not be made (again): clean, or tried as often as allowed."""
+def find_done(records: list[Record]) -> set[tuple[str, str, int, bool]]:
+    """Returns the keys of the observations that need not be made (again): clean, or tried as often as allowed."""
     tries = Counter(map(make_key, records))
     return ({make_key(record) for record in records if is_clean(record)} |
-            {key for key, n in tries.items() if n >= ATTEMPTS})
+            {key for key, count in tries.items() if count >= ATTEMPTS})
 
 
-def count_without_clean(records: list[dict]) -> int:
+def count_without_clean(records: list[Record]) -> int:
     """Counts the observations that were tried and never came out clean, in this run or before it was resumed."""
     return len({make_key(record) for record in records} - {make_key(record) for record in records if is_clean(record)})

@@ -57,6 +57,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Workload:
+    """Describes programs that are measured together, and where they are placed first."""
+
     name: str
     kind: str
     about: str
@@ -67,6 +69,8 @@ class Workload:
 
 @dataclass(frozen=True)
 class Suite:
+    """Holds a suite's file; `workloads` of a design are made later, on the machine."""
+
     name: str
     text: str = field(repr=False)
     question: str
@@ -189,10 +193,10 @@ def _parse_command(table: Mapping[str, Any], folder: Path) -> Workload:
     changes = {key: value for key, value in table.items() if key != "file"}
     if "file" in table and changes and "name" not in changes:
         raise UsageError(f"[[workload]] that changes '{min(changes)}' of its 'file' needs a 'name' of its own")
-    read = (command.read_workload_file(folder / _get_value(table, "file", str), changes) if "file" in table
+    spec = (command.read_workload_file(folder / _get_value(table, "file", str), changes) if "file" in table
             else command.read_table(table, folder))
     # How many processes it has is seen when it runs.
-    return Workload(read.name, "command", read.about, (Task("program", 0, (0,)),), options={"command": read, "memory": read.memory})
+    return Workload(spec.name, "command", spec.about, (Task("program", 0, (0,)),), options={"command": spec, "memory": spec.memory})
 
 
 def _parse_running(table: Mapping[str, Any]) -> Workload:
@@ -218,6 +222,7 @@ def _parse_task(table: Mapping[str, Any]) -> Task:
 
 
 def _parse_levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Checks that each factor has a list of levels, and copies the table. UsageError: one has not."""
     for name, levels in table.items():
         if not isinstance(levels, list) or not levels:
             raise UsageError(f"factor '{name}' is not a list of levels")
@@ -225,6 +230,7 @@ def _parse_levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _parse_parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Parses the parameters of a kind of workload that a table has. UsageError: one is unknown, or of another type."""
     for key in table:
         if key not in PARAMETERS[kind]:
             raise UsageError(f"{kind}.{key} is not one of {', '.join(PARAMETERS[kind])}")
@@ -279,7 +285,7 @@ def _check_responses(suite: Suite) -> None:
 
 
 def replace_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
-    """Returns the suite with the levels and parameters of its [quick], [real] or [on] table instead."""
+    """Returns the suite with the levels and parameters of its [quick], [real] or [on] table instead. UsageError: the table is wrong."""
     parameters = {kind: values | _parse_parameters(kind, levels.get(kind, {}))
                   for kind, values in suite.parameters.items()}
     return replace(suite, repeats=levels.get("repeats", suite.repeats), boots=levels.get("boots", suite.boots),
@@ -340,12 +346,12 @@ def _add_file(suite: Suite, file: str) -> Suite:
     added = _parse_command({"file": file}, Path())
     if any(w.name == added.name for w in suite.workloads):
         raise UsageError(f"workload {file}: there is one of the name '{added.name}' already: give it another 'name'")
-    more = [metric.name for metric in added.options["command"].metrics if metric.name not in suite.responses]
-    return replace(suite, workloads=(*suite.workloads, added), responses=(*suite.responses, *more))
+    new_responses = [metric.name for metric in added.options["command"].metrics if metric.name not in suite.responses]
+    return replace(suite, workloads=(*suite.workloads, added), responses=(*suite.responses, *new_responses))
 
 
 def replace_repeats(suite: Suite, repeats: int | None, seed: int | None) -> Suite:
-    """Returns the suite with another number of repeats or another seed."""
+    """Returns the suite with another number of repeats or another seed; None keeps its own. UsageError: fewer than 1 repeat."""
     if repeats is not None and repeats < 1:
         raise UsageError(f"--repeats {repeats}: at least 1 is needed")
     return replace(suite, repeats=suite.repeats if repeats is None else repeats,

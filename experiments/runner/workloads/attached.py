@@ -34,6 +34,7 @@ class Attached(RunningWorkload):
         self.numaplace = Numaplace()
 
     def start(self) -> None:
+        """Checks that the processes are there. CannotError: one has ended."""
         gone = [pid for pid in self.pids if not Path(f"/proc/{pid}").exists()]
         if gone:
             raise CannotError(f"pid {gone[0]} has ended: name processes that run until the end")
@@ -55,6 +56,7 @@ class Attached(RunningWorkload):
         return Measured([make_metric("instructions", "1/s", self._measure_instructions(seconds))])
 
     def _measure_url(self, seconds: float) -> float:
+        """Measures by how much the count of the URL grows per second, over so many seconds."""
         begin, first = time.monotonic(), self._read_count()
         time.sleep(seconds)
         return (self._read_count() - first) / (time.monotonic() - begin)

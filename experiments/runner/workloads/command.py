@@ -24,6 +24,7 @@ from ...host.host_nodes import Node
 from ...host.tool import Numaplace, take_last_line
 from ...paths import HERE
 from ..kinds import footprint
+from ..records.record import TaskState
 from ..suite import command as spec
 from ..suite.schedule import ORACLE, Trial
 from ..suite.suite import ANYWHERE, Suite
@@ -45,13 +46,14 @@ class Command(RunningWorkload):
     works = False
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        """Prepares a program's run. scratch: the run's folder, which gets one each for its files, its prepared data and its output."""
         super().__init__(trial, suite, nodes, scratch)
         self.spec: spec.Command = self.options["command"]
         self.folder, self.data = scratch / f"{self.spec.name}-scratch", scratch / f"{self.spec.name}-data"
         self.logs = scratch / f"{self.spec.name}-output"
         self.role = "server" if self.spec.client else "program"
         self.processes: list[Process] = []  # the program and its descendants, as the tasks
-        self.last_read: dict[int, dict[str, Any]] = {}  # each task as it was read last, by pid
+        self.last_read: dict[int, TaskState] = {}  # each task as it was read last, by pid
         self.client: Background | None = None
 
     def start(self) -> None:
@@ -126,10 +128,11 @@ class Command(RunningWorkload):
             self.scratch.chmod(TRAVERSABLE)
 
     def _prepare(self) -> None:
-        done = self.logs / "prepared"
-        if self.spec.prepare and not done.exists():
+        """Runs the file's `prepare` to its end, once in a run: the data stay in their folder. ExperimentError: it failed."""
+        marker = self.logs / "prepared"
+        if self.spec.prepare and not marker.exists():
             self._run_to_end("prepare", self.spec.prepare)
-            done.touch()
+            marker.touch()
 
     def _run_to_end(self, name: str, words: Sequence[str], limit: float = WORK_LIMIT) -> Background:
         """Runs a program to its end and returns it. ExperimentError, with `name`: it failed, or was not over after `limit` seconds."""
@@ -186,7 +189,7 @@ class Command(RunningWorkload):
     def list_alive(self) -> list[int]:
         return [process.pid for process in self.processes if process.alive]
 
-    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+    def read_tasks(self, numaplace: Numaplace) -> list[TaskState]:
         """Reads the tasks; of one that has ended, returns what was read last, and drops those that were never read.
         ExperimentError: none was."""
         self.numaplace = numaplace
@@ -268,6 +271,7 @@ class Command(RunningWorkload):
         return [program.explain_end() for program in self.programs.values() if not program.alive and program.process.returncode]
 
     def stop(self) -> None:
+        """Ends all programs and removes the scratch folder."""
         for program in (self.client, *self.programs.values()):
             if program:
                 program.stop()
@@ -275,12 +279,14 @@ class Command(RunningWorkload):
 
 
 def read_value(metric: spec.Metric, program: Background) -> float:
+    """Reads a metric's value, in its unit, of a program that has ended. ExperimentError: the output does not have it."""
     if metric == spec.SECONDS:
         return program.seconds
     return read_json(metric, program.stdout) if metric.json else read_pattern(metric, program.output)
 
 
 def read_pattern(metric: spec.Metric, output: str) -> float:
+    """Reads a metric from the last match of its pattern in the output. ExperimentError: there is none, or it is no number."""
     matches = re.findall(metric.pattern, output, re.MULTILINE)
     if not matches:
         raise ExperimentError(f"metric {metric.name}: {metric.pattern!r} is not in the output, whose last line is "
@@ -307,6 +313,7 @@ def read_json(metric: spec.Metric, output: str) -> float:
 
 
 def parse_number(metric: spec.Metric, value: Any) -> float:
+    """Converts a metric's value to a number. ExperimentError: it is none."""
     try:
         return float(value)
     except (TypeError, ValueError):

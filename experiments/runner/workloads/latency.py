@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import Any
 
 from ...host import host_nodes
 from ...host.host_nodes import format_list
 from ...paths import HERE
+from ..records.record import Metric
 from ..suite.suite import Task
 from .mem import LEAD, Memory
 from .workload import START_LIMIT, make_metric
@@ -25,6 +25,7 @@ class Loaded(Memory):
         return "chase" if task.role == CHASE else "mix"
 
     def list_words(self, task: Task) -> list[str]:
+        """Lists the words of np-mem's command line: for the load also the size of its array and its pace."""
         words = super().list_words(task)
         if task.role == CHASE:
             return words
@@ -36,7 +37,7 @@ class Loaded(Memory):
         return seconds + TAIL * host_nodes.read_lab_scale() if role == LOAD else seconds
 
     def list_marks(self, seconds: float) -> list[str]:
-        """Lists why the observation may not count, such as for how long the chase was without load."""
+        """Lists why the observation may not be averaged, such as for how long the chase was without load."""
         chase, load = self.reports[CHASE], self.reports[LOAD]
         begun = load["started"] - self.options.get("warm", 0.0)  # it is at work while it warms up, too
         alone = max(0.0, begun - chase["started"]) + max(0.0, chase["finished"] - load["finished"])
@@ -47,7 +48,7 @@ class Loaded(Memory):
         """Returns the seconds until both programs begin, LEAD also where they measure for a moment only."""
         return LEAD * host_nodes.read_lab_scale()
 
-    def list_metrics(self) -> list[dict[str, Any]]:
+    def list_metrics(self) -> list[Metric]:
         """Lists the chase's latency and the bandwidth of both programs on the bus: the chase's own traffic counts, as in MLC."""
         return [make_metric("latency", "ns", self.reports[CHASE]["ns_per_operation"]),
                 make_metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in self.reports.values()))]
@@ -68,5 +69,6 @@ class Handover(Memory):
         self.run(task, [HERE.programs / "np-mem", "handover", *words, "--cpus", format_list(cpus), "--pin"], cpus=cpus)
         self.reports = {task.role: self.programs[task.role].receive("ready", START_LIMIT)}
 
-    def list_metrics(self) -> list[dict[str, Any]]:
+    def list_metrics(self) -> list[Metric]:
+        """Lists the latency of the read of one line."""
         return [make_metric("latency", "ns", fmean(r["ns_per_operation"] for r in self.reports.values()))]

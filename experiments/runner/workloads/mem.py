@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from ...errors import ExperimentError
 from ...host import host_nodes
@@ -19,6 +18,7 @@ from ...host.host_nodes import Node, format_list
 from ...host.tool import Numaplace
 from ...host.topology import SPREADS, order_cpus
 from ...paths import HERE
+from ..records.record import Metric, TaskState
 from ..suite.schedule import Trial
 from ..suite.suite import Suite, Task
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, make_metric
@@ -38,10 +38,11 @@ class Memory(RunningWorkload):
     """
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        """Prepares a workload. The CPUs of each node are taken in the order of the option `spread`."""
         super().__init__(trial, suite, nodes, scratch)
         self.operation = self.options.get("operation", "triad")
         spread = self.options.get("spread", SPREADS[0])
-        self.free = {k: list(order_cpus(node.places, spread)) for k, node in enumerate(nodes)}
+        self.free_cpus = {k: list(order_cpus(node.places, spread)) for k, node in enumerate(nodes)}
 
     def start(self) -> None:
         """Starts np-mem for each task, on its CPUs, and waits until all are ready."""
@@ -56,9 +57,10 @@ class Memory(RunningWorkload):
         return self.operation
 
     def take_cpus(self, task: Task) -> tuple[int, ...]:
-        taken, self.free[task.runs_on] = (self.free[task.runs_on][:task.threads],
-                                          self.free[task.runs_on][task.threads:])
-        return tuple(taken)
+        """Takes as many of the free CPUs of the task's node as it has threads; fewer where fewer are free."""
+        free = self.free_cpus[task.runs_on]
+        self.free_cpus[task.runs_on] = free[task.threads:]
+        return tuple(free[:task.threads])
 
     def choose_loading_cpus(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
         """Returns the CPUs that a program starts on; None, those of its memory's node, where it is placed later."""
@@ -125,15 +127,18 @@ class Memory(RunningWorkload):
         return seconds
 
     def compute_lead(self, seconds: float) -> float:
+        """Returns the seconds until all programs begin to measure, which they do for `seconds`."""
         return min(LEAD * host_nodes.read_lab_scale(), LEAD_PART * seconds)
 
     def list_marks(self, seconds: float) -> list[str]:
+        """Lists why the observation may not be averaged: that the tasks measured together for too short a time. seconds: that each measures
+        for."""
         reports = self.reports.values()
         together = min(r["finished"] for r in reports) - max(r["started"] for r in reports)
         late = len(reports) > 1 and together < MIN_OVERLAP * seconds
         return [f"the workers measured together for {together:.2f} s of {seconds:g} s only"] if late else []
 
-    def list_metrics(self) -> list[dict[str, Any]]:
+    def list_metrics(self) -> list[Metric]:
         """Lists the metrics of the operation, from the programs' last reports; times are of the slowest task."""
         reports = self.reports.values()
         if self.operation == "cachetest":
@@ -147,7 +152,7 @@ class Memory(RunningWorkload):
                     make_metric("bandwidth", "MB/s", sum(r["mb_per_s_bus"] for r in reports))]
         return self.list_bandwidths()
 
-    def list_bandwidths(self) -> list[dict[str, Any]]:
+    def list_bandwidths(self) -> list[Metric]:
         """Lists the bandwidths in MB/s: of all tasks, on the bus and of each group; with a stride the latency in ns too."""
         reports = self.reports.values()
         groups: dict[str, float] = {}
@@ -163,11 +168,11 @@ class Memory(RunningWorkload):
             metrics.append(make_metric("active_nodes", "nodes", len(self.tasks)))
         return metrics
 
-    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+    def read_tasks(self, numaplace: Numaplace) -> list[TaskState]:
         """Reads the tasks as `numaplace ps` would, with the pages by node as the programs have them from the kernel.
         ExperimentError: one has ended."""
         node_of = {cpu: node.id for node in self.nodes for cpu in node.cpus}
-        read = []
+        states: list[TaskState] = []
         for task in self.tasks:
             pid = self.programs[task.role].pid
             try:
@@ -175,11 +180,12 @@ class Memory(RunningWorkload):
             except ProcessLookupError:
                 raise ExperimentError(f"task {task.role} (pid {pid}) ended early") from None
             nodes = {node_of.get(cpu) for cpu in cpus}
-            read.append({"pid": pid, "comm": "np-mem", "cpus": format_list(tuple(cpus)),
-                         "node": nodes.pop() if len(nodes) == 1 else None, "pages": self.reports[task.role]["pages"]})
-        return read
+            states.append({"pid": pid, "comm": "np-mem", "cpus": format_list(tuple(cpus)),
+                           "node": nodes.pop() if len(nodes) == 1 else None, "pages": self.reports[task.role]["pages"]})
+        return states
 
     def verify(self) -> str:
+        """Checks the elements of all arrays. Returns "ok", or how many are wrong by task."""
         wrong = [f"{role}: {r['wrong_elements']} wrong elements"
                  for role, r in self.reports.items() if not r["verified"]]
         return "; ".join(wrong) or "ok"
@@ -189,9 +195,11 @@ class Countdown:
     """Sets the event `over` when the work of every task and the placement beside it have ended."""
 
     def __init__(self, tasks: int, over: threading.Event) -> None:
+        """Takes the number of tasks; the placement is one more that has to end."""
         self.left, self.over, self.lock = tasks + 1, over, threading.Lock()
 
     def end_one(self) -> None:
+        """Counts the end of a task's work or of the placement; the last of them sets `over`."""
         with self.lock:
             self.left -= 1
             if not self.left:

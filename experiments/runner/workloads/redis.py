@@ -46,6 +46,7 @@ class Redis(RunningWorkload):
     """
 
     def start(self) -> None:
+        """Starts server and client with the structure that the workload's name says."""
         structure = self.trial.workload.name.removeprefix("redis-")
         elements = self.options["elements"] * (STRUCTURES if structure == "keys" else 1)
         self.start_loaded(structure, elements, self.options["load_pipeline"])
@@ -61,6 +62,7 @@ class Redis(RunningWorkload):
         self.send_to_own_cpus()
 
     def send_to_own_cpus(self) -> None:
+        """Binds each program to a CPU of its own on the node where it is to run; to all of the node's where only one is left."""
         free = {k: list(order_cpus(node.places, SPREADS[0])) for k, node in enumerate(self.nodes)}
         for task in self.tasks:
             cpus = free[task.runs_on]
@@ -100,12 +102,14 @@ class Redis(RunningWorkload):
         raise ExperimentError(f"redis-server does not listen on {path} after {START_LIMIT} s")
 
     def _read_end_of_log(self) -> str:
+        """Returns the last line of the server's log; "nothing" where it has none that can be read."""
         try:
             return self.log.read_text(errors="replace").strip().rpartition("\n")[2]
         except OSError:
             return "nothing"
 
     def _time_phase(self, name: str, pipeline: int) -> dict[str, Any]:
+        """Has np-redis carry out a phase, `load` or `update`, with so many commands in flight. Returns its result."""
         self.programs["client"].send(f"{name} {pipeline}")
         return self.programs["client"].receive("result", WORK_LIMIT)
 
@@ -130,6 +134,7 @@ class Redis(RunningWorkload):
                         marks, {"client": self.details})
 
     def verify(self) -> str:
+        """Checks that the server has all elements as they were sent, and adds their digest to the details. Returns "ok", or what is wrong."""
         self.programs["client"].send("verify")
         data = self.programs["client"].receive("verify", WORK_LIMIT)
         self.details["data_set"] = {"elements": data["elements"], "digest": data["digest"]}
@@ -172,6 +177,7 @@ class ForeignClient(Redis):
     node that the server started on, also where a placement takes the server elsewhere."""
 
     def start(self) -> None:
+        """Starts the server; where it is placed later, fills it too and binds it to a CPU of its own."""
         server, = self.tasks
         self.start_server(server, self.nodes[server.runs_on].cpus)
         if self.placed:
@@ -197,6 +203,7 @@ class ForeignClient(Redis):
         return done.stdout
 
     def count_calls(self) -> dict[str, tuple[int, int]]:
+        """Reads the server's calls, and those that failed, by command."""
         return count_command_calls(self.ask("INFO commandstats"))
 
 
@@ -286,6 +293,7 @@ def count_command_calls(info: str) -> dict[str, tuple[int, int]]:
 
 
 def find_redis_server() -> str:
+    """Finds the path of redis-server. CannotError: it is not installed."""
     path = shutil.which("redis-server")
     if not path:
         raise CannotError("redis-server is not installed: apt-get install redis-server, "
@@ -294,6 +302,7 @@ def find_redis_server() -> str:
 
 
 def find_redis_benchmark() -> str:
+    """Finds the path of redis-benchmark. CannotError: it is not installed."""
     path = shutil.which("redis-benchmark")
     if not path:
         raise CannotError("redis-benchmark is not installed: apt-get install redis-tools")

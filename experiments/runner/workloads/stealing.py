@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from statistics import mean
-from typing import Any
 
 from ...errors import ExperimentError
 from ...host import host_nodes
@@ -14,6 +13,7 @@ from ...host.host_nodes import format_list
 from ...host.process import Program
 from ...host.tool import Numaplace
 from ...paths import HERE
+from ..records.record import TaskState
 from .workload import START_LIMIT, WORK_LIMIT, Measured, RunningWorkload, make_metric
 
 INTERVAL = 0.1  # s, between looks at the counters
@@ -31,8 +31,8 @@ class Stealing(RunningWorkload):
     on_every_node = True
 
     def start(self) -> None:
-        """Times passes of one worker on memory of the first node, then starts the runtime and waits until it is ready.
-        ExperimentError: passes is below 1."""
+        """Times passes of one worker on memory of the first node, then starts the runtime and waits until it is ready. ExperimentError: the
+        option passes is below 1."""
         task, = self.tasks
         cpus = tuple(cpu for node in self.nodes for cpu in node.cpus)
         self.cpus = cpus
@@ -77,7 +77,8 @@ class Stealing(RunningWorkload):
         self.results.append(self.last_report)
         return result["seconds"]
 
-    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
+    def read_tasks(self, numaplace: Numaplace) -> list[TaskState]:
+        """Describes the one process by its last report: its pages by node, in the form of a task of `numaplace ps`."""
         pid = self.programs[self.tasks[0].role].pid
         return [{"pid": pid, "comm": "np-steal", "cpus": format_list(self.cpus),
                  "node": self.nodes[0].id if len(self.nodes) == 1 else None, "pages": self.last_report["pages"]}]

@@ -17,6 +17,7 @@ from ...host import host_nodes
 from ...host.host_nodes import Node
 from ...host.process import Program
 from ...host.tool import Numaplace
+from ..records.record import Metric, Series, TaskState
 from ..suite.schedule import Trial, is_static
 from ..suite.suite import Suite, Task
 
@@ -28,13 +29,13 @@ WORK_LIMIT = host_nodes.scale_limit(3600)  # s, for a phase of work whose length
 class Measured:
     """The report of a workload's own programs."""
 
-    metrics: list[dict[str, Any]]
+    metrics: list[Metric]
     marks: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)  # by role
-    series: dict[str, Any] | None = None  # counters over time
+    series: Series | None = None  # counters over time
 
 
-def make_metric(name: str, unit: str, value: float) -> dict[str, Any]:
+def make_metric(name: str, unit: str, value: float) -> Metric:
     return {"name": name, "unit": unit, "value": value}
 
 
@@ -50,6 +51,7 @@ class RunningWorkload:
     bound = False          # whether a mechanism has chosen the programs' CPUs by that
 
     def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
+        """Prepares a trial's workload. nodes: of the machine, in the order of the tasks' positions; scratch: folder for its files."""
         self.tasks = trial.workload.tasks
         self.options = suite.parameters[trial.workload.kind] | trial.workload.options
         self.seed = suite.seed + trial.repeat
@@ -61,9 +63,11 @@ class RunningWorkload:
         self._rate = 0.0
 
     def start(self) -> None:
+        """Starts the programs and waits until all are ready. ExperimentError: one is not."""
         raise NotImplementedError
 
     def measure(self) -> Measured:
+        """Measures once, until all programs have done their work."""
         raise NotImplementedError
 
     def work_once(self) -> None:
@@ -100,10 +104,11 @@ class RunningWorkload:
         return self._rate
 
     def verify(self) -> str:
+        """Checks what the programs have computed. Returns "ok", or what is wrong."""
         raise NotImplementedError
 
-    def read_tasks(self, numaplace: Numaplace) -> list[dict[str, Any]]:
-        """Reads the tasks in their order: pid, comm, cpus, node and pages by node. ExperimentError: one has ended."""
+    def read_tasks(self, numaplace: Numaplace) -> list[TaskState]:
+        """Reads the tasks in their order. ExperimentError: one has ended."""
         answer = numaplace.read_tasks(self.pids)
         by_pid = {task["pid"]: task for task in answer["tasks"]}
         missing = [pid for pid in self.pids if pid not in by_pid]
@@ -113,8 +118,8 @@ class RunningWorkload:
 
     def run(self, task: Task, arguments: list[str | Path], environment: dict[str, str] | None = None,
             keep_memory: bool = False, cpus: tuple[int, ...] | None = None) -> Program:
-        """Starts a task's program, on the CPUs of the node that its memory is to be on, or of its own where that has
-        none, unless others are given; with keep_memory all that it ever allocates is to be there."""
+        """Starts a task's program. cpus: default those of its memory's node or, without any there, of its own. keep_memory: all memory that
+        it ever allocates is to be on its memory's node."""
         node = self.nodes[task.memory_on[0]]
         program = Program(arguments, cpus or node.cpus or self.nodes[task.runs_on].cpus, environment or {}, node.id if keep_memory else None,
                           self.before_exec)
@@ -129,6 +134,7 @@ class RunningWorkload:
         return [program.pid for program in self.programs.values() if program.alive]
 
     def list_vanished(self) -> list[str]:
+        """Describes how each program ended that is not alive."""
         return [f"task {role} vanished: {program.explain_end()}"
                 for role, program in self.programs.items() if not program.alive]
 
