@@ -21,43 +21,43 @@ from ..runner.suite import suite as suites
 from ..units import percent
 
 
-def add_run_options(one: argparse.ArgumentParser) -> None:
+def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `experiment run` to a parser."""
-    one.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--all", action="store_true", help="every suite, and a report of all")
-    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
-    one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
+    parser.add_argument("suite", metavar="SUITE", nargs="?", help="a name that 'list' shows, or a file NAME.toml")
+    parser.add_argument("--all", action="store_true", help="every suite, and a report of all")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: results/SUITE; with --all: results/all")
+    parser.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
-    one.add_argument("--timed", action="store_true", help="in the lab with simulated time: the default")
-    one.add_argument("--functional", action="store_true", help="in the lab without: times mean nothing")
-    one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
-    one.add_argument("--repeats", type=int, metavar="N")
-    one.add_argument("--seed", type=int, metavar="N")
-    one.add_argument("--repeat-until-ci", metavar="PERCENT", type=percent,
+    parser.add_argument("--timed", action="store_true", help="in the lab with simulated time: the default")
+    parser.add_argument("--functional", action="store_true", help="in the lab without: times mean nothing")
+    parser.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
+    parser.add_argument("--repeats", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, metavar="N")
+    parser.add_argument("--repeat-until-ci", metavar="PERCENT", type=percent,
                      help="goes on until every mean's 95 %% interval is no wider, each way")
-    one.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
-    one.add_argument("--workloads", metavar="NAME,..", type=split_list,
+    parser.add_argument("--max-repeats", type=int, default=30, metavar="N", help="then at most (30)")
+    parser.add_argument("--workloads", metavar="NAME,..", type=split_list,
                      help="or patterns, as in '*-remote', or files of programs, NAME.toml")
-    one.add_argument("--placements", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
+    parser.add_argument("--placements", dest="policies", metavar="NAME[:O=V,..],..", type=split_policies,
                      help="or mechanisms, with options, as in 'none,n-mass:pages=follow,tiering'")
-    one.add_argument("--tuned", metavar="FILE", type=Path,
+    parser.add_argument("--tuned", metavar="FILE", type=Path,
                      help="of 'tune': adds its levels, and the same mechanisms at their defaults")
-    one.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
+    parser.add_argument("--set", action="append", default=[], metavar="KIND.NAME=VALUE",
                      help="a parameter, as in triad.size=512M")
-    one.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
-    one.add_argument("--quick", action="store_true", help="the suite's small levels")
-    one.add_argument("--boots", type=int, metavar="N",
+    parser.add_argument("--engine", choices=["auto", "module", "syscall"], default="auto")
+    parser.add_argument("--quick", action="store_true", help="the suite's small levels")
+    parser.add_argument("--boots", type=int, metavar="N",
                      help="shares the repeats out over N boots, of the lab or, which then asks for each reboot, of this machine, each with every combination, or of a multiple of the repeats "
                           "with some workloads (one a repeat, or what the suite says)")
-    one.add_argument("--jobs", type=int, metavar="N",
+    parser.add_argument("--jobs", type=int, metavar="N",
                      help="in the lab: so many of the boots side by side (one a processor; of --boots 1)")
-    one.add_argument("--share", type=int, nargs=2, metavar=("BOOT", "BOOTS"), help=argparse.SUPPRESS)  # what the host tells the guest
-    one.add_argument("--budget", metavar="TIME", type=estimate.parse_budget,
+    parser.add_argument("--share", type=int, nargs=2, metavar=("BOOT", "BOOTS"), help=argparse.SUPPRESS)  # what the host tells the guest
+    parser.add_argument("--budget", metavar="TIME", type=estimate.parse_budget,
                      help="as many repeats as fit, as in 8h or 1h30min; none begins later")
-    one.add_argument("--no-calibrate", action="store_true",
+    parser.add_argument("--no-calibrate", action="store_true",
                      help="does not measure this machine first where a policy needs a contention model")
-    one.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
-    one.add_argument("--force", action="store_true", help="throws away the results in DIR")
+    parser.add_argument("--resume", action="store_true", help="goes on where a run was stopped")
+    parser.add_argument("--force", action="store_true", help="throws away the results in DIR")
 
 
 def split_list(text: str) -> list[str]:
@@ -131,6 +131,7 @@ def choose_boots(args: RunOptions, suite: suites.Suite) -> tuple[int, int]:
 
 
 def add_tuned(args: RunOptions, suite: suites.Suite) -> suites.Suite:
+    """Returns the suite with the levels of --tuned, and its mechanisms at their defaults. UsageError: the file is not for this run."""
     from .tune import tuned
     repeats = suite.repeats if args.repeat_until_ci is None else max(suite.repeats, args.max_repeats)
     levels = tuned.add_tuned(suite.policies, args.tuned, choose_lab_machine(args, suite) or host_nodes.read_machine_name(),

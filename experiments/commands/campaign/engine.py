@@ -98,7 +98,8 @@ def count_at_once(campaign: Sequence[Piece], processors: int) -> int:
 
 
 def is_free(piece: Piece, running: list[Running], at_once: int) -> bool:
-    same_host = sum(one.piece.machine.host_name == piece.machine.host_name for one in running)
+    """Checks whether a piece's host can begin one more: another computer has one, this one `at_once`."""
+    same_host = sum(run.piece.machine.host_name == piece.machine.host_name for run in running)
     return same_host < (1 if piece.machine.remote else at_once)
 
 
@@ -110,12 +111,12 @@ def compute_share(seconds_left: float, waiting: int, at_once: int) -> int:
 def take_ended(running: list[Running]) -> Iterator[str]:
     """Removes the runs that have ended from the list, and prints their pieces. Yields the hosts that are lost: not reached, or not as
     they were."""
-    for one in [one for one in running if one.process.poll() is not None]:
-        running.remove(one)
-        status = one.piece.conclude(one.process.returncode, time.monotonic() - one.begin)
-        print(format_line(one.piece, one.piece.read_state()), flush=True)
-        if status is None or (status == NotPutBackError.status and not one.piece.machine.lab):
-            yield one.piece.machine.host_name
+    for ended in [ended for ended in running if ended.process.poll() is not None]:
+        running.remove(ended)
+        status = ended.piece.conclude(ended.process.returncode, time.monotonic() - ended.begin)
+        print(format_line(ended.piece, ended.piece.read_state()), flush=True)
+        if status is None or (status == NotPutBackError.status and not ended.piece.machine.lab):
+            yield ended.piece.machine.host_name
 
 
 def format_line(piece: Piece, state: State) -> str:

@@ -69,11 +69,13 @@ class EvidencePiece(Piece):
         return state if made_by in ("", self.digest) else replace(state, word=OLD)
 
     def _read_inputs(self, commit: bool = False) -> str:
+        """Returns the digest that the results were made by, with `commit` also the tree's state; "" where none is kept."""
         file = self.out / INPUTS_FILE
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         return text if commit else text.partition(" ")[0]
 
     def prepare(self) -> None:
+        """Makes the folder, without what another tree has measured or a failed run, and writes there what the results are made by."""
         inputs = f"{self.digest} {manifest.read_sources()}"
         if self._read_inputs(commit=True) != inputs or self.read_state().word == FAILED:
             shutil.rmtree(self.out, ignore_errors=True)
@@ -88,21 +90,22 @@ class EvidencePiece(Piece):
         return clean >= {(trial.workload.name, trial.policy) for trial in schedule.make_schedule(self.request.suite)}
 
 
-def carry_out(folder: Path, time: float | None) -> int:
-    """Runs the pieces that are left for `time` seconds, not at all where that is None, and writes the page once none is open. Returns
-    the exit status."""
+def carry_out(folder: Path, limit: float | None) -> int:
+    """Runs the pieces that are left for `limit` seconds, not at all where that is None, and writes the page once none is open. Returns the
+    exit status."""
     campaign = list_pieces(folder, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
-    if time is not None:
+    if limit is not None:
         print(engine.count_states(campaign), flush=True)
         with engine.lock_folder(folder):
-            engine.run_pieces(engine.list_left(campaign), time)
-    if time is None or not {piece.read_state().word for piece in campaign} & {OPEN, OLD}:
+            engine.run_pieces(engine.list_left(campaign), limit)
+    if limit is None or not {piece.read_state().word for piece in campaign} & {OPEN, OLD}:
         done = [piece for piece in campaign if piece.read_state().word == DONE]
         print(evidence_page.write_page(folder, done, engine.count_states(campaign)))
     return engine.conclude_pieces("evidence", campaign, "the same command goes on")
 
 
 def main() -> int:
+    """Carries the command line out. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="make evidence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/evidence"), metavar="DIR")
     parser.add_argument("--time", type=seconds, default=1500, metavar="TIME", help="what runs then is cut, and goes on in the next call (1500s)")

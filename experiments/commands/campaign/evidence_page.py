@@ -27,6 +27,7 @@ def write_page(folder: Path, done: list[Piece], states: str) -> str:
 
 
 def _make_numbers(parts: list[report_all.Part]) -> Iterator[str]:
+    """Yields lines of each chapter that compares with a paper's machine."""
     yield "The papers' numbers beside ours, on each paper's own machine"
     for _, chapters in parts:
         for chapter in chapters:
@@ -47,6 +48,7 @@ def _make_held_out() -> Iterator[str]:
 
 
 def _make_runs(parts: list[report_all.Part]) -> Iterator[str]:
+    """Yields a line for each run: how many of its observations count, and its boots."""
     yield "Runs"
     for results, _ in parts:
         boots = len(results.boots)

@@ -36,8 +36,9 @@ STATES = {0: DONE, CannotError.status: SKIPPED}
 
 @dataclass(frozen=True)
 class State:
-    word: str
-    seconds: str = "-"
+    """Holds how far a piece is."""
+    word: str            # DONE, SKIPPED, FAILED or OPEN
+    seconds: str = "-"   # that its last run took
     why: str = ""
     records: int = 0
 
@@ -58,6 +59,7 @@ class Piece:
         return f"{self.suite} on {self.machine.name}"
 
     def read_state(self) -> State:
+        """Reads the verdict and counts the records; without a verdict the piece is OPEN, with the log's last line."""
         records = results.count_records(self.out)
         try:
             return State(*(self.out / VERDICT).read_text(encoding="utf-8").rstrip("\n").split(" ", 2), records)
@@ -116,6 +118,7 @@ class Piece:
         return status
 
     def is_done(self, status: int) -> bool:
+        """Checks whether a run that ended with this status has all that the piece needs."""
         return status == 0
 
     def _unpack_results(self) -> int | None:
@@ -138,11 +141,11 @@ class Piece:
         return take_last_line(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else ""
 
 
-def list_pieces(folder: Path, places: Iterable[tuple[str, Machine]], options: RunOptions, campaign: str = "",
+def list_pieces(folder: Path, pairs: Iterable[tuple[str, Machine]], options: RunOptions, campaign: str = "",
                 kind: type[Piece] = Piece) -> list[Piece]:
     """Makes a piece of each suite and machine; campaign: a name of which there is no other on the machines."""
     made = []
-    for suite, machine in places:
+    for suite, machine in pairs:
         piece = kind(machine, folder, replace(options, suite=suite))
         name = f"{piece.suite}@{machine.name.replace('/', '-')}"  # NAME/S is no folder in a folder
         made.append(replace(piece, out=folder / name, kept_as=f"{campaign}-{name}"))

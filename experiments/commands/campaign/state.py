@@ -27,6 +27,7 @@ class Campaign:
     machines: list[Machine]
 
     def write(self) -> None:
+        """Writes the campaign to its folder, which is there."""
         content = {"name": self.name, "suites": self.suites, "options": self.options, "machines": [asdict(m) for m in self.machines]}
         (self.folder / FILE).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
@@ -35,8 +36,8 @@ class Campaign:
 
     def list_pieces(self) -> list[Piece]:
         suites = [str(self.folder / "suites" / suite) if suite.endswith(".toml") else suite for suite in self.suites]
-        places = [(suite, machine) for machine in self.machines for suite in suites]
-        return list_pieces(self.folder / RUNS, places, self.read_run_options(), self.name)
+        pairs = [(suite, machine) for machine in self.machines for suite in suites]
+        return list_pieces(self.folder / RUNS, pairs, self.read_run_options(), self.name)
 
 
 def read_campaign(folder: Path) -> Campaign:

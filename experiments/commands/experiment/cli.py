@@ -59,21 +59,21 @@ def make_parser() -> argparse.ArgumentParser:
     return top
 
 
-def add_tune_options(one: argparse.ArgumentParser) -> None:
+def add_tune_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `experiment tune` to its parser."""
-    one.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
-    one.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split_list, required=True,
+    parser.add_argument("suite", metavar="SUITE", help="a name that 'list' shows, or a file NAME.toml")
+    parser.add_argument("--placements", dest="policies", metavar="MECHANISM,..", type=split_list, required=True,
                      help="mechanisms that have parameters")
-    one.add_argument("--trials", type=int, default=20, metavar="N", help="of each mechanism, the first with its defaults (20)")
-    one.add_argument("--seed", type=int, metavar="N", help="of the training input and the search; default: the suite's and 1000")
-    one.add_argument("--out", type=Path, metavar="DIR", help="default: results/tune-SUITE")
-    one.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
+    parser.add_argument("--trials", type=int, default=20, metavar="N", help="of each mechanism, the first with its defaults (20)")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the training input and the search; default: the suite's and 1000")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: results/tune-SUITE")
+    parser.add_argument("--lab", metavar="MACHINE", nargs="?", const="",
                      help="in the lab, on this machine of it, or the suite's own")
-    one.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
-    one.add_argument("--workloads", metavar="NAME,..", type=split_list,
+    parser.add_argument("--kernel", metavar="SERIES", help="of the lab: 6.1, 6.12, 7")
+    parser.add_argument("--workloads", metavar="NAME,..", type=split_list,
                      help="or patterns, as in '*-remote', or files of programs, NAME.toml")
-    one.add_argument("--quick", action="store_true", help="the suite's small levels")
-    one.add_argument("--budget", metavar="TIME", type=estimate.parse_budget, help="as in 8h or 1h30min; no round begins later")
+    parser.add_argument("--quick", action="store_true", help="the suite's small levels")
+    parser.add_argument("--budget", metavar="TIME", type=estimate.parse_budget, help="as in 8h or 1h30min; no round begins later")
 
 
 def run_list_command(args: argparse.Namespace) -> int:
@@ -112,7 +112,7 @@ def list_times(as_json: bool) -> int:
 
 
 def estimate_time(suite: suites.Suite, lab: str | None) -> dict[str, object]:
-    """Estimates observations and seconds of a suite on a machine of the lab or, None, on this one; `by`: source, or why it cannot run."""
+    """Estimates `observations` and `seconds` of a suite on a machine of the lab or, None, on this one; `by`: source, or why not."""
     suite = suites.take_lab_levels(suite, lab) if lab else suites.replace_levels(suite, suite.real)
     try:
         request = adapt_to_machine(Request(suite, Path()), host_nodes.list_lab_nodes(lab) if lab else host_nodes.list_nodes())
@@ -234,6 +234,7 @@ def run_demo_command(args: argparse.Namespace) -> int:
 
 
 def run_try_command(args: argparse.Namespace) -> int:
+    """Runs a workload's file once and prints what was seen. Returns the exit status. UsageError: --timed without --lab."""
     from . import try_workload
     if args.timed and args.lab is None:
         raise UsageError("--timed is the lab's: give --lab MACHINE too")
@@ -246,6 +247,7 @@ def run_check_command(args: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Carries out a command line, by default that of the process. Returns the exit status."""
     args = make_parser().parse_args(arguments)
     commands = {"list": run_list_command, "run": run_run_command, "tune": run_tune_command, "try": run_try_command,
                 "demo": run_demo_command, "check-machine": run_check_command, "mechanisms": run_mechanisms_command,

@@ -83,6 +83,7 @@ def run_suite(quick: bool, experiment: Callable[[list[str]], int]) -> int:
 
 
 def show_report() -> None:
+    """Writes the summary and the report of the demo's run, and prints the path of the report."""
     from ...analysis.pages import report, summary
 
     summary.write_summary(OUT)

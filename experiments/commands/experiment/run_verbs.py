@@ -30,19 +30,19 @@ def add_verbs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
                      help="refuses what is not signed by a key of this file, which is as ssh-keygen's ALLOWED SIGNERS")
 
 
-def add_compare_options(one: argparse.ArgumentParser) -> None:
+def add_compare_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `experiment compare` to its parser."""
-    one.add_argument("first", metavar="A")
-    one.add_argument("others", metavar="B", nargs="+")
-    one.add_argument("--paired", action="store_true",
+    parser.add_argument("first", metavar="A")
+    parser.add_argument("others", metavar="B", nargs="+")
+    parser.add_argument("--paired", action="store_true",
                      help="tests the differences in blocks: for runs whose repeats were made in turns")
-    one.add_argument("--smallest", type=percent, default=0.0, metavar="PERCENT",
+    parser.add_argument("--smallest", type=percent, default=0.0, metavar="PERCENT",
                      help="the smallest change that matters: none is marked whose interval lies within it")
-    one.add_argument("--fail-if", type=parse_threshold, action="append", default=[], metavar="'METRIC < PERCENT'",
+    parser.add_argument("--fail-if", type=parse_threshold, action="append", default=[], metavar="'METRIC < PERCENT'",
                      help="exit status 4 where the whole interval of a metric's B / A is beyond that; "
                           "as in 'bandwidth < -3 %%'")
-    one.add_argument("--json", action="store_true")
-    one.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="a page with a figure too")
 
 
 def report_runs(args: argparse.Namespace) -> None:
@@ -90,6 +90,7 @@ def compare_runs(args: argparse.Namespace) -> int:
 
 
 def pack_runs(args: argparse.Namespace) -> None:
+    """Packs a run, or a folder of runs, into one file, signs it where --sign is given, and prints its path."""
     from ...analysis import bundle
 
     bundle.pack_runs(args.directory, args.bundle, args.sign)
@@ -97,6 +98,7 @@ def pack_runs(args: argparse.Namespace) -> None:
 
 
 def unpack_runs(args: argparse.Namespace) -> None:
+    """Verifies a packed file, writes its files into a new folder, and prints what was verified and the folder."""
     from ...analysis import bundle
 
     folder, message = bundle.unpack_runs(args.bundle, args.folder, args.allowed)

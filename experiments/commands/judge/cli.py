@@ -84,12 +84,14 @@ def measure_sides(args: argparse.Namespace, sides: list[side.Side]) -> Request:
 
 
 def list_facts(request: Request, machine: str, sides: list[side.Side]) -> dict[str, Any]:
+    """Returns what the answer is of: both kernels as Side.describe_side() has them, machine, suite, boots, repeats, seed."""
     suite = request.suite
     return {"a": sides[0].describe_side(), "b": sides[1].describe_side(), "machine": machine, "suite": suite.name,
             "boots": request.boots, "repeats": suite.repeats, "seed": suite.seed}
 
 
 def format_facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Returns the lines of the mail's head, each as name and text. facts: as of list_facts()."""
     kernels = [(f"kernel {letter.upper()}", facts[letter]["release"] + (f"; {facts[letter]['setup']}" if facts[letter]["setup"] else ""))
                for letter in "ab"]
     return [*kernels, ("machine", f"{facts['machine']}, simulated by numaplace lab"), ("suite", facts["suite"]),

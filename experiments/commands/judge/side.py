@@ -30,6 +30,7 @@ class Side:
 
     @property
     def guest(self) -> Guest:
+        """Returns what the lab boots: a known series, or the image of the spec, and the set-up."""
         if self.kernel.series == self.spec:
             return Guest(("--kernel", self.spec), self.setup)
         image, modules = split_spec(self.spec)
@@ -59,6 +60,7 @@ class Side:
 
 
 def split_spec(spec: str) -> tuple[Path, Path | None]:
+    """Splits IMAGE[,MODULES]."""
     image, _, modules = spec.partition(",")
     return Path(image), Path(modules) if modules else None
 

@@ -21,7 +21,7 @@ NAME_WIDTH, MEAN_WIDTH, CHANGE_WIDTH, P_WIDTH = 22, 10, 23, 6
 
 @dataclass(frozen=True)
 class Verdict:
-    rows: list[dict[str, Any]]
+    rows: list[dict[str, Any]]  # as compare_runs() has them, each with slower_at_most, found_from and verdict, the word
     missing: list[str] = field(default_factory=list)  # what kernel B has no value of, and A has
     notes: list[str] = field(default_factory=list)
 
@@ -109,6 +109,7 @@ def format_table(verdict: Verdict) -> str:
 
 
 def _format_row(row: dict[str, Any]) -> str:
+    """Formats a row in three lines: means and change, verdict, then what would be found and is excluded."""
     first = _format_line(row["workload"], format_number(row["mean_a"]), format_number(row["mean_b"]),
                          format_change(row), format_p_value(row["p_holm"]))
     second = _format_second_line(f"{row['policy']}, {row['metric']}, {row['unit']}", row["verdict"])
@@ -151,6 +152,7 @@ def format_number(value: float | None) -> str:
 
 
 def format_change(row: dict[str, Any]) -> str:
+    """Formats B / A as '+5.0 % [+4.1, +5.9]', in percent of change; '-' where there is no ratio."""
     if row["ratio"] is None:
         return "-"
     low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]

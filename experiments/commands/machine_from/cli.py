@@ -88,11 +88,11 @@ def describe_file(file: str) -> Description:
 def convert(argv: list[str]) -> tuple[str, list[str]]:
     """Returns the machine file that a command line asks for, and the warnings about it."""
     args = make_parser().parse_args(argv)
-    said = [describe_file(file) for file in args.files]
-    described = merge_descriptions(said)
+    descriptions = [describe_file(file) for file in args.files]
+    described = merge_descriptions(descriptions)
     reduced = reduce_machine(described, Choice(args.nodes, args.cpus_per_node, args.smt, args.memory))
-    name = make_name(args.name or said[0].name)
-    return build_toml(name, described, reduced, list(dict.fromkeys(one.name for one in said))), reduced.warnings
+    name = make_name(args.name or descriptions[0].name)
+    return build_toml(name, described, reduced, list(dict.fromkeys(one.name for one in descriptions))), reduced.warnings
 
 
 def carry_out(argv: list[str]) -> int:

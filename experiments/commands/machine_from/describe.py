@@ -71,7 +71,7 @@ class Description:
 
 
 def parse_number(text: str, what: str) -> float:
-    """Parses a number from 0, not infinite. UsageError: it is none."""
+    """Parses a number from 0, not infinite. what: where it stands, for the message. UsageError: it is none."""
     try:
         value = float(text)
     except ValueError:
@@ -82,14 +82,14 @@ def parse_number(text: str, what: str) -> float:
 
 
 def parse_whole(text: str, what: str) -> int:
-    """Parses a whole number from 0. UsageError: it is none."""
+    """Parses a whole number from 0. what: where it stands, for the message. UsageError: it is none."""
     if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text, re.ASCII):
         raise UsageError(f"{what}: '{text.strip()[:40]}' is not a whole number from 0: correct it, or leave the file out")
     return int(text)
 
 
 def parse_cpu_list(text: str, what: str) -> list[int]:
-    """Parses a kernel's list such as 0-3,8. UsageError: it is none, or has a CPU that no kernel has."""
+    """Parses a kernel's list such as 0-3,8. what: where it stands. UsageError: it is none, or has a CPU that no kernel has."""
     cpus: set[int] = set()
     for part in text.strip().split(",") if text.strip() else []:
         first, _, last = part.partition("-")
@@ -101,7 +101,8 @@ def parse_cpu_list(text: str, what: str) -> list[int]:
 
 
 def parse_cpu_mask(text: str, what: str) -> list[int]:
-    """Parses a mask of words of 32 bits, the highest first, such as 0x1,0x0000000f or 00000000,0000000f; 0xf...f is all above."""
+    """Parses words of 32 bits, the highest first, as 0x1,0x0000000f or 00000000,0000000f; 0xf...f is all above. what: as of
+    parse_number()."""
     words = text.strip().split(",")
     endless = words[0] == "0xf...f"
     words = words[1:] if endless else words
@@ -121,71 +122,71 @@ def check_pairs(pairs: Iterable[Pair], nodes: dict[int, Node], file: str, of: st
             raise UsageError(f"{file} has numbers of node {node}, which {of} does not have: give files of one machine")
 
 
-def check_ranges(one: Description) -> None:
+def check_ranges(description: Description) -> None:
     """Raises UsageError where a number is none that a machine file may have."""
-    for numbers, most, unit in ((one.latencies, 1e6, "ns"), (one.bandwidths, 1e9, "MB/s"), (one.c2c, 1e5, "ns")):
+    for numbers, most, unit in ((description.latencies, 1e6, "ns"), (description.bandwidths, 1e9, "MB/s"), (description.c2c, 1e5, "ns")):
         for found in numbers.values():
             if not 1 <= found.value <= most:
                 raise UsageError(f"{found.source}: {found.value:.6g} {unit} is outside 1 to {most:g}: correct it, or leave the file out")
 
 
-def merge_nodes(into: Description, more: Description) -> None:
+def merge_nodes(into: Description, added: Description) -> None:
     """Adds CPUs and memory of nodes that another file describes, too. UsageError: it has other nodes."""
-    if into.nodes.keys() != more.nodes.keys():
-        raise UsageError(f"{more.name} has nodes {sorted(more.nodes)} and {into.name} nodes {sorted(into.nodes)}: "
+    if into.nodes.keys() != added.nodes.keys():
+        raise UsageError(f"{added.name} has nodes {sorted(added.nodes)} and {into.name} nodes {sorted(into.nodes)}: "
                          "give files of one machine")
     for number, node in into.nodes.items():
-        other = more.nodes[number]
+        other = added.nodes[number]
         if node.cpus is None:
             node.cpus = other.cpus
         if node.bytes is None:
             node.bytes = other.bytes
 
 
-def merge_numbers(into: Description, more: Description) -> None:
-    """Adds what another file has and none before it had."""
+def merge_numbers(into: Description, added: Description) -> None:
+    """Adds to `into` what `added`, another file, has and none before it had."""
     if not into.distances:
-        into.distances, into.distances_source = more.distances, more.distances_source
+        into.distances, into.distances_source = added.distances, added.distances_source
     if not into.caches:
-        into.caches, into.caches_source = more.caches, more.caches_source
-    into.latencies = more.latencies | into.latencies
-    into.bandwidths = more.bandwidths | into.bandwidths
-    into.cores = into.cores or more.cores
-    into.mhz = into.mhz or more.mhz
-    into.c2c = more.c2c | into.c2c
+        into.caches, into.caches_source = added.caches, added.caches_source
+    into.latencies = added.latencies | into.latencies
+    into.bandwidths = added.bandwidths | into.bandwidths
+    into.cores = into.cores or added.cores
+    into.mhz = into.mhz or added.mhz
+    into.c2c = added.c2c | into.c2c
     if not into.core_matrix:
-        into.core_matrix, into.core_matrix_name = more.core_matrix, more.core_matrix_name
+        into.core_matrix, into.core_matrix_name = added.core_matrix, added.core_matrix_name
 
 
-def list_pairs(one: Description) -> set[Pair]:
-    return {*one.distances, *one.latencies, *one.bandwidths}
+def list_pairs(description: Description) -> set[Pair]:
+    return {*description.distances, *description.latencies, *description.bandwidths}
 
 
-def merge_descriptions(said: list[Description]) -> Description:
+def merge_descriptions(descriptions: list[Description]) -> Description:
     """Makes one description of several: of two files that say the same thing the first counts, and a measured matrix before what the
     firmware says. UsageError: they are of different machines, or none has nodes."""
-    whole = [one for one in said if one.nodes]
-    into = whole[0] if whole else infer_nodes(said)
-    for one in said:
-        check_ranges(one)
-        if one is into:
+    whole = [description for description in descriptions if description.nodes]
+    into = whole[0] if whole else infer_nodes(descriptions)
+    for description in descriptions:
+        check_ranges(description)
+        if description is into:
             continue
-        if one.nodes:
-            merge_nodes(into, one)
-        check_pairs(list_pairs(one), into.nodes, one.name, into.name)
-    remarks = [remark for one in said for remark in one.remarks]
+        if description.nodes:
+            merge_nodes(into, description)
+        check_pairs(list_pairs(description), into.nodes, description.name, into.name)
+    remarks = [remark for description in descriptions for remark in description.remarks]
     first = Description(into.name, into.nodes, into.nodes_source, remarks=remarks)
-    for one in sorted(said, key=lambda one: bool(one.nodes)):
-        merge_numbers(first, one)
+    for description in sorted(descriptions, key=lambda description: bool(description.nodes)):
+        merge_numbers(first, description)
     return first
 
 
-def infer_nodes(said: list[Description]) -> Description:
+def infer_nodes(descriptions: list[Description]) -> Description:
     """Returns nodes without CPUs and memory of their own from the pairs that a matrix has. UsageError: there is no pair either."""
-    for one in said:
-        numbers = sorted({node for pair in list_pairs(one) for node in pair})
+    for description in descriptions:
+        numbers = sorted({node for pair in list_pairs(description) for node in pair})
         if numbers:
-            from_cpus = {near for near, _ in list_pairs(one)}
+            from_cpus = {near for near, _ in list_pairs(description)}
             nodes = {number: Node(number, None if number in from_cpus else []) for number in numbers}
-            return Description(one.name, nodes, f"{one.name}, rows and columns of its matrix")
-    raise UsageError(f"{said[0].name} has no nodes: give one more --from FILE, lstopo's XML, a /sys or what numactl -H prints")
+            return Description(description.name, nodes, f"{description.name}, rows and columns of its matrix")
+    raise UsageError(f"{descriptions[0].name} has no nodes: give one more --from FILE, lstopo's XML, a /sys or what numactl -H prints")

@@ -22,7 +22,8 @@ class Speed:
     bandwidth_mb_s: Sourced
 
 
-def calibrate(found: Sourced) -> Sourced:
+def mark_calibrated(found: Sourced) -> Sourced:
+    """Returns the number with a source that says that it was measured."""
     return Sourced(found.value, f"calibrated: {found.source}")
 
 
@@ -32,7 +33,7 @@ def find_ways(numbers: dict[Pair, Sourced], a: int, b: int) -> list[Sourced]:
 
 
 def compute_ratio(described: Description, near: int, far: int) -> float | None:
-    """Computes the distance of two nodes from the SLIT, or from latencies; None where neither has them."""
+    """Computes the distance of two nodes, LOCAL for a node itself, from the SLIT or from latencies; None where neither has them."""
     if (near, far) in described.distances:
         own = described.distances.get((near, near), LOCAL) or LOCAL
         return LOCAL * described.distances[near, far] / own
@@ -88,15 +89,15 @@ def average_locals(numbers: dict[Pair, Sourced], ids: list[int], otherwise: Sour
 def estimate_dram(described: Description, node: Kept, base: Speed) -> Speed:
     """Estimates the controller of a node. Of a node without CPUs it has no more than the nearest node sees; the rest is the link's."""
     own = described.latencies.get((node.id, node.id))
-    latency = calibrate(own) if own else base.latency_ns
+    latency = mark_calibrated(own) if own else base.latency_ns
     seen = [found for (_, far), found in described.latencies.items() if far == node.id]
     nearest = min(seen, key=lambda found: found.value, default=None)
     if not node.cpus and nearest and nearest.value < latency.value:
-        latency = calibrate(nearest)
+        latency = mark_calibrated(nearest)
     local = described.bandwidths.get((node.id, node.id))
     rates = [found for (_, far), found in described.bandwidths.items() if far == node.id]
     most = local or (max(rates, key=lambda found: found.value) if rates and not node.cpus else None)
-    return Speed(latency, calibrate(most) if most else base.bandwidth_mb_s)
+    return Speed(latency, mark_calibrated(most) if most else base.bandwidth_mb_s)
 
 
 def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[int, Speed]) -> Sourced:

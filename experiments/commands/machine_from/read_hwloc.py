@@ -48,17 +48,17 @@ def get_number(element: Element, key: str, what: str, default: int = 0) -> int:
     return default if not text or text.startswith("-") else parse_whole(text, f"{what}, {element.get('type')} {key}")
 
 
-def list_units(objects: list[Found], name: str) -> dict[int, Found]:
+def list_units(objects: list[Found], file: str) -> dict[int, Found]:
     """Returns the PUs by their CPU numbers."""
-    return {get_number(one.element, "os_index", name): one for one in objects if one.type == "PU"}
+    return {get_number(one.element, "os_index", file): one for one in objects if one.type == "PU"}
 
 
-def list_cpus_of(one: Found, units: dict[int, Found], name: str) -> list[int]:
+def list_cpus_of(one: Found, units: dict[int, Found], file: str) -> list[int]:
     """Lists the CPUs of an object: those of its cpuset, or those below it."""
     text = one.element.get("cpuset")
     if text is None:
         return sorted(cpu for cpu, unit in units.items() if one.element in unit.above)
-    return [cpu for cpu in parse_cpu_mask(text, f"{name}, {one.type} cpuset") if cpu in units]
+    return [cpu for cpu in parse_cpu_mask(text, f"{file}, {one.type} cpuset") if cpu in units]
 
 
 def is_without_cpus(element: Element) -> bool:
@@ -68,43 +68,43 @@ def is_without_cpus(element: Element) -> bool:
     return any(WITHOUT_CPUS.search(word) for word in words)
 
 
-def read_nodes(objects: list[Found], units: dict[int, Found], name: str) -> tuple[dict[int, Node], list[str]]:
+def read_nodes(objects: list[Found], units: dict[int, Found], file: str) -> tuple[dict[int, Node], list[str]]:
     """Reads the nodes, and remarks about them. hwloc gives several nodes the same CPUs: they are the first one's, which is never a
     memory of a kind of its own."""
     found = []
     for one in objects:
         if one.type == "NUMANode":
-            cpus = list_cpus_of(one, units, name)
-            found.append((is_without_cpus(one.element), len(cpus), get_number(one.element, "os_index", name), cpus,
-                          get_number(one.element, "local_memory", name)))
+            cpus = list_cpus_of(one, units, file)
+            found.append((is_without_cpus(one.element), len(cpus), get_number(one.element, "os_index", file), cpus,
+                          get_number(one.element, "local_memory", file)))
     nodes, taken, remarks = {}, set(), []
     for _, _, number, cpus, memory in sorted(found):
         if number in nodes:
-            raise UsageError(f"{name} has node {number} twice: correct it, or leave it out")
+            raise UsageError(f"{file} has node {number} twice: correct it, or leave it out")
         nodes[number] = Node(number, [cpu for cpu in cpus if cpu not in taken], memory)
         if cpus and not nodes[number].cpus:
-            remarks.append(f"Node {number} has no CPUs of its own in {name}, but those of another node.")
+            remarks.append(f"Node {number} has no CPUs of its own in {file}, but those of another node.")
         taken |= set(cpus)
     return dict(sorted(nodes.items())), remarks
 
 
-def make_only_node(objects: list[Found], units: dict[int, Found], name: str) -> dict[int, Node]:
+def make_only_node(objects: list[Found], units: dict[int, Found], file: str) -> dict[int, Node]:
     """Makes the one node of a machine whose file has none."""
     machine = next((one.element for one in objects if one.type == "Machine"), None)
-    memory = get_number(machine, "local_memory", name) if machine is not None else 0
+    memory = get_number(machine, "local_memory", file) if machine is not None else 0
     return {0: Node(0, sorted(units), memory or None)}
 
 
-def read_cache(element: Element, units: dict[int, Found], name: str) -> Cache | None:
+def read_cache(element: Element, units: dict[int, Found], file: str) -> Cache | None:
     """Reads a cache of data; None for another object, and for memory that caches other memory."""
     kind = element.get("type", "")
     if (not re.fullmatch(r"L[1-9]Cache|Cache", kind) or element.get("cache_type") == INSTRUCTIONS
             or element.get("subtype") == "MemorySideCache"):
         return None
-    level = get_number(element, "depth", name) or int(re.sub(r"\D", "", kind) or 0)
+    level = get_number(element, "depth", file) or int(re.sub(r"\D", "", kind) or 0)
     shared = tuple(sorted(cpu for cpu, unit in units.items() if any(above is element for above in unit.above)))
-    return Cache(level, get_number(element, "cache_size", name), get_number(element, "cache_associativity", name),
-                 get_number(element, "cache_linesize", name), shared)
+    return Cache(level, get_number(element, "cache_size", file), get_number(element, "cache_associativity", file),
+                 get_number(element, "cache_linesize", file), shared)
 
 
 def read_cores(units: dict[int, Found]) -> dict[int, int]:
@@ -133,57 +133,57 @@ def make_pairs(numbers: list[int], values: list[float]) -> dict[tuple[int, int],
     return dict(zip(pairs, values)) if len(pairs) == len(values) else {}
 
 
-def read_old_distances(objects: list[Found], name: str) -> dict[tuple[int, int], float]:
+def read_old_distances(objects: list[Found], file: str) -> dict[tuple[int, int], float]:
     """Reads hwloc 1's matrix between nodes."""
     for one in objects:
         for matrix in one.element.findall("distances"):
-            depth = min(get_number(matrix, "relative_depth", name), 64)
+            depth = min(get_number(matrix, "relative_depth", file), 64)
             below = list(list_below(one.element, depth))
             if not below or {element.get("type") for element in below} != {"NUMANode"}:
                 continue
-            numbers = [get_number(element, "os_index", name) for element in below]
-            values = [parse_number(value.get("value", ""), f"{name}, distances") for value in matrix.findall("latency")]
+            numbers = [get_number(element, "os_index", file) for element in below]
+            values = [parse_number(value.get("value", ""), f"{file}, distances") for value in matrix.findall("latency")]
             pairs = make_pairs(numbers, values)
             if pairs:
                 return pairs
     return {}
 
 
-def read_distances(top: Element, name: str) -> dict[tuple[int, int], float]:
+def read_distances(top: Element, file: str) -> dict[tuple[int, int], float]:
     """Reads hwloc 2's first matrix of latencies between nodes; the one that is named after the firmware's before others."""
     found = {}
     for matrix in top.findall("distances2"):
-        means_latency = get_number(matrix, "kind", name) & 4
+        means_latency = get_number(matrix, "kind", file) & 4
         if matrix.get("type") != "NUMANode" or not means_latency or matrix.get("indexing", "os") != "os":
             continue
         words = " ".join(part.text or "" for part in matrix.findall("indexes")).split()
         values = " ".join(part.text or "" for part in matrix.findall("u64values")).split()
-        pairs = make_pairs([parse_whole(word, f"{name}, indexes of distances2") for word in words],
-                           [parse_number(word, f"{name}, u64values of distances2") for word in values])
+        pairs = make_pairs([parse_whole(word, f"{file}, indexes of distances2") for word in words],
+                           [parse_number(word, f"{file}, u64values of distances2") for word in values])
         if pairs and (not found or matrix.get("name") == "NUMALatency"):
             found = pairs
     return found
 
 
 def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], names: set[str], scale: float,
-                    name: str) -> dict[tuple[int, int], Sourced]:
+                    file: str) -> dict[tuple[int, int], Sourced]:
     """Reads a memory attribute, of the nodes whose CPUs are all in the initiator that it names."""
-    numbers = {one.element.get("gp_index"): get_number(one.element, "os_index", name) for one in objects if one.type == "NUMANode"}
+    numbers = {one.element.get("gp_index"): get_number(one.element, "os_index", file) for one in objects if one.type == "NUMANode"}
     found = {}
     for attribute in top.findall("memattr"):
         for entry in attribute.findall("memattr_value") if attribute.get("name") in names else []:
             far, text = numbers.get(entry.get("target_obj_gp_index")), entry.get("initiator_cpuset")
             if far is None or text is None or entry.get("target_obj_type") != "NUMANode":
                 continue
-            cpus = set(parse_cpu_mask(text, f"{name}, initiator_cpuset"))
-            value = parse_number(entry.get("value", ""), f"{name}, memattr_value") * scale
+            cpus = set(parse_cpu_mask(text, f"{file}, initiator_cpuset"))
+            value = parse_number(entry.get("value", ""), f"{file}, memattr_value") * scale
             for near in nodes.values():
                 if near.cpus and set(near.cpus) <= cpus and value:
-                    found[near.id, far] = Sourced(value, f"{name}, memory attribute {attribute.get('name')} of node {far}")
+                    found[near.id, far] = Sourced(value, f"{file}, memory attribute {attribute.get('name')} of node {far}")
     return found
 
 
-def read_megahertz(objects: list[Found], top: Element, name: str) -> Sourced | None:
+def read_megahertz(objects: list[Found], top: Element, file: str) -> Sourced | None:
     """Reads the clock that hwloc gives for a kind of CPUs, or that the name of the processor has."""
     infos = [info for kind in top.findall("cpukind") for info in kind.findall("info")]
     infos += [info for one in objects for info in one.element.findall("info")]
@@ -192,29 +192,29 @@ def read_megahertz(objects: list[Found], top: Element, name: str) -> Sourced | N
             text = info.get("value", "") if info.get("name") == key else ""
             clock = re.search(r"@ *([0-9.]+) *GHz", text) if key == "CPUModel" else re.fullmatch(r"([0-9]+)", text)
             if clock:
-                value = parse_number(clock[1], f"{name}, {key}")
-                return Sourced(value * 1000 if key == "CPUModel" else value, f"{name}, {key}")
+                value = parse_number(clock[1], f"{file}, {key}")
+                return Sourced(value * 1000 if key == "CPUModel" else value, f"{file}, {key}")
     return None
 
 
-def describe_hwloc(text: str, name: str) -> Description:
+def describe_hwloc(text: str, file: str) -> Description:
     """Describes the machine of an XML file of hwloc's. UsageError: it is none."""
     try:
         top = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise UsageError(f"{name} is not well-formed XML, {error}: write it with lstopo FILE.xml") from None
+        raise UsageError(f"{file} is not well-formed XML, {error}: write it with lstopo FILE.xml") from None
     objects = list_objects(top)
-    units = list_units(objects, name)
+    units = list_units(objects, file)
     if top.tag != "topology" or not units:
-        raise UsageError(f"{name} is XML without PUs of hwloc: write it with lstopo FILE.xml")
-    nodes, remarks = read_nodes(objects, units, name)
-    nodes = nodes or make_only_node(objects, units, name)
+        raise UsageError(f"{file} is XML without PUs of hwloc: write it with lstopo FILE.xml")
+    nodes, remarks = read_nodes(objects, units, file)
+    nodes = nodes or make_only_node(objects, units, file)
     if not any(node.bytes for node in nodes.values()):
         nodes = {number: Node(number, node.cpus) for number, node in nodes.items()}
-    caches, cpu = find_caches(sorted(units), lambda cpu: [read_cache(element, units, name) for element in units[cpu].above])
-    pairs = read_distances(top, name) or read_old_distances(objects, name)
+    caches, cpu = find_caches(sorted(units), lambda cpu: [read_cache(element, units, file) for element in units[cpu].above])
+    pairs = read_distances(top, file) or read_old_distances(objects, file)
     return Description(
-        name, nodes, f"{name}, NUMANode and PU", distances=pairs, distances_source=f"{name}, distances of hwloc",
-        latencies=read_attributes(top, objects, nodes, LATENCIES, 1, name),
-        bandwidths=read_attributes(top, objects, nodes, BANDWIDTHS, MIB_IN_MB, name), cores=read_cores(units), caches=caches,
-        caches_source=f"{name}, caches of CPU {cpu}", mhz=read_megahertz(objects, top, name), remarks=remarks)
+        file, nodes, f"{file}, NUMANode and PU", distances=pairs, distances_source=f"{file}, distances of hwloc",
+        latencies=read_attributes(top, objects, nodes, LATENCIES, 1, file),
+        bandwidths=read_attributes(top, objects, nodes, BANDWIDTHS, MIB_IN_MB, file), cores=read_cores(units), caches=caches,
+        caches_source=f"{file}, caches of CPU {cpu}", mhz=read_megahertz(objects, top, file), remarks=remarks)

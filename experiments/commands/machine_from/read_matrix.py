@@ -25,17 +25,17 @@ def parse_cell(text: str, where: str) -> float | None:
     return None if not word or word.lower() == "nan" else parse_number(word, where) or None
 
 
-def describe_matrix(text: str, name: str) -> Description:
+def describe_matrix(text: str, file: str) -> Description:
     """Describes the machine of a matrix between CPUs. UsageError: it is not square."""
-    rows = [[parse_cell(cell, f"{name}:{number}") for cell in line.split(",")]
+    rows = [[parse_cell(cell, f"{file}:{number}") for cell in line.split(",")]
             for number, line in enumerate(text.rstrip().splitlines(), 1)]
     cpus = max(len(rows), *map(len, rows))
     if len(rows) not in (cpus, cpus - 1) or cpus > MOST_CPUS:
-        raise UsageError(f"{name} has {len(rows)} rows of up to {cpus} cells: give one matrix, with a row of each CPU")
+        raise UsageError(f"{file} has {len(rows)} rows of up to {cpus} cells: give one matrix, with a row of each CPU")
     square = [row + [None] * (cpus - len(row)) for row in rows + [[]] * (cpus - len(rows))]
     if not any(value for row in square for value in row):
-        raise UsageError(f"{name} has no number: give the CSV of core-to-core-latency --csv")
-    return Description(name, core_matrix=square, core_matrix_name=name)
+        raise UsageError(f"{file} has no number: give the CSV of core-to-core-latency --csv")
+    return Description(file, core_matrix=square, core_matrix_name=file)
 
 
 def compute_mean(values: list[float]) -> float:

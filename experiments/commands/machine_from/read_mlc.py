@@ -24,7 +24,7 @@ LOCAL = re.compile(r"Local Socket .*HITM\s+latency\s+(\S+)", re.IGNORECASE)
 
 @dataclass
 class Matrix:
-    kind: str
+    kind: str  # a key of TITLES
     columns: list[int] | None = None
     values: dict[tuple[int, int], float] = field(default_factory=dict)  # (row, column)
 
@@ -48,7 +48,7 @@ def read_row(matrix: Matrix, line: str, where: str) -> None:
         matrix.columns = [int(word) for word in head[1].split()] if head else None
 
 
-def read_matrices(text: str, name: str) -> dict[str, Matrix]:
+def read_matrices(text: str, file: str) -> dict[str, Matrix]:
     """Reads the matrices, by their kinds; of two of a kind the first."""
     found: dict[str, Matrix] = {}
     matrix: Matrix | None = None
@@ -57,7 +57,7 @@ def read_matrices(text: str, name: str) -> dict[str, Matrix]:
         if kind is not None:
             matrix = found.setdefault(kind, Matrix(kind)) if kind and kind not in found else None
         elif matrix:
-            read_row(matrix, line, f"{name}:{number}")
+            read_row(matrix, line, f"{file}:{number}")
     return {kind: matrix for kind, matrix in found.items() if matrix.values}
 
 
@@ -67,27 +67,27 @@ def source_pairs(matrix: Matrix | None, what: str) -> dict[tuple[int, int], Sour
             for pair, value in (matrix.values.items() if matrix else []) if value}
 
 
-def read_c2c(text: str, matrices: dict[str, Matrix], name: str) -> dict[str, Sourced]:
+def read_c2c(text: str, matrices: dict[str, Matrix], file: str) -> dict[str, Sourced]:
     """Reads what a line costs that another core has modified, on average over the nodes."""
     found = {}
     local = LOCAL.search(text)
     if local:
-        found["local_ns"] = Sourced(parse_number(local[1], f"{name}, Local Socket HITM"), f"{name}, local HITM latency")
+        found["local_ns"] = Sourced(parse_number(local[1], f"{file}, Local Socket HITM"), f"{file}, local HITM latency")
     for key in ("remote_ns", "remote_home_ns"):
         values = [value for (row, column), value in matrices[key].values.items() if row != column] if key in matrices else []
         if values:
             home = "writer" if key == "remote_ns" else "reader"
-            found[key] = Sourced(sum(values) / len(values), f"{name}, remote HITM latency, homed in the {home}'s socket")
+            found[key] = Sourced(sum(values) / len(values), f"{file}, remote HITM latency, homed in the {home}'s socket")
     return found
 
 
-def describe_mlc(text: str, name: str) -> Description:
+def describe_mlc(text: str, file: str) -> Description:
     """Describes the machine of an output of mlc. UsageError: it has no matrix."""
-    matrices = read_matrices(text, name)
-    c2c = read_c2c(text, matrices, name)
-    latencies = source_pairs(matrices.get("latency"), f"{name}, mlc latency")
-    bandwidths = source_pairs(matrices.get("bandwidth"), f"{name}, mlc bandwidth")
+    matrices = read_matrices(text, file)
+    c2c = read_c2c(text, matrices, file)
+    latencies = source_pairs(matrices.get("latency"), f"{file}, mlc latency")
+    bandwidths = source_pairs(matrices.get("bandwidth"), f"{file}, mlc bandwidth")
     if not (c2c or latencies or bandwidths):
-        raise UsageError(f"{name} has no matrix of mlc with numbers: give the output of mlc --latency_matrix, --bandwidth_matrix "
+        raise UsageError(f"{file} has no matrix of mlc with numbers: give the output of mlc --latency_matrix, --bandwidth_matrix "
                          "or --c2c_latency")
-    return Description(name, latencies=latencies, bandwidths=bandwidths, c2c=c2c)
+    return Description(file, latencies=latencies, bandwidths=bandwidths, c2c=c2c)

@@ -74,17 +74,17 @@ def read_distances(system: Path, nodes: dict[int, Node]) -> dict[tuple[int, int]
     return found
 
 
-def read_access(system: Path, nodes: dict[int, Node], file: str, what: str, name: str) -> dict[tuple[int, int], Sourced]:
-    """Reads a number of the HMAT, of each node and its nearest nodes with CPUs."""
+def read_access(system: Path, nodes: dict[int, Node], entry: str, what: str, file: str) -> dict[tuple[int, int], Sourced]:
+    """Reads a number of the HMAT, of each node and its nearest nodes with CPUs. entry: its name in sysfs; what, file: for the source."""
     found = {}
     for far in nodes:
         for access in ("access1", "access0"):  # the second may be of a node that has a device alone
             folder = system / f"node/node{far}" / access / "initiators"
-            text = read_text(folder / file)
-            value = parse_number(text, str(folder / file)) if text else 0
+            text = read_text(folder / entry)
+            value = parse_number(text, str(folder / entry)) if text else 0
             near = [node for node in list_numbered(folder, "node") if node in nodes and nodes[node].cpus]
             for node in near if value else []:
-                found.setdefault((node, far), Sourced(value, f"{name}, HMAT {what} of node {far}"))
+                found.setdefault((node, far), Sourced(value, f"{file}, HMAT {what} of node {far}"))
     return found
 
 
@@ -127,27 +127,27 @@ def read_cache(folder: Path) -> Cache | None:
     return Cache(level, parse_size(words["size"], str(folder / "size")), ways, line, tuple(shared))
 
 
-def read_megahertz(system: Path, cpus: list[int], name: str) -> Sourced | None:
+def read_megahertz(system: Path, cpus: list[int], file: str) -> Sourced | None:
     """Reads the clock of the first CPU: its base where the kernel says it, else its highest."""
-    for file in ("base_frequency", "cpuinfo_max_freq"):
-        path = system / f"cpu/cpu{cpus[0]}/cpufreq" / file
+    for entry in ("base_frequency", "cpuinfo_max_freq"):
+        path = system / f"cpu/cpu{cpus[0]}/cpufreq" / entry
         text = read_text(path)
         if text:
-            return Sourced(parse_number(text, str(path)) / 1000, f"{name}, {file} of CPU {cpus[0]}")
+            return Sourced(parse_number(text, str(path)) / 1000, f"{file}, {entry} of CPU {cpus[0]}")
     return None
 
 
-def describe_sysfs(folder: Path, name: str) -> Description:
+def describe_sysfs(folder: Path, file: str) -> Description:
     """Describes the machine of a tree of /sys. UsageError: it is none."""
     system = find_tree(folder)
     online = list_online(system) if system else []
     if not system or not online:
-        raise UsageError(f"{name} has no devices/system/cpu with CPUs, nor sys/devices/system/cpu: give /sys, or a copy of it")
+        raise UsageError(f"{file} has no devices/system/cpu with CPUs, nor sys/devices/system/cpu: give /sys, or a copy of it")
     nodes = read_nodes(system, online)
     caches, cpu = describe.find_caches(online, lambda cpu: [
         read_cache(folder) for folder in list_numbered(system / f"cpu/cpu{cpu}/cache", "index").values()])
     return Description(
-        name, nodes, f"{name}, devices/system/node", distances=read_distances(system, nodes), distances_source=f"{name}, SLIT",
-        latencies=read_access(system, nodes, "read_latency", "latency", name),
-        bandwidths=read_access(system, nodes, "read_bandwidth", "bandwidth", name), cores=read_cores(system, online),
-        caches=caches, caches_source=f"{name}, caches of CPU {cpu}", mhz=read_megahertz(system, online, name))
+        file, nodes, f"{file}, devices/system/node", distances=read_distances(system, nodes), distances_source=f"{file}, SLIT",
+        latencies=read_access(system, nodes, "read_latency", "latency", file),
+        bandwidths=read_access(system, nodes, "read_bandwidth", "bandwidth", file), cores=read_cores(system, online),
+        caches=caches, caches_source=f"{file}, caches of CPU {cpu}", mhz=read_megahertz(system, online, file))

@@ -92,7 +92,8 @@ def share_memory(nodes: list[Node], total: int) -> dict[int, int]:
     return {number: max(LEAST_MIB, int(total * part / whole) // STEP_MIB * STEP_MIB) if part else 0 for number, part in weight.items()}
 
 
-def say_what_is_left_out(reduced: Reduced, described: Description, nodes: list[Node], found: dict[int, list[int]], choice: Choice) -> None:
+def say_what_is_left_out(reduced: Reduced, described: Description, nodes: list[Node], cpus_by_node: dict[int, list[int]],
+                         choice: Choice) -> None:
     """Adds a remark about each thing that the machine has and the file has not, and about what is assumed."""
     empty = [node.id for node in nodes if node.id not in {kept.id for kept in reduced.nodes}]
     if empty:
@@ -102,7 +103,7 @@ def say_what_is_left_out(reduced: Reduced, described: Description, nodes: list[N
     numbers = [kept.id for kept in reduced.nodes]
     if numbers != list(range(len(numbers))):
         reduced.remarks.append(f"Nodes 0 to {len(numbers) - 1} are nodes {', '.join(map(str, numbers))} of {described.name}.")
-    before, after = sum(map(len, found.values())), len(reduced.node_of)
+    before, after = sum(map(len, cpus_by_node.values())), len(reduced.node_of)
     if before > after:
         reduced.remarks.append(f"{after} of {before} CPUs: " + ", ".join(
             ["one of each core"] * (not choice.all_threads and bool(described.cores))
@@ -115,10 +116,10 @@ def say_what_is_left_out(reduced: Reduced, described: Description, nodes: list[N
         reduced.remarks.append("Assumed: nodes whose memory is not said have as much as the others on average.")
 
 
-def check_owners(described: Description, found: dict[int, list[int]]) -> None:
+def check_owners(described: Description, cpus_by_node: dict[int, list[int]]) -> None:
     """Raises UsageError where a CPU is on two nodes."""
     owner: dict[int, int] = {}
-    for number, cpus in found.items():
+    for number, cpus in cpus_by_node.items():
         for cpu in cpus:
             if cpu in owner:
                 raise UsageError(f"{described.name} has CPU {cpu} on node {owner[cpu]} and on node {number}: correct it, or keep one of "
@@ -144,13 +145,14 @@ def check_size(reduced: Reduced, described: Description) -> None:
 def reduce_machine(described: Description, choice: Choice) -> Reduced:
     """Chooses what is written of the machine. UsageError: it is more than the lab takes."""
     nodes = choose_nodes(described, choice.nodes)
-    found = number_cpus(nodes)
-    check_owners(described, found)
+    cpus_by_node = number_cpus(nodes)
+    check_owners(described, cpus_by_node)
     memory = share_memory(nodes, choice.total_mib)
-    kept = {number: (cpus if choice.all_threads else keep_cores(cpus, described))[:choice.cpus_per_node] for number, cpus in found.items()}
+    kept = {number: (cpus if choice.all_threads else keep_cores(cpus, described))[:choice.cpus_per_node]
+            for number, cpus in cpus_by_node.items()}
     reduced = Reduced([Kept(node.id, kept[node.id], memory[node.id]) for node in nodes if kept[node.id] or memory[node.id]],
                       choice, list(described.remarks))
-    say_what_is_left_out(reduced, described, nodes, found, choice)
+    say_what_is_left_out(reduced, described, nodes, cpus_by_node, choice)
     check_size(reduced, described)
     return reduced
 

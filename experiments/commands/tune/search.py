@@ -47,6 +47,7 @@ class Search:
     """Searches; trial 0 is the mechanism at its defaults, the others are the optimiser's."""
 
     def __init__(self, name: str, seed: int) -> None:
+        """Prepares a mechanism's search. UsageError: it has no parameters, or is none. seed: of the optimiser."""
         import optuna  # takes a second to load
         self.name, self.parameters, self.tried = name, list_parameters(name), []
         self._optuna = optuna

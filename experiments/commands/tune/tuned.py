@@ -15,8 +15,8 @@ NAME = "tuned.toml"
 
 
 def write_tuned(out: Path, head: dict[str, str | int], searches: Sequence[Search]) -> None:
-    """Writes tuned.toml: the head's keys, and each search's best level with its score and that of the defaults, which are geometric means
-    of speed-ups against `none` on the training input. ExperimentError: it cannot be written."""
+    """Writes tuned.toml: the head (machine, suite, seed, kernel, quick), and each search's best level with its score and that of the
+    defaults, which are geometric means of speed-ups against `none` on the training input. ExperimentError: it cannot be written."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in (head | {"trials": len(searches[0].tried)}).items()]
     for search in searches:
         best = search.best

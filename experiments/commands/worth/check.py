@@ -47,18 +47,18 @@ JUDGES = ("experiments/commands/worth/verdict.py", "experiments/analysis/policie
 
 @dataclass(frozen=True)
 class Row:
-    piece: str    # the program's name
-    inputs: str
+    piece: str      # the program's name
+    inputs: str     # digest, as of compute_inputs()
     command: str
     machine: str
-    sentence: str
-    named: str
+    sentence: str   # of worth
+    named: str      # the placement that worth names, "none" without one
     right: bool
     matters: bool
-    best: str
-    loss: float
+    best: str       # the placement of the highest rate in the longer run
+    loss: float     # of the named one there, as a share of the highest rate
     held: bool | None  # whether the named option's interval holds what the longer run gives it; None: none is named
-    rates: dict[str, float]
+    rates: dict[str, float]  # by placement, in the longer run
 
 
 def compute_digest(program: Program) -> str:
@@ -91,26 +91,26 @@ def is_done(out: Path, program: Program, half: str) -> bool:
     return (locate_folder(out, program) / half / "done").exists()
 
 
-def build_command(out: Path, program: Program, half: str, room: float) -> list[str | Path | int]:
-    """Builds the command of one of HALVES: worth, or the longer run, which goes on where it was ended, for at most `room` seconds."""
+def build_command(out: Path, program: Program, half: str, limit: float) -> list[str | Path | int]:
+    """Builds the command of one of HALVES: worth, or the longer run, which goes on where it was ended, for at most `limit` seconds."""
     at = locate_folder(out, program)
     if half == "worth":
         return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--force",
                 "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
     longer = RunOptions(str(at / "worth" / "worth.toml"), out=at / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
-    return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.list_words()], seconds=room)
+    return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.list_words()], seconds=limit)
 
 
 def measure_program(out: Path, program: Program, until: float) -> None:
     """Makes the halves of a program that are missing, until the monotonic clock shows `until`, in s. What is done by then stays."""
     for half in HALVES:
-        room = until - time.monotonic()
+        seconds_left = until - time.monotonic()
         if is_done(out, program, half):
             continue
-        if room < (BUDGET if half == "worth" else 60):
+        if seconds_left < (BUDGET if half == "worth" else 60):
             return
         (locate_folder(out, program) / half).mkdir(parents=True, exist_ok=True)
-        command = list(map(str, build_command(out, program, half, room)))
+        command = list(map(str, build_command(out, program, half, seconds_left)))
         if subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode:
             return
         (locate_folder(out, program) / half / "done").touch()

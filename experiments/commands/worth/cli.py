@@ -62,7 +62,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def measure_placements(args: argparse.Namespace) -> str:
-    """Measures on this machine, which may be the lab's. Returns what has ended the run."""
+    """Measures on this machine, which may be the lab's. Returns what has ended the run. CannotError: one node has memory; ExperimentError:
+    nothing was measured."""
     nodes = host_nodes.list_nodes()
     if not host_nodes.has_remote_memory(nodes):
         remedy = "run the program itself in the lab: --lab 2x2 -- CMD" if target.names_processes(args) else (
@@ -106,7 +107,8 @@ def measure_in_lab(args: argparse.Namespace, argv: list[str]) -> str:
 
 
 def boot_lab(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
-    """Starts the machine from scratch: a snapshot has what a kernel chose at random. Returns False where the budget is spent."""
+    """Starts the machine from scratch, as a snapshot has what a kernel chose at random. Returns False where the budget is spent.
+    ExperimentError: it is, and nothing is measured; SystemExit: the guest has failed."""
     command = build_words(args.lab, [HERE.programs / "numaplace-worth", *words], ["--no-snapshot"], kernel=args.kernel)
     child = start_process(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr,
                           env=os.environ | {manifest.SOURCES: sources})
@@ -142,7 +144,7 @@ def print_verdict(args: argparse.Namespace, ended: str) -> None:
 
 
 def prepare_folder(args: argparse.Namespace) -> None:
-    """Prepares the folder, before anything boots or is written there."""
+    """Prepares the folder, before anything boots or is written there. UsageError: it has results, or options contradict each other."""
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     with results.lock_folder(args.out / "run"):  # which makes it

@@ -23,7 +23,6 @@ class Stop:
     """A run's rule, and afterwards what has ended the run."""
 
     def __init__(self, folder: Path) -> None:
-        """Takes the folder of the run."""
         self.folder, self.ended = folder, SPENT
         self.levels: list[str] | None = None  # of further blocks, from the first look on
 

@@ -64,7 +64,7 @@ def names_processes(args: argparse.Namespace) -> bool:
 
 
 def check_length(levels: Sequence[str], record: Record) -> None:
-    """Ends a run at its first observation if its program has ended before it could be looked at, where a placement is made while it runs."""
+    """Checks at the first observation that a program did not end before it could be placed while it runs. TooShortError: it did."""
     late = next((level for level in levels if level != "none" and not ((found := registry.make_mechanism(level)) and found.starts)), None)
     unseen = not record["tasks"] if not record["marks"] else any("before it could be" in mark for mark in record["marks"])
     if late and unseen and record["order"] == 0 and record["check"] in ("ok", "not reached"):
