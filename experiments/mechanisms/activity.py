@@ -23,8 +23,8 @@ SYSTEM = (2, 5, 6)  # of the line cpu of /proc/stat: system, irq, softirq
 class Activity:
     """Holds what the kernel has counted since the machine's start."""
 
-    counted: dict[str, int]
-    system_s: float   # of all CPUs in the kernel, in ticks
+    counted: dict[str, int]  # events, by the counter's name
+    system_s: float   # of all CPUs in the kernel, to a tick
     threads_s: float  # of the kernel threads that move memory or work for a mechanism
 
 

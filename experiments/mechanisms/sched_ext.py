@@ -61,10 +61,10 @@ class SchedExt(Mechanism):
 
 def find_home(pid: int, nodes: Sequence[Node]) -> int | None:
     """Finds, of the nodes with CPUs, the one with most of its pages; None of a process that has ended or has none there."""
-    held: Counter[int] = Counter()
-    for kib in mappings.read_mappings(pid).values():
-        held.update({int(node): count for node, count in kib.items()})
-    return max((node.id for node in nodes if node.cpus and held[node.id]), key=held.__getitem__, default=None)
+    held_kib: Counter[int] = Counter()  # by node
+    for kib_by_node in mappings.read_mappings(pid).values():
+        held_kib.update({int(node): kib for node, kib in kib_by_node.items()})
+    return max((node.id for node in nodes if node.cpus and held_kib[node.id]), key=held_kib.__getitem__, default=None)
 
 
 def format_bytes(number: int) -> list[str]:
