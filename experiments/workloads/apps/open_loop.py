@@ -56,11 +56,12 @@ class Connection:
     """Sends requests to a server and reads its answers, which come in the order of their requests and are all known."""
 
     def __init__(self, port: int) -> None:
+        """Connects to a server on this computer. OSError: it does not answer within CONNECT_LIMIT seconds."""
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=CONNECT_LIMIT)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.to_send, self.received = bytearray(), bytearray()
-        self.due: deque[tuple[float, bytes]] = deque()
+        self.due: deque[tuple[float, bytes]] = deque()  # when a latency begins, in s, and the answer that is to come
 
     def queue_request(self, due: float, request: Request) -> None:
         """Sends a request, or as much of it as the socket takes; due: when its latency begins, in seconds."""
@@ -69,6 +70,7 @@ class Connection:
         self.send_queued()
 
     def send_queued(self) -> None:
+        """Sends as much of what is queued as the socket takes now."""
         try:
             del self.to_send[:self.socket.send(self.to_send)]
         except BlockingIOError:
@@ -98,6 +100,7 @@ class Connection:
 
 class Client:
     def __init__(self, args: argparse.Namespace) -> None:
+        """Connects to the server; keys of `value_bytes` each fill `memory_mib`. args: the options of main()."""
         self.args, self.random, self.protocol = args, random.Random(args.seed), PROTOCOLS[args.protocol]
         self.keys = max(1, (args.memory_mib << 20) // args.value_bytes)
         self.connections = [Connection(args.port) for _ in range(args.connections)]

@@ -45,7 +45,7 @@ def run_program(*words: str | Path) -> str:
 
 
 def run_np_mem(*words: str) -> dict:
-    """Runs np-mem and returns its last result."""
+    """Runs np-mem. Returns its last result, a table as it prints it in JSON."""
     return json.loads(run_program(BUILD / "np-mem", *words).splitlines()[-1])
 
 
@@ -114,19 +114,19 @@ def make_contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
     return found
 
 
-def compare_contenders(operation: str, cpus: list[int], rounds: int, order: random.Random) -> bool:
+def compare_contenders(operation: str, cpus: list[int], rounds: int, generator: random.Random) -> bool:
     """Measures all contenders and prints their medians and ratios. Returns whether all bounds hold."""
-    each = make_contenders(operation, cpus)
-    values: dict[str, list[float]] = {name: [] for name in each}
+    contenders = make_contenders(operation, cpus)
+    values: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
-        names = list(each)
-        order.shuffle(names)
+        names = list(contenders)
+        generator.shuffle(names)
         for name in names:
-            values[name].append(each[name]())
+            values[name].append(contenders[name]())
     print(f"\n{operation}, {len(cpus)} thread{'s' * (len(cpus) > 1)}, medians of {rounds} rounds\n"
           f"  {'':22} {'MB/s':>8}   np-mem / this")
     print(f"  {'np-mem':22} {median(values['np-mem']):8.0f}")
-    others = sorted(set(each) - {"np-mem"}, key=lambda n: -median(values[n]))
+    others = sorted(set(contenders) - {"np-mem"}, key=lambda n: -median(values[n]))
     ratios = {name: Ratio.divide(values["np-mem"], values[name]) for name in others}
     for name in others:
         print(f"  {name:22} {median(values[name]):8.0f}   {ratios[name]}")
@@ -169,12 +169,12 @@ def print_verdicts(outcome: Outcome) -> bool:
     return all_hold(outcome.checks)
 
 
-def measure_chase(rounds: int, cpu: int, order: random.Random) -> bool:
+def measure_chase(rounds: int, cpu: int, generator: random.Random) -> bool:
     """Measures the same chase first, second or last among triad and copy: its place must not matter. Returns whether that holds."""
     by_place: dict[int, list[float]] = {0: [], 1: [], 2: []}
     for number in range(3 * rounds):
         others = ["triad", "copy"]
-        order.shuffle(others)
+        generator.shuffle(others)
         place = number % 3
         for name in others[:place]:
             measure_np_mem(name, [cpu])
