@@ -81,8 +81,7 @@ def falsify_links(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iter
 
 
 def _describe_model(origin: str, file: Path | None = None) -> dict[str, Any]:
-    """Describes a model for the manifest: its origin, then path, digest and text of its machine file, None without one. `calibrated` and
-    `why` it was not are the caller's to fill in."""
+    """Describes a model for the manifest, None for what no machine file says. The caller sets `calibrated`, and `why` it is not."""
     text = file.read_text(encoding="utf-8") if file and file.exists() else None
     return {"origin": origin, "calibrated": False, "why": None, "file": str(file) if text else None,
             "sha256": hashlib.sha256(text.encode()).hexdigest() if text else None, "text": text}
@@ -139,8 +138,7 @@ def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log
 
 
 def _run_for_status(command: list[str | Path], log_file: Any) -> int:
-    """Runs a command to its end, with its output in the log. Returns its exit status. An exception meanwhile interrupts the command
-    first."""
+    """Runs a command, whose output goes to the log, and returns its exit status. An exception meanwhile interrupts it first."""
     child = start_process(command, signal.SIGINT, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file)
     try:
         return child.wait()

@@ -37,7 +37,6 @@ NOT_READY = 3         # exit status
 @dataclass(frozen=True)
 class Finding:
     """Describes one result of a check, and how it is mended."""
-
     kind: str   # "ok", "doubt" or "obstacle"
     what: str
     remedy: str = ""

@@ -43,8 +43,7 @@ class Observer:
 
     def __init__(self, suite: Suite, nodes: list[Node], numaplace: Numaplace, scratch: Path,
                  platform: str = "", guard: Guard | None = None) -> None:
-        """Prepares observations. scratch: folder for the programs' files; platform: as in a record, "" reads it; guard: undoes what a
-        mechanism changes."""
+        """Prepares observations. scratch: the programs' folder; platform: as in a record, "" reads it; guard: undoes changes."""
         self.suite, self.nodes, self.numaplace, self.scratch = suite, nodes, numaplace, scratch
         self.guard = guard
         self.left_behind: NotPutBackError | None = None  # after the observation whose changes could not be undone
@@ -115,7 +114,7 @@ class Observer:
             running.start()
         with timed("ps_before"):
             before = self._read_tasks(running, record)
-        self._check_start(trial, running, before, record)
+        self._check_start(running, before, record)
         self.saved_cpus = read_cpus(running)
         with timed("apply"), running.keep_working(self.turn if running.works else self.suite.sample) as sample:
             self._apply_policy(trial, running, sample, record)
@@ -192,8 +191,7 @@ class Observer:
         record.setdefault("samples", []).append(make_page_sample([task.role for task in running.tasks], tasks, record["apply"]))
         return tasks
 
-    def _check_start(self, trial: Trial, running: RunningWorkload, before: list[TaskState],
-                     record: Record) -> None:
+    def _check_start(self, running: RunningWorkload, before: list[TaskState], record: Record) -> None:
         """Marks tasks that are not as misplaced as the suite wants them. before: the tasks as they are now."""
         for task, actual in zip(running.tasks, before) if not running.unpinned else ():
             memory_nodes = [self.nodes[n].id for n in task.memory_on]
@@ -293,8 +291,7 @@ class Observer:
 
 
 def read_cpus(running: RunningWorkload) -> dict[int, set[int]]:
-    """Reads the CPUs that each process may use, by pid. A process that has ended is left out where it may end unseen. ProcessLookupError:
-    it may not."""
+    """Reads the CPUs that each process may use, by pid. ProcessLookupError: one has ended; where it may end unseen it is left out."""
     cpus = {}
     for pid in running.pids:
         with suppress(ProcessLookupError) if running.unseen_counts else nullcontext():

@@ -44,7 +44,6 @@ class Input:
 @dataclass(frozen=True)
 class Pilot:
     """Holds what was measured of one workload in this boot."""
-
     inputs: dict[str, Input]  # by role
     work: int                 # as RunningWorkload.work
     apply_s: float            # s, of the placement that it was measured with

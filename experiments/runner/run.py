@@ -38,7 +38,6 @@ Rule = Callable[[Suite, list[Record]], list[schedule.Trial]]  # the next block a
 @dataclass(frozen=True)
 class Request:
     """Describes a run that is to be made: its suite, its folder and the options of `experiment run`."""
-
     suite: Suite
     out: Path
     engine: str = "auto"
@@ -254,8 +253,7 @@ class Runner:
         return schedule.count_without_clean(self.records)
 
     def _observe(self, trials: list[schedule.Trial], made_before: int = 0) -> None:
-        """Makes those of the observations that are left, until the budget is spent. made_before: observations of the run so far, which the
-        report counts on from."""
+        """Makes those of the observations that are left, until the budget is spent. made_before: those of the run, for the report."""
         keys_left = {trial.key for trial in self._list_left(trials)}
         for number, trial in enumerate(trials, made_before + 1):
             if self.over:

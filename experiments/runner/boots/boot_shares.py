@@ -16,7 +16,6 @@ from ..suite.suite import Suite
 @dataclass(frozen=True)
 class Share:
     """Describes what one boot makes of a run: a range of its repeats of some workloads."""
-
     suite: Suite
     boot: int   # its number, from 0
     begin: int  # the first repeat

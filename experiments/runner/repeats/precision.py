@@ -47,8 +47,7 @@ def is_precise(values: list[float], unit: str, percent: float) -> bool:
 
 
 def collect_responses(names: Sequence[str], records: Iterable[Record]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
-    """Returns, by cell and then by metric's name and unit, the values of its clean observations: of every metric that is named, as the
-    suite's responses are, else of the first one."""
+    """Returns the values of clean observations, by cell and by metric's name and unit: of the metrics named, else of the first one."""
     found: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if is_clean(record) and not record.get("warmup"):

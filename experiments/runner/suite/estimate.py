@@ -43,7 +43,6 @@ WORK = ("sort", "update")  # operations that end when they are done
 @dataclass(frozen=True)
 class Estimate:
     """Holds how many observations a run makes, and the seconds that all of them take."""
-
     observations: int
     seconds: float | None  # None: not known
     source: str            # "as here before", "computed" or why it is not known

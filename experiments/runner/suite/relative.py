@@ -41,8 +41,7 @@ def _resolve_memory(workload: Workload, nodes: list[Node]) -> Workload:
 
 
 def _resolve_parameter(kind: str, key: str, values: dict[str, Any], nodes: list[Node]) -> Any:
-    """Returns a parameter of a kind of workload as a number for this machine: of a part of it the count or the bytes, and a time scaled by
-    its speed; any other as it is."""
+    """Returns a parameter as a number for this machine where it is a part of it, and a time scaled by its speed; any other as it is."""
     value = values[key]
     if is_data_size(kind, key, value) and values.keys() == PARAMETERS[kind].keys():  # else check_suite() says what is missing
         return footprint.count_for_size(kind, resolve_size(value, nodes), values)

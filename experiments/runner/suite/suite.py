@@ -58,7 +58,6 @@ class Task:
 @dataclass(frozen=True)
 class Workload:
     """Describes programs that are measured together, and where they are placed first."""
-
     name: str
     kind: str
     about: str
@@ -70,7 +69,6 @@ class Workload:
 @dataclass(frozen=True)
 class Suite:
     """Holds a suite's file; `workloads` of a design are made later, on the machine."""
-
     name: str
     text: str = field(repr=False)
     question: str

@@ -131,8 +131,7 @@ class Memory(RunningWorkload):
         return min(LEAD * host_nodes.read_lab_scale(), LEAD_PART * seconds)
 
     def list_marks(self, seconds: float) -> list[str]:
-        """Lists why the observation may not be averaged: that the tasks measured together for too short a time. seconds: that each measures
-        for."""
+        """Lists why the observation may not be averaged: that the tasks, measuring for `seconds` each, did so together too briefly."""
         reports = self.reports.values()
         together = min(r["finished"] for r in reports) - max(r["started"] for r in reports)
         late = len(reports) > 1 and together < MIN_OVERLAP * seconds
