@@ -12,9 +12,9 @@ BOUND_FAILS = 4  # the exit status where all was measured and a bound does not h
 class Check:
     what: str
     value: float
-    measured: str
-    asked: str
-    verdict: str
+    measured: str  # the value in words, with its unit
+    asked: str     # the bound in words
+    verdict: str   # HOLDS, FAILS or UNDECIDED
 
 
 @dataclass
@@ -27,6 +27,7 @@ class Outcome:
         self.lines.append(line)
 
     def check(self, what: str, value: float, unit: str, asked: str, verdict: str | bool):
+        """Adds a check. unit: a format of the value, as "{:.1%}"; verdict: one of the three words, or whether it holds."""
         word = verdict if isinstance(verdict, str) else HOLDS if verdict else FAILS
         self.checks.append(Check(what, value, unit.format(value), asked, word))
 

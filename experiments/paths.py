@@ -40,6 +40,7 @@ def find_in_tree(code: Path, top: Path) -> Places:
 
 
 def find_in_prefix(code: Path, prefix: Path) -> Places:
+    """Returns the places of an installation below `prefix`; its modules are in the user's cache."""
     own, sources = prefix / "lib/numaplace", prefix / "share/numaplace/src"
     # By version: the modules of another one are not taken.
     modules = cache() / "modules" / (read_version(sources) if sources.is_dir() else "none")

@@ -38,6 +38,7 @@ class Kept:
     path: Path
 
     def read(self) -> dict[str, dict[str, Any]]:
+        """Reads the records by piece; {} where there is no file."""
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
         return {record["piece"]: record for record in map(json.loads, lines)}
 
