@@ -111,7 +111,7 @@ def make_request(args: RunOptions) -> Request:
     if args.resume and args.force:
         raise UsageError("--resume keeps the results and --force throws them away: give one of them")
     until = args.repeat_until_ci
-    rule = None if until is None else partial(precision.plan_block, percent=until, most=args.max_repeats)
+    rule = None if until is None else partial(precision.plan_block, percent=until, most_repeats=args.max_repeats)
     return Request(suite, args.out or Path("results") / suite.name, args.engine, resume=args.resume, force=args.force,
                    workloads=tuple(args.workloads or ()) if suite.design else (), rule=rule, until_ci=until,
                    max_repeats=args.max_repeats, quick=args.quick, budget=args.budget, boots=boots, jobs=jobs, share=args.share)

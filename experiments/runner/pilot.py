@@ -115,9 +115,9 @@ def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) 
 
 def list_assumptions(running: RunningWorkload, inputs: dict[str, Input]) -> list[str]:
     """Lists the words of --assume, one for each task whose penalty and MPKI are known."""
-    known = [(pid, inputs[task.role]) for pid, task in zip(running.pids, running.tasks, strict=True) if task.role in inputs]
+    inputs_by_pid = [(pid, inputs[task.role]) for pid, task in zip(running.pids, running.tasks, strict=True) if task.role in inputs]
     return [f"pid={pid},penalty={task_input.penalty:g},mpki={task_input.mpki:g}"
-            for pid, task_input in known if None not in (task_input.penalty, task_input.mpki)]
+            for pid, task_input in inputs_by_pid if None not in (task_input.penalty, task_input.mpki)]
 
 
 def read_declared(tasks: tuple[Task, ...]) -> dict[str, Input]:

@@ -74,10 +74,10 @@ def plan_run(request: Request, lab: str | None) -> Request:
     elif request.budget is not None:
         suite = estimate.limit_repeats(request.suite, request.budget * request.jobs, lab)
         request = replace(request, suite=suite, boots=boot_shares.choose_boots(suite, request.boots))
-    whole, repeats = estimate.estimate_run(request.suite, lab), request.suite.repeats
-    takes = whole.source if whole.seconds is None else f"about {format_duration(whole.seconds / request.jobs)} ({whole.source})"
+    expected, repeats = estimate.estimate_run(request.suite, lab), request.suite.repeats
+    takes = expected.source if expected.seconds is None else f"about {format_duration(expected.seconds / request.jobs)} ({expected.source})"
     fewer = f"; {repeats} of {repeats_wanted} repeats, for the budget" if repeats < repeats_wanted else ""
-    print(f"{request.suite.name}: {whole.observations} observations, {takes}{fewer}", flush=True)
+    print(f"{request.suite.name}: {expected.observations} observations, {takes}{fewer}", flush=True)
     return request
 
 
@@ -161,19 +161,19 @@ def select_boot(request: Request, records: list[Record]) -> Request:
         return request
     shares, boot = boot_shares.divide_repeats(request.suite, request.boots), state.read_boot_id()
     begun = next((share for share in shares if any(share.contains(record) and record.get("boot_id") == boot for record in records)), None)
-    left = [share for share in shares if share.has_left(records)]
-    if begun and left and begun not in left:
+    shares_left = [share for share in shares if share.has_left(records)]
+    if begun and shares_left and begun not in shares_left:
         raise CannotError(f"{request.out}: boot {begun.boot + 1} of {request.boots} is made: reboot this machine, then go on with --resume")
-    return replace(request, share=((begun or (left or shares)[0]).boot, request.boots))
+    return replace(request, share=((begun or (shares_left or shares)[0]).boot, request.boots))
 
 
 def tell_boots(request: Request) -> None:
     """Prints how many boots of a real machine the run still needs; nothing where none is left."""
     if request.boots == 1 or read_lab_name():
         return
-    left = [part for part in boot_shares.divide_repeats(request.suite, request.boots) if part.has_left(results.read_records(request.out))]
-    if left:
-        print(f"{request.suite.name}: {len(left)} of {request.boots} boots are left: reboot this machine, then go on with --resume", flush=True)
+    shares_left = [share for share in boot_shares.divide_repeats(request.suite, request.boots) if share.has_left(results.read_records(request.out))]
+    if shares_left:
+        print(f"{request.suite.name}: {len(shares_left)} of {request.boots} boots are left: reboot this machine, then go on with --resume", flush=True)
 
 
 def switch_balancing_off(guard: Guard) -> None:

@@ -64,7 +64,7 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
         raise CannotError(f"{HERE.programs / 'numaplace'} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
     check_programs(request.suite)
-    parts = boot_shares.divide_repeats(request.suite, request.boots)[:boots]
+    shares = boot_shares.divide_repeats(request.suite, request.boots)[:boots]
     check_shared(request.out)
     def build_boot_words(command: list[Any], options: list[Any]) -> list[str]:
         return build_words(machine, command, [*guest.kernel, *options], functional=functional)
@@ -85,9 +85,9 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
             return until is not None and time.monotonic() >= until
 
         run_shares = _run_side_by_side if request.jobs > 1 else _run_in_turn
-        status, boot = run_shares(build_boot_words, arguments, request, machine, _list_left(request, parts), is_late)
-        if is_late() and _list_unfinished(request, parts):
-            print(f"{request.suite.name}: the budget is spent, {len(_list_unfinished(request, parts))} of {len(parts)} boots are not whole: "
+        status, boot = run_shares(build_boot_words, arguments, request, machine, _list_left(request, shares), is_late)
+        if is_late() and _list_unfinished(request, shares):
+            print(f"{request.suite.name}: the budget is spent, {len(_list_unfinished(request, shares))} of {len(shares)} boots are not whole: "
                   "--resume makes them", flush=True)
         if not functional:
             estimate.keep_estimate(request.suite, machine, (time.monotonic() - begin) * request.jobs,
@@ -98,50 +98,50 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
     return status
 
 
-def _list_left(request: Request, parts: list[Share]) -> list[Share]:
+def _list_left(request: Request, shares: list[Share]) -> list[Share]:
     """Returns the shares of which something is left to make; the last one where nothing is, which says how the run ended."""
-    return _list_unfinished(request, parts) or parts[-1:]
+    return _list_unfinished(request, shares) or shares[-1:]
 
 
-def _list_unfinished(request: Request, parts: list[Share]) -> list[Share]:
+def _list_unfinished(request: Request, shares: list[Share]) -> list[Share]:
     """Returns the shares of which observations are left to make."""
     records = results.read_records(request.out)
-    return [part for part in parts if part.has_left(records)]
+    return [share for share in shares if share.has_left(records)]
 
 
-def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str, parts: list[Share],
+def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str, shares: list[Share],
                  is_late: Callable[[], bool]) -> tuple[int, int]:
     """Runs the boots one after the other, up to one that did not make its share, or until is_late(). Returns the exit status of the last
     one, and 0, the number of the boot that the log is of."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
-        for part in parts:
-            if part != parts[0] and is_late():
+        for share in shares:
+            if share != shares[0] and is_late():
                 break
-            status = _run_boot(list_command(build_boot_words, arguments, request, part, request.out), log, request, machine)
-            if part.has_left(results.read_records(request.out)):
+            status = _run_boot(list_command(build_boot_words, arguments, request, share, request.out), log, request, machine)
+            if share.has_left(results.read_records(request.out)):
                 break
     return status, 0
 
 
 def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str,
-                      parts: list[Share], is_late: Callable[[], bool]) -> tuple[int, int]:
+                      shares: list[Share], is_late: Callable[[], bool]) -> tuple[int, int]:
     """Runs the boots side by side, with a progress display. Returns the exit status of the last one that failed, else 0, and its number."""
-    def begin_boot(part: Share, folder: Path) -> subprocess.Popen[bytes]:
+    def begin_boot(share: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
-            return _start_boot(list_command(build_boot_words, arguments, request, part, folder), log)
+            return _start_boot(list_command(build_boot_words, arguments, request, share, folder), log)
 
     total = len(schedule.make_schedule(request.suite))  # each boot has warm-ups besides
     with progress.make_progress(total) as display:
-        return parallel_boots.run_boots(request.out, parts, request.jobs, begin_boot, end_lab,
+        return parallel_boots.run_boots(request.out, shares, request.jobs, begin_boot, end_lab,
                                         lambda made: display.show(min(made, total), machine), is_late)
 
 
-def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Request, part: Share, folder: Path) -> list[str]:
+def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Request, share: Share, folder: Path) -> list[str]:
     """Lists the words of the command that boots the machine for one share, whose results are in `folder`."""
-    console = folder / (CONSOLE if folder != request.out else parallel_boots.name_log(CONSOLE, part.boot))
+    console = folder / (CONSOLE if folder != request.out else parallel_boots.name_log(CONSOLE, share.boot))
     goes_on = (folder / manifest.NAME).exists()
-    share_words = ["--share", str(part.boot), str(request.boots)] if request.boots > 1 else []
+    share_words = ["--share", str(share.boot), str(request.boots)] if request.boots > 1 else []
     command = [*arguments, "--out", folder, *["--resume"] * (goes_on and "--resume" not in arguments), *share_words]
     # Several boots are without a snapshot, which has what a kernel chose at random.
     return build_boot_words(command, [*["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console])

@@ -49,8 +49,8 @@ def divide_repeats(suite: Suite, boots: int) -> list[Share]:
     boots_per_repeat = max(1, boots // suite.repeats)
     ranges = boots // boots_per_repeat  # of repeats
     ends = [suite.repeats * number // ranges for number in range(ranges + 1)]
-    return [Share(suite, number * boots_per_repeat + part, begin, end, frozenset(names[part::boots_per_repeat]))
-            for number, (begin, end) in enumerate(itertools.pairwise(ends)) for part in range(boots_per_repeat)]
+    return [Share(suite, number * boots_per_repeat + offset, begin, end, frozenset(names[offset::boots_per_repeat]))
+            for number, (begin, end) in enumerate(itertools.pairwise(ends)) for offset in range(boots_per_repeat)]
 
 
 def list_trials_in_turn(suite: Suite, boots: int) -> list[schedule.Trial]:

@@ -48,20 +48,20 @@ def is_precise(values: list[float], unit: str, percent: float) -> bool:
 
 def collect_responses(names: Sequence[str], records: Iterable[Record]) -> dict[Cell, dict[tuple[str, str], list[float]]]:
     """Returns the values of clean observations, by cell and by metric's name and unit: of the metrics named, else of the first one."""
-    found: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    values_by_cell: dict[Cell, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if is_clean(record) and not record.get("warmup"):
-            cell = found[record["workload"], record["policy"]]
-            wanted = [m for m in record["metrics"] if m["name"] in names] or record["metrics"][:1]
-            for metric in wanted:
+            cell = values_by_cell[record["workload"], record["policy"]]
+            responses = [m for m in record["metrics"] if m["name"] in names] or record["metrics"][:1]
+            for metric in responses:
                 cell[metric["name"], metric["unit"]].append(metric["value"])
-    return found
+    return values_by_cell
 
 
-def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -> list[Trial]:
-    """Returns one more observation of every cell of a workload that has a cell which is not precise enough, in random order: policies are
-    compared by the blocks that both have. percent: half the interval; most: repeats of a cell. None of a cell that has so many, or that
-    comes out marked again and again."""
+def plan_block(suite: Suite, records: list[Record], percent: float, most_repeats: int) -> list[Trial]:
+    """Returns one more observation of every cell of a workload with a cell that is not precise enough, in random order: policies are
+    compared by the blocks that both have. percent: half the interval. None of a cell that has most_repeats, or that comes out marked again
+    and again."""
     made: dict[Cell, int] = defaultdict(int)
     marked: dict[Cell, int] = defaultdict(int)
     for record in records:
@@ -69,9 +69,9 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -
             cell = (record["workload"], record["policy"])
             made[cell] = max(made[cell], record["repeat"] + 1)
             marked[cell] = 0 if is_clean(record) else marked[cell] + 1
-    found = collect_responses(suite.responses, records)
-    cells = [(w, p) for w, p in schedule.list_cells(suite) if made[w.name, p] < most and marked[w.name, p] < GIVE_UP]
-    imprecise = {w.name for w, p in cells if not _is_enough(found[w.name, p], percent)}
+    values_by_cell = collect_responses(suite.responses, records)
+    cells = [(w, p) for w, p in schedule.list_cells(suite) if made[w.name, p] < most_repeats and marked[w.name, p] < GIVE_UP]
+    imprecise = {w.name for w, p in cells if not _is_enough(values_by_cell[w.name, p], percent)}
     behind = {w.name: min(made[v.name, p] for v, p in cells if v.name == w.name) for w, _ in cells}  # of a run that ended in a block
     cells = [(w, p) for w, p in cells if w.name in imprecise and made[w.name, p] == behind[w.name]]
     if not cells:
@@ -84,9 +84,9 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most: int) -
 def list_imprecise(names: Sequence[str], records: Iterable[Record], percent: float) -> list[str]:
     """Names the cells that are not precise enough; also those without a clean observation."""
     records = [record for record in records if not record.get("warmup")]
-    found = collect_responses(names, records)
+    values_by_cell = collect_responses(names, records)
     cells = dict.fromkeys((record["workload"], record["policy"]) for record in records)
-    return [f"{workload} / {policy}" for workload, policy in cells if not _is_enough(found[workload, policy], percent)]
+    return [f"{workload} / {policy}" for workload, policy in cells if not _is_enough(values_by_cell[workload, policy], percent)]
 
 
 def describe_imprecise(names: Sequence[str], records: Iterable[Record], percent: float) -> str:

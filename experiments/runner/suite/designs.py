@@ -120,22 +120,22 @@ def make_workers(group: str, count: int, runs_on: int, memory_on: int, as_thread
 
 
 def make_flows(levels: Levels, nodes: list[Node], first: str, second: str,
-               where: Callable[[int], dict[str, tuple[int, int]]], label: str) -> Iterator[Workload]:
+               place_groups: Callable[[int], dict[str, tuple[int, int]]], label: str) -> Iterator[Workload]:
     """Yields workloads of two groups of triad workers, whose numbers are the levels of the factors `first` and `second`.
 
-    where: from the node of a level of `memory`, the node that each group runs on and the node of its memory. label: the name, of the
+    place_groups: from the node of a level of `memory`, the node that each group runs on and the node of its memory. label: the name, of the
     numbers x and y. Kind of worker and memory are factors only where they have several levels."""
     kinds, memories = levels.get("workers", ["processes"]), list(choose_targets(levels.get("memory", ["local"]), nodes, HOME, FAR))
-    for kind, (memory, memory_node), x, y in product(kinds, memories, levels[first], levels[second]):
+    for kind, (memory_level, memory_node), x, y in product(kinds, memories, levels[first], levels[second]):
         if not x + y:
             continue
-        places = where(memory_node)
+        places = place_groups(memory_node)
         tasks = [*make_workers(first, x, *places[first], as_threads=kind == "threads"),
                  *make_workers(second, y, *places[second], as_threads=kind == "threads")]
         more_factors = {"workers": kind} if len(kinds) > 1 else {}
-        more_factors |= {"memory": memory} if len(memories) > 1 else {}
+        more_factors |= {"memory": memory_level} if len(memories) > 1 else {}
         name = label.format(x=x, y=y) + ("-threads" if kind == "threads" else "") + (
-            f"-{memory}" if memory.startswith(MEMORY_ONLY) else "")
+            f"-{memory_level}" if memory_level.startswith(MEMORY_ONLY) else "")
         about = ", ".join(f"{count} {group}" for group, count in ((first, x), (second, y)) if count)
         yield Workload(name, "memory", about, tuple(tasks), {first: x, second: y} | more_factors, {"operation": "triad"})
 
@@ -167,16 +167,16 @@ def make_numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     memories: dict[str, Callable[[int], int]] = {"local": lambda k: k, "remote": lambda k: (k + shift) % count}
     memories = {name: memories[name] for name in levels["memory"] if name in memories} | (
         {name: lambda _, node=node: node for name, node in memory_only} if MEMORY_ONLY in levels["memory"] else {})
-    for operation, access, (memory, memory_of), threads in product(
+    for operation, access, (memory_level, memory_of), threads in product(
             levels["operation"], levels["access"], memories.items(), levels["threads"]):
         active = min(threads, count)  # nodes in use; the first of them have one thread more where it does not divide
         tasks = tuple(
             Task(f"node-{k}", k, (memory_of(k),),
                  threads=threads // active + (k < threads % active)) for k in range(active))
         options = {"operation": operation} | ({"stride": 1} if access == "strided" else {})
-        yield Workload(f"{operation}-{access}-{memory}-{threads}t", "memory",
-                       f"{operation}, {access}, {memory} memory, {threads} threads on {active} nodes",
-                       tasks, {"operation": operation, "access": access, "memory": memory,
+        yield Workload(f"{operation}-{access}-{memory_level}-{threads}t", "memory",
+                       f"{operation}, {access}, {memory_level} memory, {threads} threads on {active} nodes",
+                       tasks, {"operation": operation, "access": access, "memory": memory_level,
                                "threads": threads}, options)
 
 
@@ -187,15 +187,15 @@ def make_cachetest(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     shapes = [(pattern, alpha) for pattern in levels["pattern"]
               for alpha in (levels["alpha"] if pattern == "zipf" else [None])]
     memories = list(choose_targets(levels["memory"], nodes, walker, other))
-    for (pattern, alpha), size_kb, (memory, memory_node) in product(shapes, levels["size_kb"], memories):
+    for (pattern, alpha), size_kb, (memory_level, memory_node) in product(shapes, levels["size_kb"], memories):
         size = round_to_pages(size_kb * 1024)
         options = {"operation": "cachetest", "pattern": pattern, "size": str(size)}
-        factors = {"pattern": pattern, "size_kb": size_kb, "memory": memory}
+        factors = {"pattern": pattern, "size_kb": size_kb, "memory": memory_level}
         if alpha is not None:
             options["alpha"] = factors["alpha"] = alpha
         shape = pattern if alpha is None else f"{pattern}{alpha:g}"
-        yield Workload(f"{shape}-{size_kb}K-{memory}", "memory",
-                       f"{shape}, {size_kb} KB, {memory}",
+        yield Workload(f"{shape}-{size_kb}K-{memory_level}", "memory",
+                       f"{shape}, {size_kb} KB, {memory_level}",
                        (Task("walker", walker, (memory_node,)),), factors, options)
 
 
@@ -207,7 +207,7 @@ def round_to_pages(size: int) -> int:
 def make_memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Makes the workloads of Prabhanjan's experiments 1 and 2: so many ints, on the process's node or on another."""
     memories = list(choose_targets(levels["memory"], nodes, HOME, FAR))
-    for experiment, case, (memory, memory_node) in product(levels["experiment"], levels["case"], memories):
+    for experiment, case, (memory_level, memory_node) in product(levels["experiment"], levels["case"], memories):
         size = round_to_pages(case["size"] * INT)
         factors = {"experiment": experiment, "size": case["size"]}
         options = {"operation": "sort" if experiment == "sort" else "update", "size": str(size)}
@@ -215,8 +215,8 @@ def make_memory_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
         if "accesses" in case:
             options["accesses"] = factors["accesses"] = case["accesses"]
             label += f"-{case['accesses']}"
-        factors["memory"] = memory
-        yield Workload(f"{label}-{memory}", "memory", f"{label} ints, {memory} memory",
+        factors["memory"] = memory_level
+        yield Workload(f"{label}-{memory_level}", "memory", f"{label} ints, {memory_level} memory",
                        (Task("worker", HOME, (memory_node,)),), factors, options)
 
 
@@ -228,12 +228,12 @@ def make_server_and_client(memory_node: int) -> tuple[Task, ...]:
 def make_redis_times(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Makes the workloads of Prabhanjan's experiments 3 to 6: a structure of Redis is filled, then all its elements are updated."""
     memories = list(choose_targets(levels["memory"], nodes, HOME, FAR))
-    for experiment, size, pipeline, (memory, memory_node) in product(
+    for experiment, size, pipeline, (memory_level, memory_node) in product(
             levels["experiment"], levels["size"], levels["pipeline"], memories):
-        yield Workload(f"{experiment}-{size}-p{pipeline}-{memory}", "redis-times",
-                       f"{experiment} of {size}, {pipeline} commands in flight, {memory} memory",
+        yield Workload(f"{experiment}-{size}-p{pipeline}-{memory_level}", "redis-times",
+                       f"{experiment} of {size}, {pipeline} commands in flight, {memory_level} memory",
                        make_server_and_client(memory_node),
-                       {"experiment": experiment, "size": size, "pipeline": pipeline, "memory": memory},
+                       {"experiment": experiment, "size": size, "pipeline": pipeline, "memory": memory_level},
                        {"structure": experiment, "elements": size, "pipeline": pipeline})
 
 
@@ -243,12 +243,12 @@ def define_foreign_client(kind: str, program: str) -> Callable[[Levels, list[Nod
     def make_workloads(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
         """Makes the server's workloads; the runner starts the client by itself."""
         memories = list(choose_targets(levels["memory"], nodes, HOME, FAR))
-        for case, pipeline, (memory, memory_node) in product(levels.get("case", [{}]), levels["pipeline"], memories):
+        for case, pipeline, (memory_level, memory_node) in product(levels.get("case", [{}]), levels["pipeline"], memories):
             size = {"value_bytes": case["value_bytes"]} if case else {}
-            yield Workload("-".join([kind, *(f"{n}B" for n in size.values()), f"p{pipeline}", memory]), kind,
-                           f"{program}, {pipeline} commands in flight, {memory} memory"
+            yield Workload("-".join([kind, *(f"{n}B" for n in size.values()), f"p{pipeline}", memory_level]), kind,
+                           f"{program}, {pipeline} commands in flight, {memory_level} memory"
                            + "".join(f", values of {n} bytes" for n in size.values()),
-                           make_server_and_client(memory_node)[:1], size | {"pipeline": pipeline, "memory": memory},
+                           make_server_and_client(memory_node)[:1], size | {"pipeline": pipeline, "memory": memory_level},
                            case | {"pipeline": pipeline})
 
     return make_workloads
@@ -259,14 +259,14 @@ def make_work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     everywhere = tuple(list_with_cpus(nodes))
     memory_only = choose_targets([MEMORY_ONLY], nodes, HOME, FAR) if MEMORY_ONLY in levels.get("data", []) else []
     # From a level of `data`, the nodes of the memory and np-steal's word for it.
-    places = {data: (everywhere, data) for data in levels.get("data", [""]) if data != MEMORY_ONLY} | {
-        data: ((k,), str(nodes[k].id)) for data, k in memory_only}
-    for benchmark, runtime, (data, (memory_on, word)) in product(levels["benchmark"], levels["runtime"], places.items()):
-        factors = {"runtime": runtime, "benchmark": benchmark} | ({"data": data} if data else {})
-        yield Workload(f"{benchmark}-{runtime}" + (f"-{data}" if data else ""), "stealing",
-                       f"{benchmark}, {runtime} runtime" + (f", data {data}" if data else ""),
+    places = {data_level: (everywhere, data_level) for data_level in levels.get("data", [""]) if data_level != MEMORY_ONLY} | {
+        data_level: ((k,), str(nodes[k].id)) for data_level, k in memory_only}
+    for benchmark, runtime, (data_level, (memory_on, data_word)) in product(levels["benchmark"], levels["runtime"], places.items()):
+        factors = {"runtime": runtime, "benchmark": benchmark} | ({"data": data_level} if data_level else {})
+        yield Workload(f"{benchmark}-{runtime}" + (f"-{data_level}" if data_level else ""), "stealing",
+                       f"{benchmark}, {runtime} runtime" + (f", data {data_level}" if data_level else ""),
                        (Task("workers", 0, memory_on),), factors,
-                       {"benchmark": benchmark, "runtime": runtime} | ({"data": word} if data else {}))
+                       {"benchmark": benchmark, "runtime": runtime} | ({"data": data_word} if data_level else {}))
 
 
 def make_latency_matrix(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
@@ -282,25 +282,25 @@ def make_loaded_latency(levels: Levels, nodes: list[Node]) -> Iterator[Workload]
     """Makes workloads of a chase on one core of a node and a load on its other cores, both in the same memory: its own, that of the
     farthest node, and of each node of memory alone."""
     home, far = find_far_pair(nodes)
-    for memory, memory_node in choose_targets(levels["memory"], nodes, home, far):
+    for memory_level, memory_node in choose_targets(levels["memory"], nodes, home, far):
         for mix, load, delay in product(levels["mix"], levels["load"], levels["delay"]):
             threads = min(load, len({cpu.core for cpu in nodes[home].places} or nodes[home].cpus) - 1)  # one core is the chase's
             if threads < 1:
                 continue
-            yield Workload(f"loaded-{memory}-{mix.replace(':', 'r')}w-{threads}t-d{delay}", "loaded",
-                           f"a chase beside {threads} threads, {mix} lines read to written, {delay} steps apart, {memory} memory",
+            yield Workload(f"loaded-{memory_level}-{mix.replace(':', 'r')}w-{threads}t-d{delay}", "loaded",
+                           f"a chase beside {threads} threads, {mix} lines read to written, {delay} steps apart, {memory_level} memory",
                            (Task("chase", home, (memory_node,)), Task("load", home, (memory_node,), threads=threads)),
-                           {"memory": memory, "mix": mix, "load": threads, "delay": delay}, {"mix": mix, "delay": delay})
+                           {"memory": memory_level, "mix": mix, "load": threads, "delay": delay}, {"mix": mix, "delay": delay})
 
 
-def choose_targets(wanted: list[str], nodes: list[Node], home: int, far: int) -> Iterator[tuple[str, int]]:
+def choose_targets(levels: list[str], nodes: list[Node], home: int, far: int) -> Iterator[tuple[str, int]]:
     """Yields each level of `memory` with the position of its node on this machine; each node of memory alone is a level."""
-    if "local" in wanted:
+    if "local" in levels:
         yield "local", home
-    if "remote" in wanted and len(list_with_cpus(nodes)) > 1:
+    if "remote" in levels and len(list_with_cpus(nodes)) > 1:
         yield "remote", far
     alone = [k for k, node in enumerate(nodes) if node.memory_only]
-    for k in alone if MEMORY_ONLY in wanted else []:
+    for k in alone if MEMORY_ONLY in levels else []:
         yield MEMORY_ONLY + (f"-{nodes[k].id}" if len(alone) > 1 else ""), k
 
 
@@ -313,8 +313,8 @@ def make_core_to_core(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
         for state, home in product(levels["state"], levels["home"] if owner_node != reader_node else ["reader"]):
             memory_node = owner_node if home == "owner" else reader_node
             owner_id, reader_id = nodes[owner_node].id, nodes[reader_node].id
-            where = f"{owner_id}to{reader_id}" if owner_id != reader_id else f"node{owner_id}"
-            yield Workload(f"{apart.replace(' ', '-')}-{where}-{state}-{home}", "handover",
+            label = f"{owner_id}to{reader_id}" if owner_id != reader_id else f"node{owner_id}"
+            yield Workload(f"{apart.replace(' ', '-')}-{label}-{state}-{home}", "handover",
                            f"{state} lines of CPU {owner_cpu} read by CPU {reader_cpu}, memory on node {nodes[memory_node].id}",
                            (Task("reader", reader_node, (memory_node,)),),
                            {"apart": apart, "state": state, "home": home, "owner": owner_id, "reader": reader_id},

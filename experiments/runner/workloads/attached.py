@@ -57,9 +57,9 @@ class Attached(RunningWorkload):
 
     def _measure_url(self, seconds: float) -> float:
         """Measures by how much the count of the URL grows per second, over so many seconds."""
-        begin, first = time.monotonic(), self._read_count()
+        begin, first_count = time.monotonic(), self._read_count()
         time.sleep(seconds)
-        return (self._read_count() - first) / (time.monotonic() - begin)
+        return (self._read_count() - first_count) / (time.monotonic() - begin)
 
     def _read_count(self) -> float:
         """Reads the count from the URL: the sum of all that the pattern finds. ExperimentError: no answer, or nothing is found."""

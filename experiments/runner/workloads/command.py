@@ -103,9 +103,9 @@ class Command(RunningWorkload):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        memory = self.options.get("memory")
+        memory_size = self.options.get("memory")
         return {"nodes": len(usable), "cpus": sum(len(node.cpus) for node in usable), "threads": min(len(node.cpus) for node in usable),
-                "memory_mib": max(1, footprint.parse_bytes(memory) >> 20) if memory else 0, "seed": self.seed,
+                "memory_mib": max(1, footprint.parse_bytes(memory_size) >> 20) if memory_size else 0, "seed": self.seed,
                 "scratch": self.folder, "data": self.data, "port": port, "folder": self.spec.folder, "python": sys.executable,
                 "scale": host_nodes.read_lab_scale()}
 

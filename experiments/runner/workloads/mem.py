@@ -160,7 +160,7 @@ class Memory(RunningWorkload):
                 groups[task.group] = groups.get(task.group, 0) + self.reports[task.role]["mb_per_s"]
         metrics = [make_metric("bandwidth", "MB/s", sum(r["mb_per_s"] for r in reports)),
                    make_metric("bandwidth_bus", "MB/s", sum(r["mb_per_s_bus"] for r in reports)),
-                   *(make_metric(f"bandwidth_{group}", "MB/s", value) for group, value in groups.items())]
+                   *(make_metric(f"bandwidth_{group}", "MB/s", bandwidth) for group, bandwidth in groups.items())]
         if "stride" in self.options:
             metrics.append(make_metric("latency", "ns", fmean(r["ns_per_operation"] for r in reports)))
         if "threads" in self.trial.workload.factors:

@@ -119,8 +119,8 @@ class Redis(RunningWorkload):
             server.connect(str(self.path))
             server.sendall(command.encode() + b"\r\n")
             with server.makefile("rb") as answer:
-                first = answer.readline()
-                return (first[1:] if first[:1] in (b":", b"+") else answer.read(int(first[1:]))).decode()
+                first_line = answer.readline()
+                return (first_line[1:] if first_line[:1] in (b":", b"+") else answer.read(int(first_line[1:]))).decode()
 
     def measure(self) -> Measured:
         """Measures one update of all elements: its throughput, and its latencies in us."""
@@ -136,10 +136,10 @@ class Redis(RunningWorkload):
     def verify(self) -> str:
         """Checks that the server has all elements as they were sent, and adds their digest to the details. Returns "ok", or what is wrong."""
         self.programs["client"].send("verify")
-        data = self.programs["client"].receive("verify", WORK_LIMIT)
-        self.details["data_set"] = {"elements": data["elements"], "digest": data["digest"]}
-        return "ok" if data["ok"] else (f"data set: {data['elements']} elements of "
-                                        f"{data['expected']}, {data['mismatches']} differ")
+        verified = self.programs["client"].receive("verify", WORK_LIMIT)
+        self.details["data_set"] = {"elements": verified["elements"], "digest": verified["digest"]}
+        return "ok" if verified["ok"] else (f"data set: {verified['elements']} elements of "
+                                            f"{verified['expected']}, {verified['mismatches']} differ")
 
 
 class RedisTimes(Redis):

@@ -45,8 +45,8 @@ class Stealing(RunningWorkload):
         program.receive("ready", START_LIMIT)
         self.serial = [self._time_pass(program, workers=1) for _ in range(self.options["passes"])]
         program.stop()  # its memory is the other's
-        data = ["--data", self.options["data"]] if "data" in self.options else []
-        program = self.run(task, [*words, "--runtime", self.options["runtime"], *data], cpus=cpus)
+        data_words = ["--data", self.options["data"]] if "data" in self.options else []
+        program = self.run(task, [*words, "--runtime", self.options["runtime"], *data_words], cpus=cpus)
         self.last_report = program.receive("ready", START_LIMIT)
 
     def measure(self) -> Measured:

@@ -81,12 +81,12 @@ class RunningWorkload:
         over = threading.Event()
         with ThreadPoolExecutor(1) as pool:
             begin = time.monotonic()
-            done = pool.submit(self._work_until, over)
+            work_done = pool.submit(self._work_until, over)
             try:
                 yield turn
             finally:
                 over.set()
-            self.solved = done.result() - begin
+            self.solved = work_done.result() - begin
 
     def _work_until(self, over: threading.Event) -> float:
         """Does the fixed work, then goes on until `over` is set. Returns when the work was done, in s of the monotonic clock."""
