@@ -43,7 +43,8 @@ class Kept:
         return {record["piece"]: record for record in map(json.loads, lines)}
 
     def write(self, record: dict[str, Any]) -> None:
-        """Writes a record in the place of what there was of its piece; the file is replaced whole, one writer after the other."""
+        """Writes a record, whose `piece` is its name, in the place of what there was of it; the file is replaced whole, one writer after
+        the other."""
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)

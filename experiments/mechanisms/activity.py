@@ -30,9 +30,9 @@ class Activity:
 
 def read_activity(counters: Sequence[str], threads: Sequence[str]) -> Activity:
     """Reads the counters of /proc/vmstat and the times of the kernel threads whose names begin so."""
-    wanted = dict.fromkeys((*MOVED, *counters))
+    counter_names = dict.fromkeys((*MOVED, *counters))
     rows = (line.split() for line in VMSTAT.read_text(encoding="ascii").splitlines())
-    counted = {name: int(value) for name, value in rows if name in wanted} | {BY_MODULE: _count_moved_by_module()}
+    counted = {name: int(value) for name, value in rows if name in counter_names} | {BY_MODULE: _count_moved_by_module()}
     return Activity(counted, _read_system_time(), _sum_thread_times(threads))
 
 

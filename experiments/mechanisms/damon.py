@@ -75,12 +75,12 @@ class Damon(Mechanism):
         """Makes the values of the scheme's files: which regions it takes, and the bytes that it moves at most each RESET_MS."""
         looks = max(1, self.values["aggregation_ms"] // self.values["sample_ms"])
         hot = max(1, looks * self.values["hot_percent"] // 100)
-        least, most, age = (hot, MOST_COUNT, 0) if action == "migrate_hot" else (
+        least_accesses, most_accesses, least_age = (hot, MOST_COUNT, 0) if action == "migrate_hot" else (
             0, 0, self.values["cold_ms"] // self.values["aggregation_ms"])
         return {"action": action, "target_nid": to,
                 "access_pattern/sz/min": 0, "access_pattern/sz/max": MOST,
-                "access_pattern/nr_accesses/min": least, "access_pattern/nr_accesses/max": most,
-                "access_pattern/age/min": age, "access_pattern/age/max": MOST_COUNT,
+                "access_pattern/nr_accesses/min": least_accesses, "access_pattern/nr_accesses/max": most_accesses,
+                "access_pattern/age/min": least_age, "access_pattern/age/max": MOST_COUNT,
                 "quotas/bytes": int(self.read_values()["quota_mbps"] * 10**6 * RESET_MS / 1000), "quotas/reset_interval_ms": RESET_MS}
 
     def _tune_quota(self, quotas: Path, metric: str, share: int, node: int) -> None:

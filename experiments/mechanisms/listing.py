@@ -12,11 +12,11 @@ from .registry import KNOWN, make_mechanism
 
 def make_rows(nodes: Sequence[Node], files: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Makes a row for each mechanism that is known, or for those of the user's files: names, texts, parameters, and what lacks here."""
-    known = {name: type(make_mechanism(name)) for name in files} or KNOWN
+    mechanisms = {name: type(make_mechanism(name)) for name in files} or KNOWN
     return [{"name": name, "about": mechanism.about, "acts_on": "programs as they start" if mechanism.starts else "running programs",
              "counters": list(mechanism.counters), "lacks": mechanism({}).call("lacks", nodes),
              "parameters": {key: {"about": p.about, "low": p.low, "high": p.high, "default": p.default}
-                            for key, p in mechanism.parameters.items()}} for name, mechanism in known.items()]
+                            for key, p in mechanism.parameters.items()}} for name, mechanism in mechanisms.items()]
 
 
 def format_row(row: dict[str, Any]) -> str:

@@ -25,9 +25,9 @@ KNOWN: dict[str, type[Mechanism]] = {found.name: found for found in (
 
 def make_mechanism(level: str) -> Mechanism | None:
     """Makes the mechanism of a level of a suite, 'NAME[:PARAMETER=VALUE,..][#AGAIN]' or 'FILE.py[:..]'; None of a policy's."""
-    name, _, text = level.partition("#")[0].partition(":")
-    found = own_file.load_class(Path(name)) if name.endswith(".py") else KNOWN.get(name)
-    return found(parse_values(found, text)) if found else None
+    name, _, assignments = level.partition("#")[0].partition(":")
+    mechanism_class = own_file.load_class(Path(name)) if name.endswith(".py") else KNOWN.get(name)
+    return mechanism_class(parse_values(mechanism_class, assignments)) if mechanism_class else None
 
 
 def select_policies(levels: tuple[str, ...]) -> list[str]:

@@ -74,9 +74,9 @@ def format_bytes(number: int) -> list[str]:
 
 def find_bpftool() -> Path | None:
     """Finds this machine's bpftool, or that of a newer Debian which setup has unpacked; None where neither is new enough."""
-    for found in (shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin"), cache() / "bpftool/bin/bpftool"):
-        if found and Path(found).exists() and read_version(found) >= OLDEST:
-            return Path(found)
+    for program in (shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin"), cache() / "bpftool/bin/bpftool"):
+        if program and Path(program).exists() and read_version(program) >= OLDEST:
+            return Path(program)
     return None
 
 

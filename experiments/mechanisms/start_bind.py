@@ -18,14 +18,14 @@ class StartBind(StartInterleave):
 
     def lacks(self, nodes):
         """Returns why it cannot be switched on here: also that the node of its parameter has no CPUs; None where it can."""
-        known = [node.id for node in nodes if node.usable]
-        wrong = self.values["node"] not in known
-        return super().lacks(nodes) or (f"node {self.values['node']} has no CPUs here: it is one of {known}" if wrong else None)
+        node_ids = [node.id for node in nodes if node.usable]
+        wrong = self.values["node"] not in node_ids
+        return super().lacks(nodes) or (f"node {self.values['node']} has no CPUs here: it is one of {node_ids}" if wrong else None)
 
     def before_exec(self, nodes):
         """Returns a function that binds a new process to the node's CPUs and has it prefer the node's memory."""
-        own = [node for node in nodes if node.id == self.values["node"]]
-        set_policy, cpus = super().before_exec(own), set(own[0].cpus)
+        own_nodes = [node for node in nodes if node.id == self.values["node"]]
+        set_policy, cpus = super().before_exec(own_nodes), set(own_nodes[0].cpus)
 
         def bind_process() -> None:
             """Sets CPUs and memory policy of this process. OSError: the kernel refuses one of them."""

@@ -79,12 +79,12 @@ def run_pieces(campaign: Sequence[Piece], seconds: float | None = None, shared: 
                 for lost_host in take_ended(running):
                     waiting = [piece for piece in waiting if piece.machine.host_name != lost_host]
                 if bar:
-                    bar.show(len(campaign) - len(waiting) - len(running), ", ".join(one.piece.name for one in running))
+                    bar.show(len(campaign) - len(waiting) - len(running), ", ".join(run.piece.name for run in running))
         finally:
-            for one in running:
-                one.piece.stop(one.process)
-            for one in running:
-                one.process.wait()
+            for run in running:
+                run.piece.stop(run.process)
+            for run in running:
+                run.process.wait()
 
 
 def count_at_once(campaign: Sequence[Piece], processors: int) -> int:

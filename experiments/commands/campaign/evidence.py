@@ -99,8 +99,8 @@ def carry_out(folder: Path, limit: float | None) -> int:
         with engine.lock_folder(folder):
             engine.run_pieces(engine.list_left(campaign), limit)
     if limit is None or not {piece.read_state().word for piece in campaign} & {OPEN, OLD}:
-        done = [piece for piece in campaign if piece.read_state().word == DONE]
-        print(evidence_page.write_page(folder, done, engine.count_states(campaign)))
+        done_pieces = [piece for piece in campaign if piece.read_state().word == DONE]
+        print(evidence_page.write_page(folder, done_pieces, engine.count_states(campaign)))
     return engine.conclude_pieces("evidence", campaign, "the same command goes on")
 
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ...errors import ExperimentError, UsageError, get_exit_status
 from ...host import host_nodes
@@ -30,31 +29,31 @@ def make_parser() -> argparse.ArgumentParser:
     """Makes the parser of `numaplace experiment` with all its commands."""
     top = argparse.ArgumentParser(prog="numaplace experiment", description="Suites of experiments.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    one = commands.add_parser("list", help="the suites, what they answer and how long they take")
-    one.add_argument("--json", action="store_true")
-    one.add_argument("--time", action="store_true", help="how long each takes on this machine and in the lab")
-    one = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
-    add_run_options(one)
-    one = commands.add_parser("tune", help="searches the parameters of mechanisms, as many trials for each",
+    command = commands.add_parser("list", help="the suites, what they answer and how long they take")
+    command.add_argument("--json", action="store_true")
+    command.add_argument("--time", action="store_true", help="how long each takes on this machine and in the lab")
+    command = commands.add_parser("run", help="runs a suite, on this machine or in the lab")
+    add_run_options(command)
+    command = commands.add_parser("tune", help="searches the parameters of mechanisms, as many trials for each",
                               description="Runs a suite on another input than it is scored with, in rounds of candidates, and writes the "
                                           "best parameters of each mechanism to DIR/tuned.toml, for 'run --tuned'. Rounds in DIR that are of "
                                           "the same search are not run again.")
-    add_tune_options(one)
-    one = commands.add_parser("try", help="a workload of your own: checks its file, runs it once",
+    add_tune_options(command)
+    command = commands.add_parser("try", help="a workload of your own: checks its file, runs it once",
                               description="Says what the file's program lacks here, runs it once where the kernel puts it, and "
                                           "prints its metric, its check, its processes and their memory.")
-    one.add_argument("file", metavar="FILE", type=Path, help="with kind = \"command\"")
-    one.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
-    one.add_argument("--timed", action="store_true", help="in the lab with simulated time: slower")
-    one = commands.add_parser("demo", help="workloads of each kind under four placements, the report",
+    command.add_argument("file", metavar="FILE", type=Path, help="with kind = \"command\"")
+    command.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
+    command.add_argument("--timed", action="store_true", help="in the lab with simulated time: slower")
+    command = commands.add_parser("demo", help="workloads of each kind under four placements, the report",
                               description="Runs the suite policy-matrix into results/demo: on this machine if it has two "
                                           "nodes, else in the lab.")
-    one.add_argument("--quick", action="store_true", help="the suite's small levels")
-    one = commands.add_parser("check-machine", help="what this machine lacks for a long run; changes nothing")
-    one.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where results will go")
-    one = commands.add_parser("mechanisms", help="the kernel's own and others' ways to place, and what each lacks here")
-    one.add_argument("files", metavar="FILE.py", nargs="*", help="mechanisms of your own, instead of all")
-    one.add_argument("--json", action="store_true")
+    command.add_argument("--quick", action="store_true", help="the suite's small levels")
+    command = commands.add_parser("check-machine", help="what this machine lacks for a long run; changes nothing")
+    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where results will go")
+    command = commands.add_parser("mechanisms", help="the kernel's own and others' ways to place, and what each lacks here")
+    command.add_argument("files", metavar="FILE.py", nargs="*", help="mechanisms of your own, instead of all")
+    command.add_argument("--json", action="store_true")
     run_verbs.add_verbs(commands)
     return top
 
@@ -118,8 +117,8 @@ def estimate_time(suite: suites.Suite, lab: str | None) -> dict[str, object]:
         request = adapt_to_machine(Request(suite, Path()), host_nodes.list_lab_nodes(lab) if lab else host_nodes.list_nodes())
     except ExperimentError as error:
         return {"observations": 0, "seconds": None, "by": str(error)}
-    whole = estimate.estimate_run(request.suite, lab)
-    return {"observations": whole.observations, "seconds": whole.seconds, "by": whole.source}
+    estimated = estimate.estimate_run(request.suite, lab)
+    return {"observations": estimated.observations, "seconds": estimated.seconds, "by": estimated.source}
 
 
 def describe_suite(suite: suites.Suite) -> dict[str, object]:
@@ -170,7 +169,7 @@ def run_suite(args: RunOptions) -> int:
     return 0
 
 
-def run_here(request: Request, look: Callable[[dict[str, Any]], None] = lambda record: None) -> None:
+def run_here(request: Request, look: Callable[[Record], None] = lambda record: None) -> None:
     """Runs a suite on this machine and prints each observation; look: called with it then, and what it raises ends the run.
     ExperimentError: an observation is marked."""
     narrator = Narrator()
@@ -252,5 +251,5 @@ def main(arguments: list[str] | None = None) -> int:
     commands = {"list": run_list_command, "run": run_run_command, "tune": run_tune_command, "try": run_try_command,
                 "demo": run_demo_command, "check-machine": run_check_command, "mechanisms": run_mechanisms_command,
                 **dict.fromkeys(("report", "compare", "pack", "unpack"), run_verbs.carry_out_verb)}
-    how = "the same command" if args.command == "tune" else "--resume"
-    return get_exit_status("numaplace experiment", lambda: commands[args.command](args), f"{how} goes on from here")
+    resume_by = "the same command" if args.command == "tune" else "--resume"
+    return get_exit_status("numaplace experiment", lambda: commands[args.command](args), f"{resume_by} goes on from here")

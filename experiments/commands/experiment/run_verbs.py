@@ -15,18 +15,18 @@ from ...units import percent
 
 def add_verbs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds each verb and its options to the parser of `numaplace experiment`."""
-    one = commands.add_parser("report", help="summary.json, report.html and the table of a run")
-    one.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
+    verb = commands.add_parser("report", help="summary.json, report.html and the table of a run")
+    verb.add_argument("directory", metavar="DIR", help="of a run, or a folder of runs")
     add_compare_options(commands.add_parser("compare", help="runs beside the first: differences and their significance"))
-    one = commands.add_parser("pack", help="a run in one file, for another machine: records, logs, the SHA-256 of each")
-    one.add_argument("directory", type=Path, metavar="RUN", help="folder of a run, or a folder of runs")
-    one.add_argument("bundle", type=Path, metavar="FILE.tar.gz")
-    one.add_argument("--sign", type=Path, metavar="KEY",
+    verb = commands.add_parser("pack", help="a run in one file, for another machine: records, logs, the SHA-256 of each")
+    verb.add_argument("directory", type=Path, metavar="RUN", help="folder of a run, or a folder of runs")
+    verb.add_argument("bundle", type=Path, metavar="FILE.tar.gz")
+    verb.add_argument("--sign", type=Path, metavar="KEY",
                      help="signs it by ssh-keygen: a private key, or a public one that ssh-agent has the private key of")
-    one = commands.add_parser("unpack", help="verifies what pack wrote, then writes its files into a new folder")
-    one.add_argument("bundle", type=Path, metavar="FILE", help="that 'pack' wrote")
-    one.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="default: FILE without .tar.gz, here")
-    one.add_argument("--allowed", type=Path, metavar="SIGNERS",
+    verb = commands.add_parser("unpack", help="verifies what pack wrote, then writes its files into a new folder")
+    verb.add_argument("bundle", type=Path, metavar="FILE", help="that 'pack' wrote")
+    verb.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="default: FILE without .tar.gz, here")
+    verb.add_argument("--allowed", type=Path, metavar="SIGNERS",
                      help="refuses what is not signed by a key of this file, which is as ssh-keygen's ALLOWED SIGNERS")
 
 

@@ -86,8 +86,8 @@ def tell_results(running: Running, command: Command, numaplace: Numaplace, platf
     print_line("ready", f"after {running.ready_seconds:.2f} s, {'at once' if not command.ready else 'by its ready condition'}")
     tell_tasks("at start", running, numaplace)
     measured = running.measure()
-    for metric, value in zip(command.metrics, measured.metrics):
-        print_line("metric", f"{value['name']} = {value['value']:g} {value['unit']}, {format_direction(metric)}")
+    for metric, result in zip(command.metrics, measured.metrics):
+        print_line("metric", f"{result['name']} = {result['value']:g} {result['unit']}, {format_direction(metric)}")
     tell_tasks("at end", running, numaplace)
     verdict = running.verify()
     print_line("check", verdict if command.check else f"{verdict}: the file has none but the exit status")

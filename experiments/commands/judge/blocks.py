@@ -25,12 +25,12 @@ def order_boots(boots: int) -> list[tuple[int, int]]:
 def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
     """Makes the boots that are left, those of both kernels in turn. arguments: of the guest's runner, for each side. ExperimentError: a
     boot did not make its share."""
-    parts = boot_shares.divide_repeats(request.suite, request.boots)
+    shares = boot_shares.divide_repeats(request.suite, request.boots)
     for side in sides:
-        forget_unfinished(side, parts)
+        forget_unfinished(side, shares)
     for block, number in order_boots(request.boots):
-        side, part = sides[number], parts[block]
-        if not part.has_left(results.read_records(side.out)):
+        side, share = sides[number], shares[block]
+        if not share.has_left(results.read_records(side.out)):
             continue
         print(f"block {block + 1} of {request.boots}: kernel {side.letter.upper()}, {side.kernel.release}", file=sys.stderr, flush=True)
         side_request = replace(request, out=side.out, resume=True, force=False)
@@ -39,19 +39,19 @@ def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments:
                 run_in_lab.run_in_guest(side_request, machine, side.guest, arguments[number], functional=False, boots=block + 1)
         except ExperimentError:
             # Observations that are marked end a run with an error; they are counted beside the table.
-            if part.has_left(results.read_records(side.out)):
+            if share.has_left(results.read_records(side.out)):
                 raise
 
 
-def forget_unfinished(side: Side, parts: Sequence[boot_shares.Share]) -> None:
+def forget_unfinished(side: Side, shares: Sequence[boot_shares.Share]) -> None:
     """Removes the records of a boot that was interrupted, and of those after it: the analysis pairs whole boots."""
     with results.lock_folder(side.out):
         records = results.read_records(side.out)
-        unfinished = next((part for part in parts if part.has_left(records)), None)
-        whole = parts[:parts.index(unfinished)] if unfinished else []
-        boots = {record.get("boot_id") for record in records if any(part.contains(record) for part in whole)}
+        unfinished = next((share for share in shares if share.has_left(records)), None)
+        whole_shares = shares[:shares.index(unfinished)] if unfinished else []
+        boots = {record.get("boot_id") for record in records if any(share.contains(record) for share in whole_shares)}
         kept = [record for record in records
-                if any(part.contains(record) for part in whole) or record.get("warmup") and record.get("boot_id") in boots]
+                if any(share.contains(record) for share in whole_shares) or record.get("warmup") and record.get("boot_id") in boots]
         if unfinished and len(kept) < len(records):
             results.rewrite_records(side.out, kept)
 

@@ -17,15 +17,17 @@ SLOWER, FASTER, SAME, SMALL, UNKNOWN = "slower", "faster", "no difference found"
 NOT_EXCLUDED = "not excluded"
 POWER = 0.9  # of the smallest change that is told
 NAME_WIDTH, MEAN_WIDTH, CHANGE_WIDTH, P_WIDTH = 22, 10, 23, 6
+# A row of compare_runs(): workload, policy, metric and unit, the means of both kernels, B / A and B - A with their intervals, and the test.
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    rows: list[dict[str, Any]]  # as compare_runs() has them, each with slower_at_most, found_from and verdict, the word
+    rows: list[Row]  # as compare_runs() has them, each with slower_at_most, found_from and verdict, the word
     missing: list[str] = field(default_factory=list)  # what kernel B has no value of, and A has
     notes: list[str] = field(default_factory=list)
 
-    def select_rows(self, word: str) -> list[dict[str, Any]]:
+    def select_rows(self, word: str) -> list[Row]:
         return [row for row in self.rows if row["verdict"] == word]
 
     @property
@@ -67,7 +69,7 @@ def compare_kernels(a: Path, b: Path, responses: Sequence[str], smallest: float,
                    marked + [f"kernel A has no result: {name}" for name in pair["only_in_b"]])
 
 
-def choose_word(row: dict[str, Any], exclude: float) -> str:
+def choose_word(row: Row, exclude: float) -> str:
     """Chooses the word of a row. exclude: the slow-down that is to be excluded, as 0.05. A metric whose unit has no better direction is a
     cost, as in pages moved."""
     word = SMALL if row["too_small"] else UNKNOWN if row["p_holm"] is None and row["difference"] else SAME
@@ -79,17 +81,17 @@ def choose_word(row: dict[str, Any], exclude: float) -> str:
     return word
 
 
-def _more_is_faster(row: dict[str, Any]) -> bool:
+def _more_is_faster(row: Row) -> bool:
     return is_higher_better(row["unit"]) is True
 
 
-def compute_slower_at_most(row: dict[str, Any]) -> float | None:
+def compute_slower_at_most(row: Row) -> float | None:
     """Returns the slow side of the interval of B / A, as 0.03 for 3 % of A's mean; below 0 where B is faster. None: no bound."""
     limit = row["ratio_ci95_low" if _more_is_faster(row) else "ratio_ci95_high"]
     return None if limit is None else 1 - limit if _more_is_faster(row) else limit - 1
 
 
-def compute_found_from(row: dict[str, Any], tests: int) -> float | None:
+def compute_found_from(row: Row, tests: int) -> float | None:
     """Returns the smallest change, as a share of A's mean, that such boots find in POWER of all judgements. None: nothing varies.
 
     (t(1 - a / 2m, n - 1) + t(POWER, n - 1)) s / sqrt(n), of the standard deviation s of the n differences within blocks and of
@@ -108,7 +110,7 @@ def format_table(verdict: Verdict) -> str:
     return "\n".join([head, "-" * WIDTH, *(_format_row(row) for row in verdict.rows)])
 
 
-def _format_row(row: dict[str, Any]) -> str:
+def _format_row(row: Row) -> str:
     """Formats a row in three lines: means and change, verdict, then what would be found and is excluded."""
     first = _format_line(row["workload"], format_number(row["mean_a"]), format_number(row["mean_b"]),
                          format_change(row), format_p_value(row["p_holm"]))
@@ -117,7 +119,7 @@ def _format_row(row: dict[str, Any]) -> str:
     return "\n".join([first, second, f"  {'; '.join([*power, format_slow_down(row)])}"])
 
 
-def format_slow_down(row: dict[str, Any]) -> str:
+def format_slow_down(row: Row) -> str:
     limit = row["slower_at_most"]
     return "slower without a bound" if limit is None else f"slower by at most {_format_share(max(0, limit))}"
 
@@ -151,7 +153,7 @@ def format_number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}" if 1e-3 <= abs(value) < 1e6 or not value else f"{value:.3e}"
 
 
-def format_change(row: dict[str, Any]) -> str:
+def format_change(row: Row) -> str:
     """Formats B / A as '+5.0 % [+4.1, +5.9]', in percent of change; '-' where there is no ratio."""
     if row["ratio"] is None:
         return "-"
@@ -169,12 +171,12 @@ def format_p_value(p: float | None) -> str:
     return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _format_rows(rows: Sequence[dict[str, Any]]) -> str:
+def _format_rows(rows: Sequence[Row]) -> str:
     return ", ".join(f"{_name_row(row)} {_format_percent(row['ratio'])} %" if row["ratio"] is not None
                      else convert_to_ascii(row["workload"]) for row in rows)
 
 
-def _name_row(row: dict[str, Any]) -> str:
+def _name_row(row: Row) -> str:
     return convert_to_ascii(row["workload"]) + ("" if row["policy"] == "none" else f" ({convert_to_ascii(row['policy'])})")
 
 

@@ -124,10 +124,10 @@ def check_pairs(pairs: Iterable[Pair], nodes: dict[int, Node], file: str, of: st
 
 def check_ranges(description: Description) -> None:
     """Raises UsageError where a number is none that a machine file may have."""
-    for numbers, most, unit in ((description.latencies, 1e6, "ns"), (description.bandwidths, 1e9, "MB/s"), (description.c2c, 1e5, "ns")):
-        for found in numbers.values():
-            if not 1 <= found.value <= most:
-                raise UsageError(f"{found.source}: {found.value:.6g} {unit} is outside 1 to {most:g}: correct it, or leave the file out")
+    for numbers, highest, unit in ((description.latencies, 1e6, "ns"), (description.bandwidths, 1e9, "MB/s"), (description.c2c, 1e5, "ns")):
+        for number in numbers.values():
+            if not 1 <= number.value <= highest:
+                raise UsageError(f"{number.source}: {number.value:.6g} {unit} is outside 1 to {highest:g}: correct it, or leave the file out")
 
 
 def merge_nodes(into: Description, added: Description) -> None:
@@ -165,8 +165,8 @@ def list_pairs(description: Description) -> set[Pair]:
 def merge_descriptions(descriptions: list[Description]) -> Description:
     """Makes one description of several: of two files that say the same thing the first counts, and a measured matrix before what the
     firmware says. UsageError: they are of different machines, or none has nodes."""
-    whole = [description for description in descriptions if description.nodes]
-    into = whole[0] if whole else infer_nodes(descriptions)
+    with_nodes = [description for description in descriptions if description.nodes]
+    into = with_nodes[0] if with_nodes else infer_nodes(descriptions)
     for description in descriptions:
         check_ranges(description)
         if description is into:
@@ -175,10 +175,10 @@ def merge_descriptions(descriptions: list[Description]) -> Description:
             merge_nodes(into, description)
         check_pairs(list_pairs(description), into.nodes, description.name, into.name)
     remarks = [remark for description in descriptions for remark in description.remarks]
-    first = Description(into.name, into.nodes, into.nodes_source, remarks=remarks)
+    merged = Description(into.name, into.nodes, into.nodes_source, remarks=remarks)
     for description in sorted(descriptions, key=lambda description: bool(description.nodes)):
-        merge_numbers(first, description)
-    return first
+        merge_numbers(merged, description)
+    return merged
 
 
 def infer_nodes(descriptions: list[Description]) -> Description:

@@ -79,25 +79,25 @@ def estimate_base(described: Description, reduced: Reduced) -> Speed:
 
 def average_locals(numbers: dict[Pair, Sourced], ids: list[int], otherwise: Sourced) -> Sourced:
     """Returns the mean of what nodes have with their own memory."""
-    found = [numbers[number, number] for number in ids if (number, number) in numbers]
-    if not found:
+    local_numbers = [numbers[number, number] for number in ids if (number, number) in numbers]
+    if not local_numbers:
         return otherwise
-    source = found[0].source if len(found) == 1 else f"{found[0].source}, mean of {len(found)} nodes"
-    return Sourced(compute_mean([one.value for one in found]), f"calibrated: {source}")
+    source = local_numbers[0].source if len(local_numbers) == 1 else f"{local_numbers[0].source}, mean of {len(local_numbers)} nodes"
+    return Sourced(compute_mean([one.value for one in local_numbers]), f"calibrated: {source}")
 
 
 def estimate_dram(described: Description, node: Kept, base: Speed) -> Speed:
     """Estimates the controller of a node. Of a node without CPUs it has no more than the nearest node sees; the rest is the link's."""
-    own = described.latencies.get((node.id, node.id))
-    latency = mark_calibrated(own) if own else base.latency_ns
-    seen = [found for (_, far), found in described.latencies.items() if far == node.id]
-    nearest = min(seen, key=lambda found: found.value, default=None)
+    own_latency = described.latencies.get((node.id, node.id))
+    latency = mark_calibrated(own_latency) if own_latency else base.latency_ns
+    seen_latencies = [found for (_, far), found in described.latencies.items() if far == node.id]
+    nearest = min(seen_latencies, key=lambda found: found.value, default=None)
     if not node.cpus and nearest and nearest.value < latency.value:
         latency = mark_calibrated(nearest)
-    local = described.bandwidths.get((node.id, node.id))
+    own_bandwidth = described.bandwidths.get((node.id, node.id))
     rates = [found for (_, far), found in described.bandwidths.items() if far == node.id]
-    most = local or (max(rates, key=lambda found: found.value) if rates and not node.cpus else None)
-    return Speed(latency, mark_calibrated(most) if most else base.bandwidth_mb_s)
+    bandwidth = own_bandwidth or (max(rates, key=lambda found: found.value) if rates and not node.cpus else None)
+    return Speed(latency, mark_calibrated(bandwidth) if bandwidth else base.bandwidth_mb_s)
 
 
 def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[int, Speed]) -> Sourced:
@@ -107,10 +107,10 @@ def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[
         added = compute_mean([max(0.0, found.value - drams[far].latency_ns.value) for found, far in ways])
         return Sourced(round(max(1.0, added), 1), f"calibrated: {ways[0][0].source}, less the memory's own")
     target = b if b.mib else a
-    own = drams[target.id].latency_ns.value
+    memory_ns = drams[target.id].latency_ns.value
     distance, known = fill_distance(described, a.id, b.id)
     why = f"distance {distance}" if known else f"no distance is known, {distance} is taken"
-    return Sourced(round(own * (distance - LOCAL) / LOCAL, 1), f"assumed: {own:.6g} ns * {distance} / 10, less the memory's own; {why}")
+    return Sourced(round(memory_ns * (distance - LOCAL) / LOCAL, 1), f"assumed: {memory_ns:.6g} ns * {distance} / 10, less the memory's own; {why}")
 
 
 def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dict[int, Speed], line: int) -> Sourced:
@@ -125,13 +125,13 @@ def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dic
 
 def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, Speed], line: int) -> dict[Speed, list[Pair]]:
     """Estimates a link for each pair of nodes of which one has CPUs. Pairs, by position in the file, with the same numbers are together."""
-    found: dict[Speed, list[Pair]] = {}
+    pairs_of_link: dict[Speed, list[Pair]] = {}
     for j, b in enumerate(nodes):
         for i, a in enumerate(nodes[:j]):
             if a.cpus or b.cpus:
                 link = Speed(estimate_link_latency(described, a, b, drams), estimate_link_bandwidth(described, a, b, drams, line))
-                found.setdefault(link, []).append((i, j))
-    return found
+                pairs_of_link.setdefault(link, []).append((i, j))
+    return pairs_of_link
 
 
 def estimate_c2c(described: Description, reduced: Reduced, sharing: int) -> dict[str, Sourced]:
@@ -139,8 +139,8 @@ def estimate_c2c(described: Description, reduced: Reduced, sharing: int) -> dict
     many CPUs of a node, in their order, have one last level."""
     places = {cpu: (node.id, index // sharing) for node in reduced.nodes for index, cpu in enumerate(node.cpus)}
     folded = fold_cores(described, described.cpus, places) if described.core_matrix else {}
-    found = described.c2c | folded
-    home, remote = found.get("remote_home_ns"), found.get("remote_ns")
+    costs = described.c2c | folded
+    home, remote = costs.get("remote_home_ns"), costs.get("remote_ns")
     if home and (not remote or home.value < remote.value):
-        del found["remote_home_ns"]  # the lab takes none below remote_ns
-    return found
+        del costs["remote_home_ns"]  # the lab takes none below remote_ns
+    return costs

@@ -34,12 +34,12 @@ class Found:
 
 def list_objects(top: Element) -> list[Found]:
     """Lists all objects, each after the one that it is in."""
-    found, left = [], [Found(one, ()) for one in reversed(top.findall("object"))]
-    while left:
-        one = left.pop()
-        found.append(one)
-        left += [Found(child, (*one.above, one.element)) for child in reversed(one.element.findall("object"))]
-    return found
+    objects, waiting = [], [Found(obj, ()) for obj in reversed(top.findall("object"))]
+    while waiting:
+        obj = waiting.pop()
+        objects.append(obj)
+        waiting += [Found(child, (*obj.above, obj.element)) for child in reversed(obj.element.findall("object"))]
+    return objects
 
 
 def get_number(element: Element, key: str, what: str, default: int = 0) -> int:
@@ -50,15 +50,15 @@ def get_number(element: Element, key: str, what: str, default: int = 0) -> int:
 
 def list_units(objects: list[Found], file: str) -> dict[int, Found]:
     """Returns the PUs by their CPU numbers."""
-    return {get_number(one.element, "os_index", file): one for one in objects if one.type == "PU"}
+    return {get_number(obj.element, "os_index", file): obj for obj in objects if obj.type == "PU"}
 
 
-def list_cpus_of(one: Found, units: dict[int, Found], file: str) -> list[int]:
+def list_cpus_of(obj: Found, units: dict[int, Found], file: str) -> list[int]:
     """Lists the CPUs of an object: those of its cpuset, or those below it."""
-    text = one.element.get("cpuset")
+    text = obj.element.get("cpuset")
     if text is None:
-        return sorted(cpu for cpu, unit in units.items() if one.element in unit.above)
-    return [cpu for cpu in parse_cpu_mask(text, f"{file}, {one.type} cpuset") if cpu in units]
+        return sorted(cpu for cpu, unit in units.items() if obj.element in unit.above)
+    return [cpu for cpu in parse_cpu_mask(text, f"{file}, {obj.type} cpuset") if cpu in units]
 
 
 def is_without_cpus(element: Element) -> bool:
@@ -71,17 +71,17 @@ def is_without_cpus(element: Element) -> bool:
 def read_nodes(objects: list[Found], units: dict[int, Found], file: str) -> tuple[dict[int, Node], list[str]]:
     """Reads the nodes, and remarks about them. hwloc gives several nodes the same CPUs: they are the first one's, which is never a
     memory of a kind of its own."""
-    found = []
-    for one in objects:
-        if one.type == "NUMANode":
-            cpus = list_cpus_of(one, units, file)
-            found.append((is_without_cpus(one.element), len(cpus), get_number(one.element, "os_index", file), cpus,
-                          get_number(one.element, "local_memory", file)))
+    described = []
+    for obj in objects:
+        if obj.type == "NUMANode":
+            cpus = list_cpus_of(obj, units, file)
+            described.append((is_without_cpus(obj.element), len(cpus), get_number(obj.element, "os_index", file), cpus,
+                              get_number(obj.element, "local_memory", file)))
     nodes, taken, remarks = {}, set(), []
-    for _, _, number, cpus, memory in sorted(found):
+    for _, _, number, cpus, memory_bytes in sorted(described):
         if number in nodes:
             raise UsageError(f"{file} has node {number} twice: correct it, or leave it out")
-        nodes[number] = Node(number, [cpu for cpu in cpus if cpu not in taken], memory)
+        nodes[number] = Node(number, [cpu for cpu in cpus if cpu not in taken], memory_bytes)
         if cpus and not nodes[number].cpus:
             remarks.append(f"Node {number} has no CPUs of its own in {file}, but those of another node.")
         taken |= set(cpus)
@@ -90,9 +90,9 @@ def read_nodes(objects: list[Found], units: dict[int, Found], file: str) -> tupl
 
 def make_only_node(objects: list[Found], units: dict[int, Found], file: str) -> dict[int, Node]:
     """Makes the one node of a machine whose file has none."""
-    machine = next((one.element for one in objects if one.type == "Machine"), None)
-    memory = get_number(machine, "local_memory", file) if machine is not None else 0
-    return {0: Node(0, sorted(units), memory or None)}
+    machine = next((obj.element for obj in objects if obj.type == "Machine"), None)
+    memory_bytes = get_number(machine, "local_memory", file) if machine is not None else 0
+    return {0: Node(0, sorted(units), memory_bytes or None)}
 
 
 def read_cache(element: Element, units: dict[int, Found], file: str) -> Cache | None:
@@ -135,10 +135,10 @@ def make_pairs(numbers: list[int], values: list[float]) -> dict[tuple[int, int],
 
 def read_old_distances(objects: list[Found], file: str) -> dict[tuple[int, int], float]:
     """Reads hwloc 1's matrix between nodes."""
-    for one in objects:
-        for matrix in one.element.findall("distances"):
+    for obj in objects:
+        for matrix in obj.element.findall("distances"):
             depth = min(get_number(matrix, "relative_depth", file), 64)
-            below = list(list_below(one.element, depth))
+            below = list(list_below(obj.element, depth))
             if not below or {element.get("type") for element in below} != {"NUMANode"}:
                 continue
             numbers = [get_number(element, "os_index", file) for element in below]
@@ -151,7 +151,7 @@ def read_old_distances(objects: list[Found], file: str) -> dict[tuple[int, int],
 
 def read_distances(top: Element, file: str) -> dict[tuple[int, int], float]:
     """Reads hwloc 2's first matrix of latencies between nodes; the one that is named after the firmware's before others."""
-    found = {}
+    distances = {}
     for matrix in top.findall("distances2"):
         means_latency = get_number(matrix, "kind", file) & 4
         if matrix.get("type") != "NUMANode" or not means_latency or matrix.get("indexing", "os") != "os":
@@ -160,16 +160,16 @@ def read_distances(top: Element, file: str) -> dict[tuple[int, int], float]:
         values = " ".join(part.text or "" for part in matrix.findall("u64values")).split()
         pairs = make_pairs([parse_whole(word, f"{file}, indexes of distances2") for word in words],
                            [parse_number(word, f"{file}, u64values of distances2") for word in values])
-        if pairs and (not found or matrix.get("name") == "NUMALatency"):
-            found = pairs
-    return found
+        if pairs and (not distances or matrix.get("name") == "NUMALatency"):
+            distances = pairs
+    return distances
 
 
 def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], names: set[str], scale: float,
                     file: str) -> dict[tuple[int, int], Sourced]:
     """Reads a memory attribute, of the nodes whose CPUs are all in the initiator that it names."""
-    numbers = {one.element.get("gp_index"): get_number(one.element, "os_index", file) for one in objects if one.type == "NUMANode"}
-    found = {}
+    numbers = {obj.element.get("gp_index"): get_number(obj.element, "os_index", file) for obj in objects if obj.type == "NUMANode"}
+    number_of_pair = {}
     for attribute in top.findall("memattr"):
         for entry in attribute.findall("memattr_value") if attribute.get("name") in names else []:
             far, text = numbers.get(entry.get("target_obj_gp_index")), entry.get("initiator_cpuset")
@@ -179,14 +179,14 @@ def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], 
             value = parse_number(entry.get("value", ""), f"{file}, memattr_value") * scale
             for near in nodes.values():
                 if near.cpus and set(near.cpus) <= cpus and value:
-                    found[near.id, far] = Sourced(value, f"{file}, memory attribute {attribute.get('name')} of node {far}")
-    return found
+                    number_of_pair[near.id, far] = Sourced(value, f"{file}, memory attribute {attribute.get('name')} of node {far}")
+    return number_of_pair
 
 
 def read_megahertz(objects: list[Found], top: Element, file: str) -> Sourced | None:
     """Reads the clock that hwloc gives for a kind of CPUs, or that the name of the processor has."""
     infos = [info for kind in top.findall("cpukind") for info in kind.findall("info")]
-    infos += [info for one in objects for info in one.element.findall("info")]
+    infos += [info for obj in objects for info in obj.element.findall("info")]
     for key in ("FrequencyBaseMHz", "FrequencyMaxMHz", "CPUModel"):
         for info in infos:
             text = info.get("value", "") if info.get("name") == key else ""

@@ -50,15 +50,15 @@ def read_row(matrix: Matrix, line: str, where: str) -> None:
 
 def read_matrices(text: str, file: str) -> dict[str, Matrix]:
     """Reads the matrices, by their kinds; of two of a kind the first."""
-    found: dict[str, Matrix] = {}
+    matrices: dict[str, Matrix] = {}
     matrix: Matrix | None = None
     for number, line in enumerate(text.splitlines(), 1):
         kind = find_kind(line)
         if kind is not None:
-            matrix = found.setdefault(kind, Matrix(kind)) if kind and kind not in found else None
+            matrix = matrices.setdefault(kind, Matrix(kind)) if kind and kind not in matrices else None
         elif matrix:
             read_row(matrix, line, f"{file}:{number}")
-    return {kind: matrix for kind, matrix in found.items() if matrix.values}
+    return {kind: matrix for kind, matrix in matrices.items() if matrix.values}
 
 
 def source_pairs(matrix: Matrix | None, what: str) -> dict[tuple[int, int], Sourced]:
@@ -69,16 +69,16 @@ def source_pairs(matrix: Matrix | None, what: str) -> dict[tuple[int, int], Sour
 
 def read_c2c(text: str, matrices: dict[str, Matrix], file: str) -> dict[str, Sourced]:
     """Reads what a line costs that another core has modified, on average over the nodes."""
-    found = {}
+    costs = {}
     local = LOCAL.search(text)
     if local:
-        found["local_ns"] = Sourced(parse_number(local[1], f"{file}, Local Socket HITM"), f"{file}, local HITM latency")
+        costs["local_ns"] = Sourced(parse_number(local[1], f"{file}, Local Socket HITM"), f"{file}, local HITM latency")
     for key in ("remote_ns", "remote_home_ns"):
         values = [value for (row, column), value in matrices[key].values.items() if row != column] if key in matrices else []
         if values:
             home = "writer" if key == "remote_ns" else "reader"
-            found[key] = Sourced(sum(values) / len(values), f"{file}, remote HITM latency, homed in the {home}'s socket")
-    return found
+            costs[key] = Sourced(sum(values) / len(values), f"{file}, remote HITM latency, homed in the {home}'s socket")
+    return costs
 
 
 def describe_mlc(text: str, file: str) -> Description:

@@ -33,14 +33,14 @@ def read_distances(text: str, file: str) -> dict[tuple[int, int], float]:
     """Reads the matrix of distances; empty where there is none."""
     head = re.search(r"^node +(\d{1,4}(?: +\d{1,4})*) *$", text, re.MULTILINE | re.ASCII)
     columns = [int(word) for word in head[1].split()] if head else []
-    found = {}
+    distances = {}
     for near, words in re.findall(r"^ *(\d{1,4}):([ \d]+)$", text, re.MULTILINE | re.ASCII):
         if len(words.split()) != len(columns):
             raise UsageError(f"{file}, row {near} of the distances has {len(words.split())} numbers for {len(columns)} nodes: "
                              "give the whole output of numactl -H")
-        found |= {(int(near), far): parse_number(word, f"{file}, row {near} of the distances")
+        distances |= {(int(near), far): parse_number(word, f"{file}, row {near} of the distances")
                   for far, word in zip(columns, words.split())}
-    return found
+    return distances
 
 
 def describe_numactl(text: str, file: str) -> Description:

@@ -65,18 +65,18 @@ def read_nodes(system: Path, online: list[int]) -> dict[int, Node]:
 
 def read_distances(system: Path, nodes: dict[int, Node]) -> dict[tuple[int, int], float]:
     """Reads the SLIT. A row has a number of each node that was online."""
-    found, numbers = {}, sorted(nodes)
+    distances, numbers = {}, sorted(nodes)
     for near in numbers:
         path = system / f"node/node{near}/distance"
         words = read_text(path).split()
         if len(words) == len(numbers):
-            found |= {(near, far): parse_number(word, str(path)) for far, word in zip(numbers, words)}
-    return found
+            distances |= {(near, far): parse_number(word, str(path)) for far, word in zip(numbers, words)}
+    return distances
 
 
 def read_access(system: Path, nodes: dict[int, Node], entry: str, what: str, file: str) -> dict[tuple[int, int], Sourced]:
     """Reads a number of the HMAT, of each node and its nearest nodes with CPUs. entry: its name in sysfs; what, file: for the source."""
-    found = {}
+    number_of_pair = {}
     for far in nodes:
         for access in ("access1", "access0"):  # the second may be of a node that has a device alone
             folder = system / f"node/node{far}" / access / "initiators"
@@ -84,8 +84,8 @@ def read_access(system: Path, nodes: dict[int, Node], entry: str, what: str, fil
             value = parse_number(text, str(folder / entry)) if text else 0
             near = [node for node in list_numbered(folder, "node") if node in nodes and nodes[node].cpus]
             for node in near if value else []:
-                found.setdefault((node, far), Sourced(value, f"{file}, HMAT {what} of node {far}"))
-    return found
+                number_of_pair.setdefault((node, far), Sourced(value, f"{file}, HMAT {what} of node {far}"))
+    return number_of_pair
 
 
 def list_online(system: Path) -> list[int]:

@@ -50,12 +50,12 @@ class Reduced:
         return {cpu: node.id for node in self.nodes for cpu in node.cpus}
 
 
-def choose_nodes(described: Description, wanted: list[int] | None) -> list[Node]:
+def choose_nodes(described: Description, wanted_ids: list[int] | None) -> list[Node]:
     """Returns the nodes that are wanted, all by default. UsageError: one is not there."""
-    for number in wanted or []:
+    for number in wanted_ids or []:
         if number not in described.nodes:
             raise UsageError(f"{described.name} has no node {number}: it has {', '.join(map(str, sorted(described.nodes)))}")
-    return [node for number, node in sorted(described.nodes.items()) if wanted is None or number in wanted]
+    return [node for number, node in sorted(described.nodes.items()) if wanted_ids is None or number in wanted_ids]
 
 
 def number_cpus(nodes: list[Node]) -> dict[int, list[int]]:
@@ -63,12 +63,12 @@ def number_cpus(nodes: list[Node]) -> dict[int, list[int]]:
     if not any(node.cpus is None for node in nodes):
         return {node.id: sorted(node.cpus) for node in nodes}
     free = 1 + max((cpu for node in nodes for cpu in node.cpus or []), default=-1)
-    found = {}
+    cpus_by_node = {}
     for node in nodes:
         count = ASSUMED_CPUS if node.cpus is None else 0
-        found[node.id] = node.cpus if node.cpus is not None else list(range(free, free + count))
+        cpus_by_node[node.id] = node.cpus if node.cpus is not None else list(range(free, free + count))
         free += count
-    return found
+    return cpus_by_node
 
 
 def keep_cores(cpus: list[int], described: Description) -> list[int]:
@@ -82,14 +82,15 @@ def keep_cores(cpus: list[int], described: Description) -> list[int]:
     return kept
 
 
-def share_memory(nodes: list[Node], total: int) -> dict[int, int]:
+def share_memory(nodes: list[Node], total_mib: int) -> dict[int, int]:
     """Shares out MiB to the nodes in proportion, in whole steps; a node that has memory gets LEAST_MIB at least, one of which it is
     not said as much as the others on average."""
-    known = [node.bytes for node in nodes if node.bytes]
-    mean = sum(known) / len(known) if known else 1
+    known_bytes = [node.bytes for node in nodes if node.bytes]
+    mean = sum(known_bytes) / len(known_bytes) if known_bytes else 1
     weight = {node.id: mean if node.bytes is None else node.bytes for node in nodes}
-    whole = sum(weight.values())
-    return {number: max(LEAST_MIB, int(total * part / whole) // STEP_MIB * STEP_MIB) if part else 0 for number, part in weight.items()}
+    total_weight = sum(weight.values())
+    return {number: max(LEAST_MIB, int(total_mib * node_weight / total_weight) // STEP_MIB * STEP_MIB) if node_weight else 0
+            for number, node_weight in weight.items()}
 
 
 def say_what_is_left_out(reduced: Reduced, described: Description, nodes: list[Node], cpus_by_node: dict[int, list[int]],
@@ -191,12 +192,12 @@ def count_sharing_last(cache: Cache, described: Description, reduced: Reduced) -
 
 def choose_line(caches: list[Cache], reduced: Reduced) -> int:
     """Returns the length of a line, which is one of all levels: that of the last that says it."""
-    said = [cache.line for cache in caches if cache.line]
-    line = said[-1] if said else ASSUMED_LINE
-    if line in LINES and len(set(said)) < 2:
+    given_lines = [cache.line for cache in caches if cache.line]
+    line = given_lines[-1] if given_lines else ASSUMED_LINE
+    if line in LINES and len(set(given_lines)) < 2:
         return line
     fit = line if line in LINES else ASSUMED_LINE
-    reduced.warnings.append(f"cache lines of {', '.join(map(str, sorted(set(said))))} bytes are written as {fit}: the lab takes one of "
+    reduced.warnings.append(f"cache lines of {', '.join(map(str, sorted(set(given_lines))))} bytes are written as {fit}: the lab takes one of "
                             f"{', '.join(map(str, LINES))} for all levels")
     return fit
 
@@ -209,9 +210,9 @@ class Written:
     assumed: list[str]  # what no file says of it; "size": nothing is known
 
 
-def list_assumed(cache: Cache, said: bool) -> list[str]:
+def list_assumed(cache: Cache, given: bool) -> list[str]:
     """Lists what is assumed of a cache."""
-    if not said:
+    if not given:
         return ["size"]
     return [word for word, known in (("ways", cache.ways), ("line", cache.line), ("sharing", cache.cpus)) if not known] + [
         "latency"] * (cache.level > 1)
@@ -219,15 +220,15 @@ def list_assumed(cache: Cache, said: bool) -> list[str]:
 
 def choose_caches(described: Description, reduced: Reduced) -> tuple[list[Written], int]:
     """Returns the caches that are written, and their line. There is a first level, and one more."""
-    said = {cache.level: cache for cache in described.caches if cache.level <= MOST_LEVEL and cache.bytes <= MOST_CACHE}
+    given = {cache.level: cache for cache in described.caches if cache.level <= MOST_LEVEL and cache.bytes <= MOST_CACHE}
     reduced.warnings += [f"L{cache.level} of {cache.bytes} bytes is left out: the lab takes up to {MOST_CACHE} bytes, "
                          f"and {MOST_LEVEL} levels"
-                         for cache in described.caches if cache.level not in said]
-    line = choose_line(list(said.values()), reduced)
-    missing = {1: 1} if set(said) - {1} else {level: level for level in ASSUMED_CACHES}
+                         for cache in described.caches if cache.level not in given]
+    line = choose_line(list(given.values()), reduced)
+    missing = {1: 1} if set(given) - {1} else {level: level for level in ASSUMED_CACHES}
     largest = max((tuple(node.cpus) for node in reduced.nodes), key=len, default=())
-    assumed = {level: Cache(level, ASSUMED_CACHES[level], 0, line, largest if level == 3 else ()) for level in missing if level not in said}
-    caches = said | assumed
+    assumed = {level: Cache(level, ASSUMED_CACHES[level], 0, line, largest if level == 3 else ()) for level in missing if level not in given}
+    caches = given | assumed
     return [Written(fit_cache(cache, line, reduced), (count_sharing_last if level == max(caches) else count_sharing)(cache, described, reduced),
-                    list_assumed(cache, level in said))
+                    list_assumed(cache, level in given))
             for level, cache in sorted(caches.items())], line

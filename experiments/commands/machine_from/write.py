@@ -35,13 +35,13 @@ def count_things(number: int, thing: str) -> str:
 def build_head(name: str, described: Description, reduced: Reduced, files: list[str]) -> list[str]:
     """Builds the lines before the tables."""
     distances, source = build_distances(described, reduced.nodes)
-    cpus, memory = len(reduced.node_of), sum(node.mib for node in reduced.nodes)
+    cpus, memory_mib = len(reduced.node_of), sum(node.mib for node in reduced.nodes)
     real = sum(node.bytes or 0 for node in described.nodes.values()) >> 20
     things = f"{count_things(len(reduced.nodes), 'node')}, {count_things(cpus, 'CPU')}"
     lines = ["# Written by numaplace machine --from. CPUs are numbered by node.", *(f"# {remark}" for remark in reduced.remarks),
              f'name = "{name}"', f'summary = "{things}, as described by {", ".join(files)}"',
              f'source = "calibrated: {described.nodes_source}"', f"cpus = {cpus}",
-             f'memory = "{memory} MiB"' + (f"  # the nodes have {real} MiB; less boots faster" if real else ""),
+             f'memory = "{memory_mib} MiB"' + (f"  # the nodes have {real} MiB; less boots faster" if real else ""),
              f"# {source}" if source else "", "distances = [", *(f"    {row}," for row in distances), "]", ""]
     return [line for line in lines if line] + [""]
 
@@ -66,11 +66,11 @@ def build_cache(written: Written, source: str) -> list[str]:
     """Builds the table of a cache. The latency of a first level is in the core's speed."""
     cache = written.cache
     latency = [f"latency_ns = {CACHE_NS[cache.level]}"] if cache.level in CACHE_NS else []
-    told = "assumed: common" if "size" in written.assumed else f"calibrated: {source}"
+    source_text = "assumed: common" if "size" in written.assumed else f"calibrated: {source}"
     if written.assumed and "size" not in written.assumed:
-        told += f"; assumed: {', '.join(written.assumed)}"
+        source_text += f"; assumed: {', '.join(written.assumed)}"
     return ["[[cache]]", f"level = {cache.level}", f'size = "{format_size(cache.bytes)}"', f"ways = {cache.ways}",
-            f"line_bytes = {cache.line}", f"shared_by_cpus = {written.shared_by}", *latency, f'source = "{told}"', ""]
+            f"line_bytes = {cache.line}", f"shared_by_cpus = {written.shared_by}", *latency, f'source = "{source_text}"', ""]
 
 
 def build_caches(caches: list[Written], described: Description) -> list[str]:
@@ -86,12 +86,12 @@ def build_speed(speed: Speed) -> list[str]:
     return [format_entry(key, one.value, one.source) for key, one in numbers.items()]
 
 
-def build_core(described: Description, line: int, said: bool) -> list[str]:
+def build_core(described: Description, line: int, line_given: bool) -> list[str]:
     """Builds the tables of the cache line, the core and the port."""
     clock = described.mhz
     known = clock is not None and 1 <= clock.value <= 1e5
     mhz = Sourced(clock.value, f"calibrated: {clock.source}") if known else Sourced(ASSUMED_MHZ, "assumed: a server")
-    return ["[model.line]", format_entry("bytes", line, f"calibrated: {described.caches_source}" if said else "assumed: common"), "",
+    return ["[model.line]", format_entry("bytes", line, f"calibrated: {described.caches_source}" if line_given else "assumed: common"), "",
             "[model.core]", format_entry("mhz", mhz.value, mhz.source),
             format_entry("instructions_per_cycle", 2, "assumed: compiled loops whose data is in the cache"),
             format_entry("outstanding", 10, "assumed: as Intel's line fill buffers"), "",
@@ -125,8 +125,9 @@ def build_model(described: Description, reduced: Reduced, line: int, sharing: in
     base = estimate_base(described, reduced)
     drams = {node.id: estimate_dram(described, node, base) for node in reduced.nodes}
     links = estimate_links(described, reduced.nodes, drams, line)
-    said = any(cache.line == line for cache in described.caches)
-    lines = build_core(described, line, said) + build_controllers(base, drams, reduced.nodes) + build_c2c(estimate_c2c(described, reduced, sharing))
+    line_given = any(cache.line == line for cache in described.caches)
+    lines = [*build_core(described, line, line_given), *build_controllers(base, drams, reduced.nodes),
+             *build_c2c(estimate_c2c(described, reduced, sharing))]
     for link, pairs in links.items():
         lines += build_link(link, pairs)
     return lines

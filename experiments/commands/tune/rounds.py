@@ -27,9 +27,9 @@ class Rounds:
     out: Path
     measure: Callable[[Path, list[str], bool], None]  # levels into a folder; whether its run has begun
 
-    def make_all(self, searches: Sequence[Search], trials: int, until: float | None, done: Callable[[], None]) -> None:
+    def make_all(self, searches: Sequence[Search], trials: int, until: float | None, after_round: Callable[[], None]) -> None:
         """Makes rounds until every search has so many trials, all the same number. until: s of the monotonic clock, after which no round
-        begins; done: called after each. ExperimentError: the first round has no score."""
+        begins; after_round: called after each. ExperimentError: the first round has no score."""
         for number in range(-(-trials // AT_ONCE)):
             if number and until is not None and time.monotonic() >= until:
                 return
@@ -41,7 +41,7 @@ class Rounds:
                                       f"'numaplace experiment report {self.out}/round-0' shows why")
             for search in searches:
                 search.tell_scores(scores)
-            done()
+            after_round()
 
     def make_round(self, folder: Path, levels: list[str]) -> dict[str, float]:
         """Runs what is left of a round. Returns the scores by level; an observation that failed its check is a candidate without one."""

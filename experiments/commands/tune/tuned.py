@@ -48,7 +48,7 @@ def add_tuned(policies: Sequence[str], file: Path, machine: str, seeds: range) -
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         training_seed, tuned_on = int(table["seed"]), str(table["machine"])
-        levels = [(str(one["name"]), str(one["level"])) for one in table["mechanism"]]
+        levels = [(str(mechanism["name"]), str(mechanism["level"])) for mechanism in table["mechanism"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f"has no {error}" if isinstance(error, KeyError) else getattr(error, "strerror", None) or str(error)
         raise UsageError(f"--tuned {file}: {why}: give the {NAME} of 'numaplace experiment tune'") from None

@@ -93,11 +93,11 @@ def is_done(out: Path, program: Program, half: str) -> bool:
 
 def build_command(out: Path, program: Program, half: str, limit: float) -> list[str | Path | int]:
     """Builds the command of one of HALVES: worth, or the longer run, which goes on where it was ended, for at most `limit` seconds."""
-    at = locate_folder(out, program)
+    folder = locate_folder(out, program)
     if half == "worth":
         return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--force",
-                "--out", at / "worth", "--placements", PLACEMENTS, *program.asked]
-    longer = RunOptions(str(at / "worth" / "worth.toml"), out=at / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
+                "--out", folder / "worth", "--placements", PLACEMENTS, *program.asked]
+    longer = RunOptions(str(folder / "worth" / "worth.toml"), out=folder / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
     return build_words(program.machine, [HERE.programs / "numaplace-experiment", *longer.list_words()], seconds=limit)
 
 
@@ -127,37 +127,37 @@ def read_rates(run: Path) -> dict[str, float]:
 
 def make_row(out: Path, program: Program) -> Row:
     """Makes a program's row from its two runs, and judges whether what worth names is right."""
-    at = locate_folder(out, program)
-    found, true = verdict.read_verdict(at / "worth" / "run"), read_rates(at / "truth" / "run")
-    named = found.best.policy if found.best else "none"
-    best = max(true, key=lambda policy: true[policy])
-    loss, matters = 1 - true[named] / true[best], min(true.values()) < (1 - LEAST) * true[best]
-    held = has_common_gain(found.best, at / "truth" / "run") if found.best else None
-    right = loss <= LEAST if matters else held if found.best else found.decided
-    return Row(program.name, compute_inputs(program), shlex.join(program.words), program.machine, found.format_sentence(), named,
-               bool(right), matters, best, loss, held, true)
+    folder = locate_folder(out, program)
+    answer, true_rates = verdict.read_verdict(folder / "worth" / "run"), read_rates(folder / "truth" / "run")
+    named = answer.best.policy if answer.best else "none"
+    best = max(true_rates, key=lambda policy: true_rates[policy])
+    loss, matters = 1 - true_rates[named] / true_rates[best], min(true_rates.values()) < (1 - LEAST) * true_rates[best]
+    held = has_common_gain(answer.best, folder / "truth" / "run") if answer.best else None
+    right = loss <= LEAST if matters else held if answer.best else answer.decided
+    return Row(program.name, compute_inputs(program), shlex.join(program.words), program.machine, answer.format_sentence(), named,
+               bool(right), matters, best, loss, held, true_rates)
 
 
-def has_common_gain(told: Decision, run: Path) -> bool:
+def has_common_gain(named: Decision, run: Path) -> bool:
     """Checks whether the interval by the runs and the longer run's 95 % interval have a gain in common: both are of one machine."""
     speeds = Speeds(read_results(run))
-    true, _ = compare_placements(speeds, speeds.workloads[0], told.policy, BASELINE)
-    runs = told.by_runs
-    return true.low is not None and true.low <= runs.high and runs.low <= true.high
+    longer_run, _ = compare_placements(speeds, speeds.workloads[0], named.policy, BASELINE)
+    runs = named.by_runs
+    return longer_run.low is not None and longer_run.low <= runs.high and runs.low <= longer_run.high
 
 
 def format_table(rows: list[Row]) -> str:
     """Formats three lines for each row, those that matter first, and a line of totals."""
     lines = []
-    for one in sorted(rows, key=lambda one: not one.matters):
-        beside = f"loss {100 * one.loss:4.1f} %  best {one.best}" if one.matters else "nothing differs"
-        held = "" if one.held is None else "  interval holds" if one.held else "  interval DOES NOT HOLD"
-        lines += [f"{one.piece:10} {one.machine:18} {'right' if one.right else 'WRONG'}  {beside}{held}", f"           {one.command}",
-                  f"           {one.sentence}"]
-    matter, others = ([one for one in rows if one.matters == which] for which in (True, False))
-    told = [one.held for one in rows if one.held is not None]
-    return "\n".join([*lines, "", f"{sum(one.right for one in matter)} of the {len(matter)} that matter right, and "
-                      f"{sum(one.right for one in others)} of {len(others)} where nothing differs; {sum(told)} of {len(told)} intervals of "
+    for row in sorted(rows, key=lambda row: not row.matters):
+        beside = f"loss {100 * row.loss:4.1f} %  best {row.best}" if row.matters else "nothing differs"
+        held = "" if row.held is None else "  interval holds" if row.held else "  interval DOES NOT HOLD"
+        lines += [f"{row.piece:10} {row.machine:18} {'right' if row.right else 'WRONG'}  {beside}{held}", f"           {row.command}",
+                  f"           {row.sentence}"]
+    matter, others = ([row for row in rows if row.matters == which] for which in (True, False))
+    held_flags = [row.held for row in rows if row.held is not None]
+    return "\n".join([*lines, "", f"{sum(row.right for row in matter)} of the {len(matter)} that matter right, and "
+                      f"{sum(row.right for row in others)} of {len(others)} where nothing differs; {sum(held_flags)} of {len(held_flags)} intervals of "
                       f"named options hold; options: none, {PLACEMENTS.replace(',', ', ')}"])
 
 
@@ -177,23 +177,23 @@ def main() -> int:
     args = parser.parse_args()
     out, until = args.out.resolve(), time.monotonic() + args.time
     programs = draw_programs(SEED, {m: [n.cpus for n in host_nodes.list_lab_nodes(m) if n.cpus] for m in MACHINES})
-    known = read_kept_rows(args.kept, programs)
-    for one in programs:
-        if one.machine not in (args.machine or MACHINES) or one.name not in (args.program or [one.name]) or one.name in known:
+    rows_by_name = read_kept_rows(args.kept, programs)
+    for program in programs:
+        if program.machine not in (args.machine or MACHINES) or program.name not in (args.program or [program.name]) or program.name in rows_by_name:
             continue
-        if one.drawn and has_enough(known.values()):
+        if program.drawn and has_enough(rows_by_name.values()):
             continue
-        measure_program(out, one, until)
-        if all(is_done(out, one, half) for half in HALVES):
-            known[one.name] = make_row(out, one)
-            pieces.Kept(args.kept).write(asdict(known[one.name]))
-    rows = [known[p.name] for p in programs if p.name in known]
+        measure_program(out, program, until)
+        if all(is_done(out, program, half) for half in HALVES):
+            rows_by_name[program.name] = make_row(out, program)
+            pieces.Kept(args.kept).write(asdict(rows_by_name[program.name]))
+    rows = [rows_by_name[p.name] for p in programs if p.name in rows_by_name]
     print(format_table(rows))
-    missing = [p.name for p in programs if p.name not in known and not (p.drawn and has_enough(rows))]
+    missing = [p.name for p in programs if p.name not in rows_by_name and not (p.drawn and has_enough(rows))]
     if missing:
         print(f"check-worth: {len(missing)} of {len(programs)} programs are missing: the same command goes on", file=sys.stderr)
         return UNFINISHED
-    return 0 if all(one.right for one in rows) else BOUND_FAILS
+    return 0 if all(row.right for row in rows) else BOUND_FAILS
 
 
 if __name__ == "__main__":

@@ -38,15 +38,15 @@ STILL = ((make_words("chase", "16K"), RATE), (make_words("chase", "4K"), RATE), 
 
 def draw_programs(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[Program]:
     """Draws the programs, the same for the same seed, and adds those of STILL. cpus: by machine, of each of its nodes that has some."""
-    draw = random.Random(seed)
-    found = [_draw_program(draw, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(DRAWN)]
-    return found + [Program(f"still-{k}", MACHINES[k % len(MACHINES)], words, metric, False) for k, (words, metric) in enumerate(STILL)]
+    generator = random.Random(seed)
+    drawn = [_draw_program(generator, k, MACHINES[k % len(MACHINES)], cpus[MACHINES[k % len(MACHINES)]]) for k in range(DRAWN)]
+    return drawn + [Program(f"still-{k}", MACHINES[k % len(MACHINES)], words, metric, False) for k, (words, metric) in enumerate(STILL)]
 
 
-def _draw_program(draw: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
+def _draw_program(generator: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
     """Draws a kernel, a size beside the caches', threads, where its memory is, and whether it is bound."""
-    kernel, size = draw.choice(("triad", "copy", "chase", "update", "mix")), draw.choice(("4M", "8M", "16M"))
-    threads, memory, bound = draw.choice((1, 2)), draw.choice((None, 0, 1)), draw.choice((None, None, 0, 1))
-    more = ["--threads", str(threads), *([] if memory is None else ["--mem", str(memory)])]
-    more += [] if bound is None else ["--cpus", f"{cpus[bound][0]}-{cpus[bound][-1]}"]
-    return Program(f"random-{number}", machine, make_words(kernel, size, *more))
+    kernel, size = generator.choice(("triad", "copy", "chase", "update", "mix")), generator.choice(("4M", "8M", "16M"))
+    threads, memory_node, bound = generator.choice((1, 2)), generator.choice((None, 0, 1)), generator.choice((None, None, 0, 1))
+    words = ["--threads", str(threads), *([] if memory_node is None else ["--mem", str(memory_node)])]
+    words += [] if bound is None else ["--cpus", f"{cpus[bound][0]}-{cpus[bound][-1]}"]
+    return Program(f"random-{number}", machine, make_words(kernel, size, *words))

@@ -69,9 +69,9 @@ def measure_placements(args: argparse.Namespace) -> str:
         remedy = "run the program itself in the lab: --lab 2x2 -- CMD" if target.names_processes(args) else (
             "give --lab 2x2, or another machine of the lab")
         raise CannotError(f"this machine has one node with memory, so that no placement differs: {remedy}")
-    found = target.find_target(args, nodes)
-    suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or found.levels)]))
-    suite.write_text(trial_suite.format_suite(host_nodes.read_machine_name(), levels, 1, found.metric, found.workload), encoding="utf-8")
+    subject = target.find_target(args, nodes)
+    suite, levels = args.out / "worth.toml", list(dict.fromkeys(["none", *(args.placements or subject.levels)]))
+    suite.write_text(trial_suite.format_suite(host_nodes.read_machine_name(), levels, 1, subject.metric, subject.workload), encoding="utf-8")
     options = RunOptions(str(suite), out=args.out / "run", resume=args.resume, budget=None if args.measure else parse_budget(args.budget))
     rule = stop.Boot(args.measure, args.only or levels) if args.measure else stop.Stop(args.out / "run")
     try:
@@ -98,9 +98,9 @@ def measure_in_lab(args: argparse.Namespace, argv: list[str]) -> str:
     sources = json.dumps(manifest.read_sources())  # of all boots, also where the tree changes meanwhile
     while only is None or only:
         begun = bool(results.count_records(args.out / "run"))
-        more = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * begun]
-        given = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
-        if not boot_lab(args, [*more, *given], until, sources):
+        boot_words = ["--measure", str(stop.OF_BOOT), *(["--only", ",".join(only)] if only else []), *["--resume"] * begun]
+        user_words = [word for k, word in enumerate(argv) if word not in ("--resume", "--force") or "--" in argv[:k]]
+        if not boot_lab(args, [*boot_words, *user_words], until, sources):
             return stop.SPENT
         only = stop.list_next_levels(args.out / "run")
     return stop.describe_end(args.out / "run")

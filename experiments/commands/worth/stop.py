@@ -72,10 +72,10 @@ def list_undecided(folder: Path) -> list[str]:
     """Lists the placements of further blocks, the program as it is among them; none where they would decide nothing."""
     from . import verdict  # which imports scipy: not inside the lab, where it takes long
     try:
-        found = verdict.read_verdict(folder).undecided
+        undecided = verdict.read_verdict(folder).undecided
     except ExperimentError:  # no option can be judged: the answer says why
         return []
-    return [verdict.BASELINE, *(one.policy for one in found)] if found else []
+    return [verdict.BASELINE, *(decision.policy for decision in undecided)] if undecided else []
 
 
 def plan_levels(suite: Suite, records: list[Record], levels: Sequence[str]) -> list[Trial]:

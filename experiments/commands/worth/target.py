@@ -47,11 +47,11 @@ def find_target(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
 def check_same_program(args: argparse.Namespace) -> None:
     """Checks that the results in --out are of the program that is given. UsageError: they are of another."""
     if len(args.words) == 1 and args.words[0].endswith(".toml"):
-        kept, now = args.out / "worth.toml", f"file = {json.dumps(str(Path(args.words[0]).resolve()))}"
+        kept_file, expected_text = args.out / "worth.toml", f"file = {json.dumps(str(Path(args.words[0]).resolve()))}"
     else:
-        kept, now = args.out / "program.toml", trial_suite.format_workload(args.words, _make_metric(args), args.after, Path.cwd())
+        kept_file, expected_text = args.out / "program.toml", trial_suite.format_workload(args.words, _make_metric(args), args.after, Path.cwd())
     try:
-        same = now in kept.read_text(encoding="utf-8")
+        same = expected_text in kept_file.read_text(encoding="utf-8")
     except OSError:
         same = False
     if not same:
@@ -65,7 +65,7 @@ def names_processes(args: argparse.Namespace) -> bool:
 
 def check_length(levels: Sequence[str], record: Record) -> None:
     """Checks at the first observation that a program did not end before it could be placed while it runs. TooShortError: it did."""
-    late = next((level for level in levels if level != "none" and not ((found := registry.make_mechanism(level)) and found.starts)), None)
+    late = next((level for level in levels if level != "none" and not ((mechanism := registry.make_mechanism(level)) and mechanism.starts)), None)
     unseen = not record["tasks"] if not record["marks"] else any("before it could be" in mark for mark in record["marks"])
     if late and unseen and record["order"] == 0 and record["check"] in ("ok", "not reached"):
         seconds = record["steps"].get("start", 0) + record["steps"].get("ps_before", 0)
@@ -85,8 +85,8 @@ def _make_metric(args: argparse.Namespace) -> dict[str, str]:
         if args.lower:
             raise UsageError("--lower is of a metric: give --metric PATTERN too")
         return {}
-    how = {"pattern": args.metric} if args.metric else {"json": args.json_metric}
-    return {"name": "metric", "unit": "s" if args.lower else "1/s", "direction": "lower" if args.lower else "higher"} | how
+    extraction = {"pattern": args.metric} if args.metric else {"json": args.json_metric}
+    return {"name": "metric", "unit": "s" if args.lower else "1/s", "direction": "lower" if args.lower else "higher"} | extraction
 
 
 def _describe_program(args: argparse.Namespace, nodes: Sequence[Node]) -> Target:
@@ -131,10 +131,10 @@ def _list_members(args: argparse.Namespace) -> list[int]:
                           text=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise ExperimentError(take_last_line(done.stderr).removeprefix("numaplace: "))
-    found = [task["pid"] for task in json.loads(done.stdout)["tasks"]]
-    if not found:
+    pids = [task["pid"] for task in json.loads(done.stdout)["tasks"]]
+    if not pids:
         raise UsageError(f"cgroup {group} has no process: name another")
-    return found
+    return pids
 
 
 def _find_cgroup(unit: str) -> str:

@@ -38,9 +38,9 @@ class Verdict:
 
     def format_sentence(self) -> str:
         """Formats the answer, what the worst option loses, and what of the program is remote, as one sentence."""
-        lost = [found for found in self.options if found.significant and found.value < 1 - LEAST]
+        lost = [decision for decision in self.options if decision.significant and decision.value < 1 - LEAST]
         worst = f"; {shorten_name(lost[-1].policy)} loses {format_percent(1 - lost[-1].value)}" if lost else ""
-        within = "" if any(found.boots for found in self.options) else " within this boot"
+        within = "" if any(decision.boots for decision in self.options) else " within this boot"
         return f"{self.format_answer()}{within}{worst}{self.describe_remote()}"
 
     def describe_remote(self) -> str:
@@ -64,81 +64,81 @@ class Verdict:
     @property
     def open(self) -> Decision | None:
         """Returns, where none is the best, the option that may gain most of those that may be worth it; None where none may."""
-        able = [found for found in self.options if may_be_worth_it(found) or self.describe_elsewhere(found)]
+        able = [decision for decision in self.options if may_be_worth_it(decision) or self.describe_elsewhere(decision)]
         return max(able, key=lambda one: one.by_runs.high or math.inf, default=None) if self.best is None else None
 
     @property
     def undecided(self) -> list[Decision]:
         """Lists the options of which more blocks may make the best, or another best; not those that the model alone leaves open."""
-        return [found for found in self.options if may_be_worth_it(found)
-                and (self.best is None or not found.enough or found.by_runs.high is None or found.by_runs.high > self.best.value)]
+        return [decision for decision in self.options if may_be_worth_it(decision)
+                and (self.best is None or not decision.enough or decision.by_runs.high is None or decision.by_runs.high > self.best.value)]
 
     @property
     def decided(self) -> bool:
         return self.best is not None or not (self.open or self.unknown)
 
-    def describe_elsewhere(self, found: Decision) -> str:
+    def describe_elsewhere(self, decision: Decision) -> str:
         """Returns ELSEWHERE of an option that is worth it by the runs but not on every machine of the model, else ""."""
-        return ELSEWHERE if is_worth_it(found) and not found.significant else ""
+        return ELSEWHERE if is_worth_it(decision) and not decision.significant else ""
 
     def make_dict(self) -> dict[str, object]:
         """Returns the verdict as `numaplace worth --json` prints it."""
         return {"sentence": self.format_sentence(), "best": self.best.policy if self.best else None,
                 "decided": self.decided, "runs": self.runs, "ended": self.ended, "platform": self.platform,
                 "remote_pages": self.remote, "remote_accesses": self.accesses, "most_remote": self.most, "not_known": self.unknown,
-                "options": [{"placement": found.policy, "speedup": found.value, "low": found.low, "high": found.high,
-                             "blocks": found.observations, "boots": found.boots or 1, "word": found.word, "undecided": may_be_worth_it(found),
-                             "on_every_machine": not self.describe_elsewhere(found)} for found in self.options]}
+                "options": [{"placement": decision.policy, "speedup": decision.value, "low": decision.low, "high": decision.high,
+                             "blocks": decision.observations, "boots": decision.boots or 1, "word": decision.word, "undecided": may_be_worth_it(decision),
+                             "on_every_machine": not self.describe_elsewhere(decision)} for decision in self.options]}
 
 
 def read_verdict(folder: Path) -> Verdict:
     """Reads the run in a folder and decides on each option. An option whose runs do not count has a reason."""
     results = read_results(folder)
     unknown = find_unknown(results)
-    found = {policy: one for (_, policy), one in decide_cells(results).items() if policy not in unknown and one.blocks > 1}
-    if not found:
+    decisions = {policy: decision for (_, policy), decision in decide_cells(results).items() if policy not in unknown and decision.blocks > 1}
+    if not decisions:
         why = "; ".join(f"{shorten_name(policy)}: {text}" for policy, text in unknown.items())
         raise ExperimentError(f"{folder}: {why or 'no option was measured twice beside the program as it is: give more --budget'}")
     unknown |= {policy: "measured too seldom beside the program as it is" for policy in results.policies
-                if policy not in found and policy != BASELINE and policy not in unknown}
+                if policy not in decisions and policy != BASELINE and policy not in unknown}
     local = compute_mean_as_it_is(results, "locality_after")  # none where its tasks may run on several nodes
-    verdict = judge_options(list(found.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local,
+    verdict = judge_options(list(decisions.values()), len(results.select(results.workloads[0], BASELINE)), None if local is None else 1 - local,
                             unknown, find_most_remote(results), compute_mean_as_it_is(results, "remote_share"))
     return replace(verdict, platform=results.platform_line)
 
 
-def judge_options(found: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
+def judge_options(decisions: list[Decision], runs: int, remote: float | None, unknown: dict[str, str] | None = None, most: str = "",
                   accesses: float | None = None) -> Verdict:
     """Judges the options: the best is the one with the largest gain that is worth it on all machines that the lab's may be.
 
     runs: of the program as it is; remote, accesses: shares, None where they are not known."""
-    ordered = sorted(found, key=lambda one: -one.value)
-    best = next((one for one in ordered if is_worth_it(one) and one.significant), None)
+    ordered = sorted(decisions, key=lambda decision: -decision.value)
+    best = next((decision for decision in ordered if is_worth_it(decision) and decision.significant), None)
     return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)
 
 
-def is_worth_it(found: Decision) -> bool:
+def is_worth_it(decision: Decision) -> bool:
     """Checks whether by the runs it gains something for certain, and what was measured is worth a change."""
-    low = found.by_runs.low
-    return found.rejected and not found.by_chance and low is not None and low > 1 and found.value >= 1 + LEAST
+    low = decision.by_runs.low
+    return decision.rejected and not decision.by_chance and low is not None and low > 1 and decision.value >= 1 + LEAST
 
 
-def may_be_worth_it(found: Decision) -> bool:
+def may_be_worth_it(decision: Decision) -> bool:
     """Checks whether more blocks may show that it is worth it."""
-    high = found.by_runs.high
-    return not is_worth_it(found) and (not found.enough or found.by_chance or high is None or high > 1 + LEAST)
+    high = decision.by_runs.high
+    return not is_worth_it(decision) and (not decision.enough or decision.by_chance or high is None or high > 1 + LEAST)
 
 
 def find_unknown(results: Results) -> dict[str, str]:
     """Finds the options that cannot be judged, as more than MARKED of their runs do not count, each with the reason: of a program that
     ends before a policy has placed it, the runs that are clean are those that needed no move."""
-    found = {}
+    reasons = {}
     for policy in results.policies:
         runs = [o for o in results.measured if o.policy == policy]
         marked = [o.marks[-1] for o in runs if o.marks]
         if policy != BASELINE and len(marked) > MARKED * len(runs):
-            found[policy] = f"{len(marked)} of {len(runs)} runs do not count ({marked[-1]})"
-    return found
+            reasons[policy] = f"{len(marked)} of {len(runs)} runs do not count ({marked[-1]})"
+    return reasons
 
 
 def compute_mean_as_it_is(results: Results, metric: str) -> float | None:
@@ -182,14 +182,14 @@ def format_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def format_gain(found: Decision) -> str:
+def format_gain(decision: Decision) -> str:
     """Formats '+11 % [8, 14]'; without limits where the interval has none."""
-    value, *ends = (None if end is None else round(100 * (end - 1)) for end in (found.value, found.low, found.high))
+    value, *ends = (None if end is None else round(100 * (end - 1)) for end in (decision.value, decision.low, decision.high))
     return f"{value:+d} %" + ("" if None in ends else f" [{ends[0]}, {ends[1]}]")
 
 
-def describe_few(found: Decision) -> str:
-    return f"fewer than {ENOUGH} blocks" if found.observations < ENOUGH else f"fewer than {looks.BOOTS} boots"
+def describe_few(decision: Decision) -> str:
+    return f"fewer than {ENOUGH} blocks" if decision.observations < ENOUGH else f"fewer than {looks.BOOTS} boots"
 
 
 def format_table(verdict: Verdict) -> str:
@@ -197,9 +197,9 @@ def format_table(verdict: Verdict) -> str:
 
     Undecided is one that may be worth it."""
     rows = {}
-    for found in verdict.options:
-        note = ", undecided" if may_be_worth_it(found) else verdict.describe_elsewhere(found)
-        rows[shorten_name(found.policy)] = f"{format_gain(found)}{note}"
+    for decision in verdict.options:
+        note = ", undecided" if may_be_worth_it(decision) else verdict.describe_elsewhere(decision)
+        rows[shorten_name(decision.policy)] = f"{format_gain(decision)}{note}"
     rows |= {shorten_name(policy): f"not known: {why}" for policy, why in verdict.unknown.items()}
     return "\n".join([*(f"  {option:{max(map(len, rows))}}  {text}" for option, text in rows.items()),
                       "; ".join(filter(None, [f"{verdict.runs} runs of the program as it is", verdict.ended])),

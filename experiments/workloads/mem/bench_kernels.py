@@ -103,15 +103,15 @@ def make_contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
     """Makes the functions that measure MB/s once, by their names. One of np-mem's widths is what auto takes: its ratio to that says how
     much the host adds."""
     arrays, flags = {"triad": 3, "copy": 2}[operation], read_cpu_flags()
-    found: dict[str, Contender] = {"np-mem": lambda: measure_np_mem(operation, cpus)}
+    contenders: dict[str, Contender] = {"np-mem": lambda: measure_np_mem(operation, cpus)}
     for width, flag in NON_TEMPORAL.items():
         if flag in flags:
-            found[f"np-mem {width}"] = lambda width=width: measure_np_mem(operation, cpus, width)
+            contenders[f"np-mem {width}"] = lambda width=width: measure_np_mem(operation, cpus, width)
     for kernel in list_likwid_kernels(operation):
-        found[kernel] = lambda kernel=kernel: measure_likwid(kernel, arrays, cpus)
+        contenders[kernel] = lambda kernel=kernel: measure_likwid(kernel, arrays, cpus)
     if operation == "triad":
-        found["plain -O3"] = lambda: measure_plain(cpus)
-    return found
+        contenders["plain -O3"] = lambda: measure_plain(cpus)
+    return contenders
 
 
 def compare_contenders(operation: str, cpus: list[int], rounds: int, generator: random.Random) -> bool:
