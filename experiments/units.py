@@ -10,7 +10,7 @@ NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 
 
 def seconds(text: str) -> float:
-    """Parses a time such as 500ms or 20s; a bare number is seconds. Returns seconds."""
+    """Parses a time such as 500ms or 20s; a bare number is seconds. Returns seconds. ArgumentTypeError: it is none."""
     match = re.fullmatch(NUMBER + r"(us|ms|s)?", text)
     if not match or float(match[1]) >= 1e7:
         raise ArgumentTypeError(f'"{text}" is not a time, such as 500ms or 20s')
@@ -18,7 +18,7 @@ def seconds(text: str) -> float:
 
 
 def percent(text: str) -> float:
-    """Parses a percentage between 0 and 100, such as 2%, 2 % or 2. Returns percent."""
+    """Parses a percentage between 0 and 100, such as 2%, 2 % or 2. Returns percent. ArgumentTypeError: it is none."""
     match = re.fullmatch(NUMBER + r" ?%?", text)
     if not match or not 0 < float(match[1]) < 100:
         raise ArgumentTypeError(f'"{text}" is not a percentage between 0 and 100, such as 2%')
@@ -26,7 +26,7 @@ def percent(text: str) -> float:
 
 
 def mib(text: str) -> int:
-    """Parses a size of whole MiB such as 64MiB or 2G; a bare number is MiB. Returns MiB, 1 or more."""
+    """Parses a size of whole MiB such as 64MiB or 2G; a bare number is MiB. Returns MiB, 1 or more. ArgumentTypeError: it is none."""
     match = re.fullmatch(NUMBER + r" ?(?:([KMGT])(?:iB)?)?", text)
     value = float(match[1]) * MIB[match[2] or "M"] if match else 0
     if value < 1 or value != int(value):

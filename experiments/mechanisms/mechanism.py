@@ -23,7 +23,7 @@ TIERS = Path("/sys/devices/virtual/memory_tiering")
 class Parameter:
     """Describes a whole number that a level may give: its bounds and its default."""
 
-    about: str
+    about: str  # what it sets, as words that follow its name
     low: int
     high: int
     default: int | None = None  # None: the kernel's own

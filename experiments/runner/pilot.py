@@ -36,8 +36,8 @@ class Input:
     """Holds what a policy is told of a task; source says where it comes from, or why nothing is known. A penalty below 1 is one
     that the measurement does not tell from none."""
 
-    penalty: float | None
-    mpki: float | None
+    penalty: float | None  # cycles per instruction, memory remote / local
+    mpki: float | None     # misses per 1000 instructions
     source: str
 
 

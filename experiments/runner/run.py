@@ -199,8 +199,8 @@ def _is_begun(request: Request, records: list[Record]) -> bool:
 
 def _make_model(request: Request, numaplace: Numaplace, platform: str, records: list[Record],
                 scratch: Path) -> tuple[Request, dict[str, Any] | None]:
-    """Chooses the model that policies plan with. Returns the request, whose budget is less by the seconds that this took, and the model
-    for the manifest."""
+    """Chooses the model that policies plan with. Returns the request, whose budget is less by the seconds that this took, and the model for
+    the manifest, None where none is needed."""
     begin, begun = time.monotonic(), manifest.read(request.out).get("model") if _is_begun(request, records) else None
     with_policies_alone = replace(request.suite, policies=tuple(registry.select_policies(request.suite.policies)))
     model = calibration.choose_model(with_policies_alone, numaplace, platform, request.out, begun, scratch)

@@ -99,7 +99,8 @@ def format_facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def carry_out(argv: list[str]) -> int:
-    """Measures both kernels and prints the table or its JSON. Returns the exit status: 0, REGRESSED or NOT_EXCLUDED."""
+    """Measures both kernels and prints the table or its JSON. Returns 0, REGRESSED or NOT_EXCLUDED. ExperimentError or its kinds: it
+    failed."""
     args = make_parser().parse_args(argv)
     if len(args.kernel) != 2:
         raise UsageError(f"--kernel is given {len(args.kernel)} times: give it twice, kernel A and then kernel B")

@@ -43,7 +43,7 @@ class Side:
 
     def keep_description(self, resume: bool, force: bool) -> None:
         """Writes the description into the folder of its results; with `force` these are removed. UsageError: they are there without
-        `resume` or `force`, or of another kernel."""
+        `resume` or `force`, or of another kernel; ExperimentError: the folder cannot be written."""
         path = self.out / NAME
         if resume and results.count_records(self.out) and path.exists() and json.loads(path.read_text()) != self.describe_side():
             raise UsageError(f"--resume: {path} is of another kernel or set-up: take another --out, or start anew with --force")

@@ -16,8 +16,8 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Sourced:
-    value: float
-    source: str  # "FILE, what"
+    value: float  # in the unit of the field that it is in
+    source: str   # "FILE, what"
 
 
 @dataclass
@@ -101,8 +101,8 @@ def parse_cpu_list(text: str, what: str) -> list[int]:
 
 
 def parse_cpu_mask(text: str, what: str) -> list[int]:
-    """Parses words of 32 bits, the highest first, as 0x1,0x0000000f or 00000000,0000000f; 0xf...f is all above. what: as of
-    parse_number()."""
+    """Parses words of 32 bits, the highest first, such as 0x1,0x0000000f or 00000000,0000000f; 0xf...f is all above. UsageError: it is
+    none."""
     words = text.strip().split(",")
     endless = words[0] == "0xf...f"
     words = words[1:] if endless else words

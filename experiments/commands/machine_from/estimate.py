@@ -28,7 +28,7 @@ def mark_calibrated(found: Sourced) -> Sourced:
 
 
 def find_ways(numbers: dict[Pair, Sourced], a: int, b: int) -> list[Sourced]:
-    """Returns the numbers of both ways between two nodes."""
+    """Returns the numbers of both ways between two nodes, as far as they are known."""
     return [numbers[pair] for pair in ((a, b), (b, a)) if pair in numbers]
 
 
@@ -42,8 +42,8 @@ def compute_ratio(described: Description, near: int, far: int) -> float | None:
     return LOCAL * latency.value / local.value if local and latency else None
 
 
-def measure_distance(described: Description, near: int, far: int) -> float | None:
-    """Returns the distance of two nodes, or that of the other way."""
+def find_distance(described: Description, near: int, far: int) -> float | None:
+    """Returns the distance of two nodes, or that of the other way; None where neither is known."""
     ratio = compute_ratio(described, near, far)
     return compute_ratio(described, far, near) if ratio is None else ratio
 
@@ -52,7 +52,7 @@ def fill_distance(described: Description, near: int, far: int) -> tuple[int, boo
     """Returns a distance that a machine file may have, and whether a file says it."""
     if near == far:
         return LOCAL, True
-    ratio = measure_distance(described, near, far)
+    ratio = find_distance(described, near, far)
     known = ratio is not None
     return min(MOST_REMOTE, max(LEAST_REMOTE, round(ratio))) if known else ASSUMED_REMOTE, known
 
@@ -78,7 +78,7 @@ def estimate_base(described: Description, reduced: Reduced) -> Speed:
 
 
 def average_locals(numbers: dict[Pair, Sourced], ids: list[int], otherwise: Sourced) -> Sourced:
-    """Returns the mean of what nodes have with their own memory."""
+    """Returns the mean of what nodes have with their own memory; `otherwise` where no file says it of any. ids: of the nodes."""
     local_numbers = [numbers[number, number] for number in ids if (number, number) in numbers]
     if not local_numbers:
         return otherwise
@@ -101,7 +101,7 @@ def estimate_dram(described: Description, node: Kept, base: Speed) -> Speed:
 
 
 def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[int, Speed]) -> Sourced:
-    """Estimates what the way between two nodes adds to a read: what was measured, or what their distance says."""
+    """Estimates the ns that the way between two nodes adds to a read: what was measured, or what their distance says."""
     ways = [(found, far) for near, far in ((a.id, b.id), (b.id, a.id)) if (found := described.latencies.get((near, far)))]
     if ways:
         added = compute_mean([max(0.0, found.value - drams[far].latency_ns.value) for found, far in ways])
@@ -114,7 +114,7 @@ def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[
 
 
 def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dict[int, Speed], line: int) -> Sourced:
-    """Estimates the bandwidth of each way between two nodes, the packets' heads in it."""
+    """Estimates the MB/s of each way between two nodes, the packets' heads in it. line: bytes of a cache line."""
     ways = find_ways(described.bandwidths, a.id, b.id)
     if ways:
         mean = compute_mean([found.value for found in ways])

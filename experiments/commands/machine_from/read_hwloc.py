@@ -69,8 +69,8 @@ def is_without_cpus(element: Element) -> bool:
 
 
 def read_nodes(objects: list[Found], units: dict[int, Found], file: str) -> tuple[dict[int, Node], list[str]]:
-    """Reads the nodes, and remarks about them. hwloc gives several nodes the same CPUs: they are the first one's, which is never a
-    memory of a kind of its own."""
+    """Reads the nodes, and remarks about them. hwloc gives several nodes the same CPUs: they are the first one's, which is never a memory
+    of a kind of its own. UsageError: a node is there twice."""
     described = []
     for obj in objects:
         if obj.type == "NUMANode":
@@ -167,7 +167,7 @@ def read_distances(top: Element, file: str) -> dict[tuple[int, int], float]:
 
 def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], names: set[str], scale: float,
                     file: str) -> dict[tuple[int, int], Sourced]:
-    """Reads a memory attribute, of the nodes whose CPUs are all in the initiator that it names."""
+    """Reads a memory attribute, of the nodes whose CPUs are all in the initiator that it names. scale: to ns or MB/s."""
     numbers = {obj.element.get("gp_index"): get_number(obj.element, "os_index", file) for obj in objects if obj.type == "NUMANode"}
     number_of_pair = {}
     for attribute in top.findall("memattr"):
@@ -184,7 +184,7 @@ def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], 
 
 
 def read_megahertz(objects: list[Found], top: Element, file: str) -> Sourced | None:
-    """Reads the clock that hwloc gives for a kind of CPUs, or that the name of the processor has."""
+    """Reads the clock, in MHz, that hwloc gives for a kind of CPUs, or that the name of the processor has; None without one."""
     infos = [info for kind in top.findall("cpukind") for info in kind.findall("info")]
     infos += [info for obj in objects for info in obj.element.findall("info")]
     for key in ("FrequencyBaseMHz", "FrequencyMaxMHz", "CPUModel"):

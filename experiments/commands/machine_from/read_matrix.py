@@ -43,7 +43,7 @@ def compute_mean(values: list[float]) -> float:
 
 
 def name_pair(near: tuple[int, int], far: tuple[int, int]) -> tuple[str, str]:
-    """Names the cost of a line between two CPUs, of which each has a node and a last level of it."""
+    """Returns the key in [model.c2c] of the cost of a line between two CPUs, and its words. near, far: a CPU's node and last level."""
     if near == far:
         return "local_ns", "of a last level"
     return ("node_ns", "of two last levels of a node") if near[0] == far[0] else ("remote_ns", "of two nodes")

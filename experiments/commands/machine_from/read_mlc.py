@@ -35,7 +35,7 @@ def find_kind(line: str) -> str | None:
 
 
 def read_row(matrix: Matrix, line: str, where: str) -> None:
-    """Adds a row to a matrix, or its columns where it has none yet. A cell without a number is left out."""
+    """Adds a row to a matrix, or its columns where it has none yet; no cell without a number. UsageError: the row is not whole."""
     row = ROW.match(line) if matrix.columns else None
     if row:
         words = row[2].split()
@@ -62,13 +62,13 @@ def read_matrices(text: str, file: str) -> dict[str, Matrix]:
 
 
 def source_pairs(matrix: Matrix | None, what: str) -> dict[tuple[int, int], Sourced]:
-    """Returns each number that is not 0 with its source."""
+    """Returns each number that is not 0 with its source; {} without a matrix. what: file and kind, for the source."""
     return {pair: Sourced(value, f"{what} of nodes {pair[0]} to {pair[1]}")
             for pair, value in (matrix.values.items() if matrix else []) if value}
 
 
 def read_c2c(text: str, matrices: dict[str, Matrix], file: str) -> dict[str, Sourced]:
-    """Reads what a line costs that another core has modified, on average over the nodes."""
+    """Reads what a line costs that another core has modified, on average over the nodes: ns by the keys of [model.c2c]."""
     costs = {}
     local = LOCAL.search(text)
     if local:

@@ -30,7 +30,7 @@ def read_nodes(text: str, file: str) -> dict[int, Node]:
 
 
 def read_distances(text: str, file: str) -> dict[tuple[int, int], float]:
-    """Reads the matrix of distances; empty where there is none."""
+    """Reads the matrix of distances; {} where there is none. UsageError: a row is not whole."""
     head = re.search(r"^node +(\d{1,4}(?: +\d{1,4})*) *$", text, re.MULTILINE | re.ASCII)
     columns = [int(word) for word in head[1].split()] if head else []
     distances = {}

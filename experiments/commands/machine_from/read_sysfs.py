@@ -109,7 +109,7 @@ def read_cores(system: Path, cpus: list[int]) -> dict[int, int]:
 
 
 def parse_size(text: str, what: str) -> int:
-    """Parses a size such as 32K. Returns bytes."""
+    """Parses a size such as 32K. Returns bytes. what: where it stands, for the message. UsageError: it is none."""
     match = re.fullmatch(r"(\d{1,12})([KMG]?)", text)
     if not match:
         raise UsageError(f"{what}: '{text[:40]}' is not a size such as 32K: correct it, or leave the file out")
@@ -128,7 +128,7 @@ def read_cache(folder: Path) -> Cache | None:
 
 
 def read_megahertz(system: Path, cpus: list[int], file: str) -> Sourced | None:
-    """Reads the clock of the first CPU: its base where the kernel says it, else its highest."""
+    """Reads the clock of the first CPU, in MHz: its base where the kernel says it, else its highest; None where it says neither."""
     for entry in ("base_frequency", "cpuinfo_max_freq"):
         path = system / f"cpu/cpu{cpus[0]}/cpufreq" / entry
         text = read_text(path)

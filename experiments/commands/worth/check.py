@@ -117,7 +117,8 @@ def measure_program(out: Path, program: Program, until: float) -> None:
 
 
 def read_rates(run: Path) -> dict[str, float]:
-    """Returns the rate of each placement, more is better. Also of a run that a policy came too late for: who takes the policy has it."""
+    """Returns the rate of each placement, in the metric's unit or its inverse, more is better. Also of a run that a policy came too late
+    for, which users of the policy have too."""
     results = read_results(run)
     [workload] = results.workloads
     name, unit = next(m for m in results.list_performance_metrics(workload) if is_higher_better(m[1]) is not None)

@@ -152,7 +152,7 @@ def prepare_folder(args: argparse.Namespace) -> None:
 
 
 def carry_out(argv: list[str]) -> None:
-    """Carries the command out: measures here or in the lab, then prints the verdict, unless the host has asked for the blocks."""
+    """Measures here or in the lab, then prints the verdict, unless the host has asked for the blocks. UsageError: the words are wrong."""
     args = make_parser().parse_args(argv)
     parse_budget(args.budget)
     if args.lab:

@@ -92,7 +92,7 @@ class Verdict:
 
 
 def read_verdict(folder: Path) -> Verdict:
-    """Reads the run in a folder and decides on each option. An option whose runs do not count has a reason."""
+    """Reads the run in a folder and decides on each option; one whose runs do not count has a reason. ExperimentError: none counts."""
     results = read_results(folder)
     unknown = find_unknown(results)
     decisions = {policy: decision for (_, policy), decision in decide_cells(results).items() if policy not in unknown and decision.blocks > 1}

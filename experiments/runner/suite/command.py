@@ -197,7 +197,7 @@ def _read_memory(value: Any) -> str:
 
 
 def _read_fast_percent(table: Mapping[str, Any]) -> float | None:
-    """Reads which percentage of the workload's memory the fast nodes have room for; None where the file does not say."""
+    """Reads which percentage of `memory` the fast nodes have room for; None where the file does not say. UsageError: it is wrong."""
     value = table.get("fast_percent")
     if value is None:
         return None

@@ -102,7 +102,7 @@ def _drop_equal_levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
 
 
 def _resolve_elements(text: str, suite: Suite, nodes: list[Node]) -> int:
-    """Returns the elements of a structure of Redis, whose data are then so large."""
+    """Returns the elements of a structure of Redis, whose data are then so large. UsageError: the structure says no such number."""
     structures = suite.levels["experiment"]
     if len(structures) > 1 or structures == ["tokens"]:
         raise UsageError(f"size '{text}': of {', '.join(structures)} it says no number of elements; give a number")

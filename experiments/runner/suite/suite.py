@@ -198,7 +198,8 @@ def _parse_command(table: Mapping[str, Any], folder: Path) -> Workload:
 
 
 def _parse_running(table: Mapping[str, Any]) -> Workload:
-    """Reads a workload of processes that run: their numbers, for how many seconds each placement is watched and settles before."""
+    """Parses a workload of processes that run: their numbers, the seconds that each placement is watched and settles before. UsageError: it
+    is wrong."""
     pids = _get_value(table, "pids", list)
     options = {"pids": pids, "seconds": _get_value(table, "seconds", float), "settle": _get_value(table, "settle", float),
                "url": _get_value({"url": ""} | table, "url", str), "pattern": _get_value({"pattern": ""} | table, "pattern", str)}

@@ -134,7 +134,7 @@ class Redis(RunningWorkload):
                         marks, {"client": self.details})
 
     def verify(self) -> str:
-        """Checks that the server has all elements as they were sent, and adds their digest to the details. Returns "ok", or what is wrong."""
+        """Checks that the server has all elements as sent, and adds their digest to the details. Returns "ok", or what is wrong."""
         self.programs["client"].send("verify")
         verified = self.programs["client"].receive("verify", WORK_LIMIT)
         self.details["data_set"] = {"elements": verified["elements"], "digest": verified["digest"]}
