@@ -57,7 +57,10 @@ def read_record(file: Path) -> Record:
         record = json.loads(content, parse_constant=_refuse_constant)
     except ValueError as error:
         raise ExperimentError(f"{file}: not JSON ({error}): take what --record wrote") from None
-    problem = _find_problem(record)
+    try:
+        problem = _find_problem(record)
+    except (AttributeError, TypeError):  # a part of another type
+        problem = "is not of the form of a record"
     if problem:
         raise ExperimentError(f"{file}: {problem}: take what --record wrote")
     return record

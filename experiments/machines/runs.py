@@ -123,7 +123,7 @@ def _group_cells(observations: Observations, factors: tuple[str, ...]) -> dict[t
 
 
 def make_table(observations: Observations, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Makes a row for each cell: its levels, then mean and half of the 95 % interval of each metric in its unit, and `n` of the last.
+    """Makes a row for each cell: its levels, then mean and half of the 95 % interval of each metric in its unit, and the fewest observations of one, `n`.
 
     A cell without a value of any metric has no row."""
     rows = []
@@ -131,8 +131,8 @@ def make_table(observations: Observations, factors: tuple[str, ...], metrics: tu
         row = {name: level for name, level in zip(factors, levels, strict=True) if level is not None}
         for metric in metrics:
             if samples := _list_samples(of_cell, metric):
-                mean, half, row["n"] = _summarise_samples(samples)
-                row |= {f"{metric}_{UNITS[metric].replace('MB/s', 'mb_s')}": mean, f"{metric}_half": half}
+                mean, half, n = _summarise_samples(samples)
+                row |= {"n": min(n, row.get("n", n)), f"{metric}_{UNITS[metric].replace('MB/s', 'mb_s')}": mean, f"{metric}_half": half}
         rows += [row] if "n" in row else []
     return rows
 

@@ -35,6 +35,13 @@ def test_the_figures_are_those_of_the_runs(tmp_path: Path) -> None:
     assert found["missing"] == {}
 
 
+def test_a_row_has_the_fewest_observations_of_its_metrics() -> None:
+    one, other = ({"name": "bandwidth", "unit": "MB/s", "value": 5}, {"name": "latency", "unit": "ns", "value": 3})
+    observations = [{"factors": {"load": 1}, "metrics": metrics} for metrics in ([one, other], [one], [one])]
+    (row,) = runs.make_table(observations, ("load",), ("latency", "bandwidth"))
+    assert (row["n"], row["bandwidth_mb_s"], row["latency_ns"]) == (1, 5, 3)
+
+
 def test_orders_of_cpus_are_rows_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [({"operation": "copy", "access": "unstrided", "memory": "local", "threads": n, "spread": spread}, {"bandwidth": rate * n})
              for n in (1, 8) for spread, rate in (("l3", 3000.0), ("compact", 2000.0))]

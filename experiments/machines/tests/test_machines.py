@@ -149,6 +149,8 @@ def broken(packed: record.Record, *path: Any, value: Any) -> record.Record:
     (("measured", "contention", 0, "node"), 9, "is not to be compared"),
     (("measured", "core_to_core"), "x", "is not to be compared"),
     (("measured", "latency", "mean"), [[float("nan"), 1], [1, 1]], "NaN is no number"),
+    (("machine", "distances"), [10, 10], "is not of the form"), (("measured", "latency"), [1], "is not of the form"),
+    (("measured", "latency", "mean"), [1, 1], "is not of the form"), (("measured", "latency", "from"), [[0], [1]], "is not of the form"),
     (("model",), ["machine name=x; rm"], "is not to be compared")])
 def test_a_file_that_is_not_whole_is_one_line(packed: record.Record, tmp_path: Path, path: tuple, value: Any, says: str,
                                               capsys: pytest.CaptureFixture[str]) -> None:
