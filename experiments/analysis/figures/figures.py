@@ -110,10 +110,13 @@ def _draw_legend(axes: Axes, states: list[TaskState]) -> None:
     x, y = 0.0, 0.55
     if not states:
         return
-    for node in sorted({n for s in states for n in (*s.pages, *s.nodes_seen) if n is not None}):
+    nodes = sorted({n for s in states for n in (*s.pages, *s.nodes_seen) if n is not None})
+    step = min(0.21, 0.9 / max(1, len(nodes)))  # the last tenth is the pages' column
+    words = "on node " if step == 0.21 else "node " if step > 0.1 else ""
+    for node in nodes:
         axes.barh(y, 0.024, 0.62, x, color=theme.get_node_colour(node))
-        _write_text(axes, x + 0.034, y, f"on node {node}", "muted")
-        x += 0.21
+        _write_text(axes, x + 0.034, y, f"{words}{node}", "muted")
+        x += step
     if x < 0.65:
         axes.barh(y, 0.024, 0.62, x, color="none", edgecolor=theme.get_colour("muted"), linewidth=0.8)
         _write_text(axes, x + 0.034, y, "node of the task", "muted")

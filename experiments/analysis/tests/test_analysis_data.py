@@ -8,7 +8,9 @@ import math
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
+from experiments.analysis.figures import figures
 from experiments.analysis.pages import placement_table, summary, terminal
 from experiments.analysis.policies.speedup import decide_cells
 from experiments.analysis.runs import text_format
@@ -143,6 +145,8 @@ def _bad(tmp_path: Path, **changes: object) -> Path:
     [
         ({"workload": None}, "line 4: 'workload' is missing"),
         ({"repeat": True}, "line 4: 'repeat' is missing"),
+        ({"order": "x"}, "line 4: 'order' is missing or no int"),
+        ({"tasks": 5}, "line 4: 'tasks' is missing or no list"),
         ({"platform": "dreamt"}, "line 4: platform 'dreamt' is not one of"),
         ({"metrics": [{"name": "x", "unit": "s"}]}, "line 4: a metric without"),
         (
@@ -368,3 +372,10 @@ def test_a_run_that_ends_before_it_is_precise_names_the_cells(tmp_path: Path, ca
     told = "the precision of 1e-06 % was not reached in 1 cells: uniform-64K-local / none"
     assert f"small: {told}" in capsys.readouterr().out.splitlines()
     assert told in summary.list_notes(read_results(out)) and summary.NARROW in summary.list_notes(read_results(out))
+
+
+def test_the_legend_of_many_nodes_is_inside_the_figure() -> None:
+    axes = Figure().subplots()
+    figures._draw_legend(axes, [figures.TaskState("a", "before", 0, (), dict.fromkeys(range(8), 1.0))])
+    nodes = [text for text in axes.texts if text.get_text().startswith("node ")]
+    assert len(nodes) == 8 and max(text.get_position()[0] for text in nodes) < 0.9
