@@ -104,6 +104,9 @@ def main() -> int:
         print(f"promotion: {sys.argv[1]} is of the suite {results.suite}: give a run of the suite promotion", file=sys.stderr)
         return 2
     found = read_cells(results)
+    if not found:
+        print(f"promotion: {sys.argv[1]} has no placement beside none in common observations: give a run that has ended", file=sys.stderr)
+        return 1
     print(f"{results.suite} on {results.machine}, {results.platform_line}\nSpeed-up of operations/s against no promotion, with 95 % intervals by blocks")
     for distribution in ("random", "zipf"):
         print(f"\n{distribution}\n" + "\n".join(format_table(found, distribution)))

@@ -45,6 +45,14 @@ def test_the_map_has_every_cell() -> None:
     assert len(lines) == 5 and "helps 1.30 [1.29, 1.31]" in lines[1] and "same 1.00" in lines[4]
 
 
+def test_a_run_without_placements_is_one_line(capsys, monkeypatch, tmp_path) -> None:
+    synthetic.write(tmp_path, [synthetic.observation("cross", "none", 0)], {"suite": "promotion"})
+    monkeypatch.setattr("sys.argv", ["promotion", str(tmp_path)])
+    assert promotion.main() == 1
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1 and "has no placement" in said.err and not said.out
+
+
 @pytest.mark.parametrize("words, status, said", [([], 2, "needs one folder"), (["/nonexistent"], 1, "No such file"), ([None], 2, "of the suite policy-matrix")])
 def test_another_folder_is_one_line(capsys, monkeypatch, tmp_path, words: list, status: int, said: str) -> None:
     synthetic.write(tmp_path, [synthetic.observation("cross", "none", 0)])
