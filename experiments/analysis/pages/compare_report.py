@@ -39,17 +39,17 @@ def _make_part(pair: Pair, slug: str) -> dict[str, Any]:
 
     `slug` begins the ids of the part."""
     rows = [row for row in pair["rows"] if row["p"] is not None or row["difference"]]
-    drawn = _choose_drawn(rows)
-    return {"name": slug, "pair": pair, "rows": list(map(_format_row, rows)), "drawn": len(drawn),
+    drawn, left_out = _choose_drawn(rows)
+    return {"name": slug, "pair": pair, "rows": list(map(_format_row, rows)), "drawn": len(drawn), "left_out": left_out,
             "plot": Markup(_draw_forest(drawn, slug)) if drawn else "", "equal": len(pair["rows"]) - len(rows)}
 
 
-def _choose_drawn(rows: list[Row]) -> list[Row]:
-    """Chooses the rows with an interval and a ratio above 0; of more than MAX_ROWS, those of the smallest p."""
+def _choose_drawn(rows: list[Row]) -> tuple[list[Row], bool]:
+    """Chooses the rows with an interval and a ratio above 0; of more than MAX_ROWS, those of the smallest p: then others are left out."""
     known = [row for row in rows if row["ratio_ci95_low"] is not None and row["ratio"] > 0]
     if len(known) > MAX_ROWS:
         known = sorted(known, key=lambda row: row["p_holm"] if row["p_holm"] is not None else 1)
-    return known[:MAX_ROWS]
+    return known[:MAX_ROWS], len(known) > MAX_ROWS
 
 
 def _format_label(row: Row) -> str:
