@@ -32,10 +32,8 @@ def is_asked(args: argparse.Namespace) -> bool:
                 or args.annotate)
 
 
-def check_options(args: argparse.Namespace):
-    """Checks that counts are possible, and empties their files. LabError: they are not, or a file cannot be written."""
-    if args.functional:
-        raise LabError(USAGE, "--functional counts no accesses: leave it out, or give --count instead")
+def empty_files(args: argparse.Namespace):
+    """Empties the files of counts, or what is in them may be taken for this run's. LabError: one cannot be written."""
     for option, path in (("--json", args.json), ("--junit", args.junit)):
         try:
             if path:
@@ -47,7 +45,8 @@ def check_options(args: argparse.Namespace):
 def run_counted(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job], int]) -> int:
     """Starts the machine by `start` and writes its counts; returns the command's exit status, FAILED_IF where that is 0 and an expression
     is true. LabError: an option cannot be answered."""
-    check_options(args)
+    if args.functional:
+        raise LabError(USAGE, "--functional counts no accesses: leave it out, or give --count instead")
     try:
         return judge_run(job, args, start)
     except profile.Refused as refused:
@@ -60,6 +59,7 @@ def judge_run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job
     from experiments.lab.counts import output, where  # they need a package that other runs do not
     expressions = [metrics.Expression(text, len(job.machine.nodes)) for text in args.fail_if]
     selection = profile.Selection(args.region, args.cgroup)
+    empty_files(args)
     with tempfile.TemporaryDirectory(prefix="numaplace-counts-") as folder:
         path = Path(folder) / "profile"
         status = start(replace(job, counts=args.count, profile=path))

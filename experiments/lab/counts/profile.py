@@ -82,7 +82,7 @@ def parse_note(text: str) -> Note:
 
 
 def read_profile(path: Path) -> Profile:
-    """Reads a profile of the plugin's. Refused: it has no end."""
+    """Reads a profile of the plugin's. Refused: it has no end, or no task."""
     profile, tasks, ended = Profile(), {}, False
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         kind, _, rest = line.partition(" ")
@@ -100,8 +100,8 @@ def read_profile(path: Path) -> Profile:
         elif kind == "lost":
             profile.lost += int(words[0])
         ended = kind == "end"
-    if not ended:
-        raise Refused(f"the counts in {path} have no end: the machine was stopped before it had written them")
+    if not ended or not tasks:
+        raise Refused(f"the counts in {path} have no {'task' if ended else 'end'}: the machine was stopped before it had written them")
     profile.notes.sort(key=lambda note: note.ns)
     profile.tasks = list(tasks.values())
     return profile

@@ -43,6 +43,12 @@ def test_wrong_usage_is_one_line_before_the_boot(folder, arguments, message):
     assert done.stderr.count("\n") == 1, done.stderr
 
 
+def test_a_wrong_expression_leaves_an_earlier_run_s_file(folder):
+    (folder / "old.json").write_text("{}")
+    assert run_lab(folder, "--count", "--json", "old.json", "--fail-if", "nope > 1", "--", "true").returncode == 2
+    assert (folder / "old.json").read_text() == "{}"
+
+
 @pytest.mark.lab
 @pytest.mark.long("a whole boot")
 def test_a_table_on_the_wrong_node_is_found_by_name(folder):

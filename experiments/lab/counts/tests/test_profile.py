@@ -49,6 +49,8 @@ def test_what_was_not_there_is_refused(found, selection, message):
 def test_a_profile_without_an_end_is_refused(tmp_path):
     with pytest.raises(Refused, match="have no end"):
         profile.read_profile(written.write_profile(tmp_path, written.TEXT.removesuffix("end\n")))
+    with pytest.raises(Refused, match="have no task"):
+        profile.read_profile(written.write_profile(tmp_path, "end\n"))
 
 
 def test_mappings_have_their_kinds(found):
