@@ -92,8 +92,8 @@ def parse_cpu_list(text: str, what: str) -> list[int]:
     """Parses a kernel's list such as 0-3,8. what: where it stands. UsageError: it is none, or has a CPU that no kernel has."""
     cpus: set[int] = set()
     for part in text.strip().split(",") if text.strip() else []:
-        first, _, last = part.partition("-")
-        begin, end = parse_whole(first, what), parse_whole(last or first, what)
+        first, dash, last = part.partition("-")
+        begin, end = parse_whole(first, what), parse_whole(last if dash else first, what)
         if end < begin or end >= MOST_CPUS:
             raise UsageError(f"{what}: '{part}' is not a range of CPUs below {MOST_CPUS}: correct it, or leave the file out")
         cpus |= set(range(begin, end + 1))

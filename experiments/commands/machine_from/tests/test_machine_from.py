@@ -301,6 +301,12 @@ def test_errors(tmp_path: Path, text: str) -> None:
     assert said in str(error.value) and "\n" not in str(error.value) and error.value.status == status
 
 
+@pytest.mark.parametrize("nodes", ["3-", "-3", "2-1", "0,"])
+def test_what_is_no_list_of_nodes_is_refused(tmp_path: Path, nodes: str) -> None:
+    with pytest.raises(ExperimentError, match="--nodes: .* is not a list of nodes"):
+        convert("--from", write(tmp_path / "numactl.txt", NUMACTL), f"--nodes={nodes}")
+
+
 def test_files_of_two_machines_are_refused(tmp_path: Path) -> None:
     numactl = write(tmp_path / "numactl.txt", NUMACTL)
     with pytest.raises(ExperimentError, match=r"box.xml has nodes \[0, 1\] and numactl.txt nodes \[0, 2\]: give files of one machine"):
