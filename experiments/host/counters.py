@@ -54,7 +54,8 @@ class Counting:
                 self.process.kill()
                 self.process.wait()
         self.out.seek(0)
-        self.rows = [row for line in self.out for row in json.loads(line)["rows"] if row["what"] == "all"]
+        whole = (json.loads(line) for line in self.out if line.endswith("\n"))  # SIGKILL may have cut the last one off
+        self.rows = [row for interval in whole for row in interval["rows"] if row["what"] == "all"]
         self.out.close()
 
     def list_series(self) -> dict[str, Any] | None:

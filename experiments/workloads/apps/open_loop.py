@@ -140,7 +140,7 @@ class Client:
 
     def run_schedule(self) -> dict[str, float]:
         """Sends requests by the schedule, whose gaps are exponential, as those of many users are. Returns the summary of their latencies.
-        SystemExit: they are not answered in time."""
+        SystemExit: there are none, or they are not answered in time."""
         begin, due = time.monotonic() + LEAD, 0.0
         requests = 0
         while (due := due + self.random.expovariate(self.args.rate)) < self.args.warm_up + self.args.seconds:
@@ -152,6 +152,8 @@ class Client:
             requests += 1
             self.serve_connections(0)
         self.wait_for_answers(begin + due + LATE_LIMIT)
+        if not requests:
+            raise SystemExit("open_loop: no request fell into the time: give a higher --rate or more --seconds")
         return self.summarise_latencies(requests)
 
     def summarise_latencies(self, requests: int) -> dict[str, float]:
