@@ -95,13 +95,15 @@ def _format_sums(files: dict[str, Path]) -> str:
 
 
 def unpack_runs(path: Path, folder: Path | None, allowed: Path | None) -> tuple[Path, str]:
-    """Writes the files of `path` into a new folder; returns it, and a line on the number of files and on the signature.
+    """Writes the files of `path` into a folder that is new or empty, by default one of the bundle's name in the working folder; returns
+    it, and a line on the number of files and on the signature.
 
-    Raises BundleError where a file is not as it was packed, or, with `allowed`, no signer of that file has signed it."""
+    Raises BundleError where a file is not as it was packed, or, with `allowed`, no signer of that file has signed it;
+    NoSshKeygenError where that is asked for and cannot be checked."""
     folder = folder or _choose_folder(path)
-    if folder.is_symlink() or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise BundleError(f"{folder}: there already: choose another FOLDER")
     try:
+        if folder.is_symlink() or folder.is_file() or folder.is_mount() or not folder.name or (folder.is_dir() and any(folder.iterdir())):
+            raise BundleError(f"{folder}: there already: choose another FOLDER")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{folder.name}.partial-", dir=folder.parent) as scratch:
             whole = Path(scratch) / "whole"

@@ -80,6 +80,9 @@ def test_a_run_is_unpacked_as_it_was(run: Path, signed: Path, keys: Path, tmp_pa
     verify = ["ssh-keygen", "-Y", "verify", "-n", "numaplace", "-I", "lab@example.org", "-f", keys / "allowed", "-s", "SHA256SUMS.sig"]
     subprocess.run(verify, cwd=out, input=(out / "SHA256SUMS").read_bytes(), check=True, capture_output=True)
     assert main(["unpack", str(signed), str(out)]) == 2 and f"{out}: there already" in capsys.readouterr().err
+    for folder, said in (("a" * 300, "File name too long"), (".", "there already")):
+        assert main(["unpack", str(signed), folder]) == 2
+        assert (line := capsys.readouterr().err).count("\n") == 1 and said in line
 
 
 def test_the_folder_has_the_name_of_the_file(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
