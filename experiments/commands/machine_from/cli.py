@@ -28,7 +28,9 @@ def parse_count(text: str) -> int:
 def parse_nodes(text: str) -> list[int]:
     """Parses a list of nodes, as a type of argparse."""
     try:
-        return parse_cpu_list(text, "")
+        if nodes := parse_cpu_list(text, ""):
+            return nodes
+        raise UsageError("no node")
     except UsageError:
         raise argparse.ArgumentTypeError(f'"{text}" is not a list of nodes such as 0-3,8') from None
 

@@ -19,6 +19,7 @@ WITHOUT_CPUS = re.compile(r"MCDRAM|HBM|NVM|SPM|GPU|CXL", re.IGNORECASE)
 INSTRUCTIONS = "2"  # cache_type
 LATENCIES, BANDWIDTHS = {"Latency", "ReadLatency"}, {"Bandwidth", "ReadBandwidth"}
 MIB_IN_MB = 1.048576
+MEANS_LATENCY = 4  # HWLOC_DISTANCES_KIND_MEANS_LATENCY
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,10 @@ def read_old_distances(objects: list[Found], file: str) -> dict[tuple[int, int],
 
 
 def read_distances(top: Element, file: str) -> dict[tuple[int, int], float]:
-    """Reads hwloc 2's first matrix of latencies between nodes; the one that is named after the firmware's before others."""
+    """Reads hwloc 2's first matrix of latencies between nodes, or the last that is named after the firmware's; {} without one."""
     distances = {}
     for matrix in top.findall("distances2"):
-        means_latency = get_number(matrix, "kind", file) & 4
+        means_latency = get_number(matrix, "kind", file) & MEANS_LATENCY
         if matrix.get("type") != "NUMANode" or not means_latency or matrix.get("indexing", "os") != "os":
             continue
         words = " ".join(part.text or "" for part in matrix.findall("indexes")).split()

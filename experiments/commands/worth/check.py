@@ -37,6 +37,7 @@ REPEATS, TRUTH_SEED = 12, 1001
 LEAST = 0.02  # of the best rate: what may be lost, and by how much placements differ that matter
 ENOUGH = 10  # programs that matter
 HALVES = ("worth", "truth")
+LEAST_LEFT = 60  # s: fewer do not boot the lab and measure
 UNFINISHED = 2  # measure.py writes no file then
 KEPT = TOP / "Documentation/measured/worth.jsonl"
 INPUTS = ("experiments/workloads/mem", "experiments/lab/plugin", "experiments/runner/repeats", "experiments/commands/worth/stop.py",
@@ -102,12 +103,13 @@ def build_command(out: Path, program: Program, half: str, limit: float) -> list[
 
 
 def measure_program(out: Path, program: Program, until: float) -> None:
-    """Makes the halves of a program that are missing, until the monotonic clock shows `until`, in s. What is done by then stays."""
+    """Makes what is missing of a program's HALVES: worth's own run, then the longer one that it is judged by, which goes on where it was
+    ended, until the monotonic clock shows `until`, in s. Stops at the first that cannot be finished, whose folder has no `done` then."""
     for half in HALVES:
         seconds_left = until - time.monotonic()
         if is_done(out, program, half):
             continue
-        if seconds_left < (BUDGET if half == "worth" else 60):
+        if seconds_left < (BUDGET if half == "worth" else LEAST_LEFT):
             return
         (locate_folder(out, program) / half).mkdir(parents=True, exist_ok=True)
         command = list(map(str, build_command(out, program, half, seconds_left)))

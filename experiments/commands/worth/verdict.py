@@ -111,7 +111,8 @@ def judge_options(decisions: list[Decision], runs: int, remote: float | None, un
                   accesses: float | None = None) -> Verdict:
     """Judges the options: the best is the one with the largest gain that is worth it on all machines that the lab's may be.
 
-    runs: of the program as it is; remote, accesses: shares, None where they are not known."""
+    runs: of the program as it is; remote, accesses: shares, None where they are not known; unknown: the reasons, by option, why one
+    cannot be judged; most: the mapping with most of the remote memory."""
     ordered = sorted(decisions, key=lambda decision: -decision.value)
     best = next((decision for decision in ordered if is_worth_it(decision) and decision.significant), None)
     return Verdict(ordered, best, runs, remote, unknown or {}, most, accesses)

@@ -301,7 +301,7 @@ def test_errors(tmp_path: Path, text: str) -> None:
     assert said in str(error.value) and "\n" not in str(error.value) and error.value.status == status
 
 
-@pytest.mark.parametrize("nodes", ["3-", "-3", "2-1", "0,"])
+@pytest.mark.parametrize("nodes", ["3-", "-3", "2-1", "0,", ""])
 def test_what_is_no_list_of_nodes_is_refused(tmp_path: Path, nodes: str) -> None:
     with pytest.raises(ExperimentError, match="--nodes: .* is not a list of nodes"):
         convert("--from", write(tmp_path / "numactl.txt", NUMACTL), f"--nodes={nodes}")
