@@ -162,8 +162,8 @@ def test_cpuset_of_the_root_has_cpus_that_are_offline(target):
 def version_1(tmp_path):
     """The cpusets of version 1, with a group of CPUs 0-1. Asked for before a target, which is to be reaped first."""
     mount = ["mount", "-t", "cgroup", "-o", "cpuset", "numaplace-test", tmp_path]
-    # Debian builds 6.12 and later without them.
-    if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 12):
+    # An option (CPUSETS_V1) from 6.12 on, which Debian leaves out.
+    if driver.RELEASE >= (6, 12) and " cpuset1_" not in Path("/proc/kallsyms").read_text():
         pytest.skip("this kernel has no cpusets of version 1")
     assert driver.eventually(lambda: subprocess.run(mount, capture_output=True, check=False).returncode == 0, 5), mount
     g = cgroup.Group(tmp_path / "numaplace-test")
