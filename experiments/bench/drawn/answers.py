@@ -54,7 +54,7 @@ class Worth:
     decided: bool
     options: list[Decision]  # each speed-up with its printed interval
     ended: bool              # by its own rule, before the budget was spent
-    said: bool               # that it holds in one boot
+    said_one_boot: bool      # the sentence says that it holds in one boot
 
 
 WORTH_BOOTS = stop.BOOTS     # of `numaplace worth --lab` at least

@@ -55,11 +55,11 @@ def check_worth(source: Random, gains: Mapping[str, float], deviation: float | d
                 stops: bool = False) -> Iterator[Event]:
     """Draws a program under options and yields an event for each part of the answer; gains: of options that react, as shares.
 
-    deviation: of an observation, as a share, or how observations scatter."""
+    deviation: of an observation, as a share, or how observations scatter. stops: the run stops by itself, as in answer_worth()."""
     noise = deviation if callable(deviation) else draw.make_normal(deviation)
     speeds = {("w", p): 1 + gains.get(p, 0) for p in ("none", *OPTIONS)}
     answer = answers.answer_worth(Cells(speeds, noise, boots), source, blocks, stops)
-    excused = answer.said and boots.deviation > 0  # "within this boot" excuses nothing where boots are alike
+    excused = answer.said_one_boot and boots.deviation > 0  # "within this boot" excuses nothing where boots are alike
     yield from (Event(HOLDS, holds_truth(o, speeds["w", o.policy]), excused) for o in answer.options)
     wrong = bool(answer.named) and not holds_truth(answer.named, speeds["w", answer.named.policy])
     yield Event(bound_false("the named option's interval"), wrong, excused)
@@ -87,7 +87,7 @@ def build_compare_cases() -> Iterator[Case]:
 
 
 def check_compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]:
-    """Draws two equal runs and yields whether each interval of b / a holds 1, and whether any of 24 cells is said to differ."""
+    """Draws two equal runs and yields whether each limited interval of b / a holds 1, and whether any of 24 cells is said to differ."""
     cells = Cells({(f"w{k}", "none"): 1.0 for k in range(24)}, draw.make_normal(0.01), boots)
     rows, said_one_boot = answers.compare_runs(cells.draw_run(source, repeats), cells.draw_run(source, repeats))
     excused = said_one_boot and boots.deviation > 0  # "of one boot" excuses nothing where boots are alike

@@ -22,6 +22,7 @@ from ...analysis.stats.intervals import (
     compute_ratio,
     compute_t_interval,
 )
+from ...runner.repeats import precision
 from . import answers, draw
 from .draw import Boots, Cells, Noise
 from .tally import EQUAL, HOLDS, Bound, Case, Event, bound_false, holds_truth
@@ -90,26 +91,26 @@ def find_roots(a: Sequence[float], b: Sequence[float]) -> list[float]:
     return sorted(np.roots(quadratic).real)
 
 
-def check_speed_up(source: Random, blocks: int, ours: Noise, base: Noise, mean: float) -> Iterator[Event]:
+def check_speed_up(source: Random, blocks: int, option_noise: Noise, base_noise: Noise, base_mean: float) -> Iterator[Event]:
     """Yields whether an interval of a speed-up holds the truth, and, where nothing differs, whether a word says that something does.
 
-    An interval without limits, which is printed as unbounded, holds it. Where programs start on different nodes the mark says
-    that it may be too narrow."""
+    An interval without limits holds it. Where programs start on different nodes the mark says that it may be too narrow.
+    base_mean: of the factors of base_noise."""
     for true in (TRUE, 1.0):
-        cells = Cells({("w", "none"): 1.0, ("w", "o"): true * mean}, ours, noises={("w", "none"): base})
+        cells = Cells({("w", "none"): 1.0, ("w", "o"): true * base_mean}, option_noise, noises={("w", "none"): base_noise})
         run = cells.draw_run(source, blocks)
         found, = answers.decide_speedups(run).values()
-        true_ratio = true * mean / find_shown_mean(run, base, mean)
+        true_ratio = true * base_mean / find_shown_mean(run, base_noise, base_mean)
         if true_ratio == 1:
             yield Event(bound_false("faster or slower"), found.significant)
         else:
             yield Event(HOLDS, holds_truth(found, true_ratio), found.word == CHANCE)
 
 
-def find_shown_mean(run: Results, base: Noise, mean: float) -> float:
+def find_shown_mean(run: Results, base_noise: Noise, base_mean: float) -> float:
     """Returns the mean of the baseline's factors; where it has two modes and all observations started on one node, that node's."""
     nodes = {o.tasks[0]["node_before"] for o in run.select("w", "none")}
-    return draw.MODES[nodes.pop()] if base is draw.draw_two_modes and len(nodes) == 1 else mean
+    return draw.MODES[nodes.pop()] if base_noise is draw.draw_two_modes and len(nodes) == 1 else base_mean
 
 
 def check_equal_options(source: Random, blocks: int) -> Iterator[Event]:
@@ -143,12 +144,12 @@ def check_boot_means(source: Random) -> Iterator[Event]:
         yield Event(HOLDS, found.low <= draw.MEAN <= found.high)
 
 
-def check_until_precise(source: Random, noise: Noise, true: float, percent: float, most: int, slow_is_said: bool) -> Iterator[Event]:
+def check_until_precise(source: Random, noise: Noise, true_mean: float, percent: float, most: int, slow_is_said: bool) -> Iterator[Event]:
     """Draws a run until its mean is within `percent`, at most `most` values, and yields whether its interval holds the true mean.
 
     slow_is_said: the report says that slow runs may not be in it."""
     values = list(noise(source, most))
-    n = next((n for n in range(10, most)
+    n = next((n for n in range(precision.LEAST, most)
               if answers.compute_half_width(values[:n]) <= percent and answers.is_precise(values[:n], percent)), most)
     mean = fmean(values[:n])
-    yield Event(HOLDS, abs(mean - true) <= answers.compute_half_width(values[:n]) / 100 * mean, slow_is_said)
+    yield Event(HOLDS, abs(mean - true_mean) <= answers.compute_half_width(values[:n]) / 100 * mean, slow_is_said)

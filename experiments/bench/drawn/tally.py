@@ -59,7 +59,7 @@ class Event:
 
     bound: Bound
     value: float
-    said: bool = False  # the answer itself says that it does not hold beyond what it is of
+    excused: bool = False  # the answer itself says that it does not hold beyond what it is of
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,14 @@ def build_line(case: Case, bound: Bound, runs: Sequence[Sequence[Event]]) -> Lin
     elif not bound.is_failed(*limits(values, value, n, SURE)):
         verdict = OK
     else:
-        verdict = SAID if all(e.said for e in failed) else FAILS
+        verdict = SAID if all(e.excused for e in failed) else FAILS
     return Line(case.name, case.drawn, bound.what, n, value, low, high, bound.format_text(), verdict)
 
 
 def compute_wilson(share: float, n: float, z: float = SHOWN) -> tuple[float, float]:
     """Computes the interval of a share of n answers, of z deviations. Wilson, Journal of the American Statistical Association 22, 1927."""
-    middle, half = share + z**2 / (2 * n), z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
+    middle, half_width = share + z**2 / (2 * n), z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return (middle - half_width) / (1 + z**2 / n), (middle + half_width) / (1 + z**2 / n)
 
 
 def _compute_share_limits(runs: Sequence[Sequence[float]], share: float, n: int, z: float) -> tuple[float, float]:
@@ -129,7 +129,7 @@ def _compute_mean_limits(runs: Sequence[Sequence[float]], mean: float, n: int, z
 
 
 def _compute_error(runs: Sequence[Sequence[float]], mean: float, n: int) -> float:
-    """Returns the standard error of the mean of all, by runs. Cochran, Sampling Techniques, 1977, equation 9A.5."""
+    """Returns the standard error of the mean of all n values, by runs; 0 of one run. Cochran, Sampling Techniques, 1977, equation 9A.5."""
     if len(runs) < 2:
         return 0.0
     return math.sqrt(len(runs)) * stdev(sum(run) - mean * len(run) for run in runs) / n

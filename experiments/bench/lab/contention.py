@@ -24,7 +24,7 @@ class Setup:
     seconds: float   # simulated, of each cell
     warm: float      # simulated, before: until what filled the arrays has left the caches
     mean: float      # bounds of the absolute error, relative to 4L0R
-    worst: float | None
+    worst: float | None  # None: not checked
 
 
 E5620 = Setup(luo.E5620, "8M", 0.03, 0.012, 0.06, 0.20)

@@ -13,7 +13,7 @@ from experiments.host.background import list_tree
 MACHINE = "demo-2s"
 BOOTS = 10
 STOPPED = 3  # seconds
-LIMIT = 240
+LIMIT = 240  # seconds of a boot
 # Every CPU but the first goes and comes back; while QEMU is stopped, and after.
 HOTPLUG = """
 import pathlib, subprocess, time

@@ -12,7 +12,7 @@ from experiments.lab.command import build_words
 
 MACHINE = "demo-2s"
 PROGRAM = "experiments/bench/lab/exact_inside.sh"
-RUNS, LOAD = 30, 4
+RUNS, LOAD = 30, 4  # LOAD: busy processes beside every second run
 APART = 0.01
 BOOTS = 3  # of the fast mode
 

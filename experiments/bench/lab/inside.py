@@ -30,7 +30,9 @@ def load_host(processes: int) -> Iterator[None]:
 
 
 def write_variant(folder: Path, base: str, name: str, changes: dict[str, str], table: str, numbers: dict[str, float]) -> Path:
-    """Writes a machine file that differs from another in lines that it has, and in a table of the model. Returns its path."""
+    """Writes the file of the machine `base` as `name`.toml, with lines changed and [model.`table`] of `numbers` added; returns its path.
+
+    changes: {line: other text}. Raises ExperimentError where `base` lacks a line of them."""
     text = (machine.MACHINES / f"{base}.toml").read_text(encoding="utf-8")
     for line, other in changes.items():
         if line not in text:
@@ -42,57 +44,58 @@ def write_variant(folder: Path, base: str, name: str, changes: dict[str, str], t
     return path
 
 
-def build_command(machine: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES,
+def build_command(machine_name: str, *argv: str, timeout: int, timed: bool = True, kernel: str = kernels.DEFAULT_SERIES,
                   anew: bool = False, module: bool = False) -> list[str]:
-    """Builds the lab's command line; timeout in seconds. anew: booted, where a restored snapshot has the pages of one boot."""
-    return build_words(machine, argv, [*["--no-module"] * (not module), *["--no-snapshot"] * anew], functional=not timed, kernel=kernel, seconds=timeout)
+    """Builds the lab's command line; timeout in s. anew: boots, as a snapshot has the pages of one boot. module: loads numaplace.ko."""
+    options = [*["--no-module"] * (not module), *["--no-snapshot"] * anew]
+    return build_words(machine_name, argv, options, functional=not timed, kernel=kernel, seconds=timeout)
 
 
-def read_output(machine: str, *argv: str, timeout: int = 900, before: Sequence[str] = (), **how: Any) -> str:
+def read_output(machine_name: str, *argv: str, timeout: int = 900, before: Sequence[str] = (), **how: Any) -> str:
     """Runs a program in a machine and returns its output; ExperimentError where it fails.
 
     timeout in seconds; before: words before the lab's command; how: timed, kernel, anew, module."""
-    done = subprocess.run([*before, *build_command(machine, *argv, timeout=timeout, **how)], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+    done = subprocess.run([*before, *build_command(machine_name, *argv, timeout=timeout, **how)], cwd=ROOT, stdout=subprocess.PIPE, text=True,
                           check=False, timeout=timeout + 60)
     if done.returncode:
-        raise ExperimentError(f"'{' '.join(argv)[:80]}' in {machine} ended with status {done.returncode}: {done.stdout[-2000:]}")
+        raise ExperimentError(f"'{' '.join(argv)[:80]}' in {machine_name} ended with status {done.returncode}: {done.stdout[-2000:]}")
     return done.stdout
 
 
-def run_program(machine: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
-    """Runs a program and returns the JSON objects that it prints. The machine is timed, with the default kernel; how: as read_output()."""
-    return [json.loads(line) for line in read_output(machine, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
+def run_program(machine_name: str, *argv: str, timeout: int = 900, **how: Any) -> list[dict]:
+    """Runs a program in a timed machine and returns the JSON objects that it prints; ExperimentError, how: as of read_output()."""
+    return [json.loads(line) for line in read_output(machine_name, *argv, timeout=timeout, **how).splitlines() if line.startswith("{")]
 
 
-def run_measures(name: str, *what: str, timeout: int = 900) -> list[dict]:
+def run_measures(machine_name: str, *what: str, timeout: int = 900) -> list[dict]:
     """Runs the named measures of measure.py in a machine; returns their records."""
     subprocess.run(["make", "-s", "lab-simulation", "build/numaplace"], cwd=ROOT, check=True)
-    return run_program(name, "python3", "-m", MEASURE, *what, timeout=timeout)
+    return run_program(machine_name, "python3", "-m", MEASURE, *what, timeout=timeout)
 
 
-def measure_cells(machine: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
+def measure_cells(machine_name: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
                   timeout: int = 900) -> list[list[float]]:
     """Measures cells with a program, each for so many seconds; returns MB/s of each thread of each cell. teams.py says what a cell is.
 
     keep: as teams.py's key of that name. ExperimentError: it failed, or measured other cells."""
     plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}
-    results = run_program(machine, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
+    results = run_program(machine_name, "python3", "experiments/calibrate/teams.py", json.dumps(plan), timeout=timeout)
     if [result["threads"] for result in results] != [cell["threads"] for cell in cells]:
-        raise ExperimentError(f"{machine} measured other cells than it was asked for")
+        raise ExperimentError(f"{machine_name} measured other cells than it was asked for")
     return [result["mb_per_s"] for result in results]
 
 
-def predict_latency_ns(name: str, node: int, memory_node: int) -> float:
-    """Returns the latency of a load that the file of a machine of two equal nodes says."""
-    model = machine.find(name).model
+def predict_latency_ns(machine_name: str, node: int, memory_node: int) -> float:
+    """Returns the latency of a load by the CPUs of a node that the file of a machine of two equal nodes says."""
+    model = machine.find(machine_name).model
     link = model["link"][0]["latency_ns"]["value"] if node != memory_node else 0
     return model["dram"]["latency_ns"]["value"] + link
 
 
-def predict_triad_mb_s(name: str, node: int, memory_node: int) -> float:
+def predict_triad_mb_s(machine_name: str, node: int, memory_node: int) -> float:
     """Predicts the MB/s that a triad on all cores of a node reports, by the file of a machine of two equal nodes: the controller is
     the limit, or the link towards them."""
-    model = machine.find(name).model
+    model = machine.find(machine_name).model
     limit = model["dram"]["bandwidth_mb_s"]["value"]
     if node != memory_node:
         link = model["link"][0]

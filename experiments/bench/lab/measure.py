@@ -47,7 +47,6 @@ def run_command(*argv: str) -> str:
 
 
 def list_cpus(node: int) -> list[int]:
-    """Lists the CPUs of a node."""
     return list(parse_list(Path(f"/sys/devices/system/node/node{node}/cpulist").read_text(encoding="ascii")))
 
 
@@ -132,7 +131,7 @@ def find_torn_readings() -> None:
     chase.wait()
     torn = [reading for reading in readings
             if reading["llc_misses"] != reading["local_dram"] + reading["remote_dram"] + reading["remote_cache"]]
-    print_record(measure="torn", readings=len(readings), bad=torn[:3], changed=readings[2] != readings[-2])
+    print_record(measure="torn", readings=len(readings), bad=torn[:3], changed=readings[2] != readings[-2])  # CPU 2 of four
 
 
 def measure_counters():
@@ -260,7 +259,7 @@ def start_server(port: int, memory_node: int) -> subprocess.Popen:
     server = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
     script = ("for i = 0, ARGV[1] - 1 do redis.call('SET', string.format('key:%012d', i), "
               "string.rep('x', ARGV[2])) end")
-    for _ in range(100):
+    for _ in range(100):  # 5 s
         if subprocess.run(["redis-cli", "-p", str(port), "PING"], capture_output=True).returncode == 0:
             break
         time.sleep(0.05)

@@ -42,7 +42,7 @@ def measure_mechanisms() -> Outcome:
         found = run_program(series, "scans", "balancing", *parts)
         scans_s = found["scans"]["at"]  # when each has ended, from the begin of the run
         out.say(f"{series:8}scans at {', '.join(f'{end_s:.3f}' for end_s in scans_s)} s")
-        deviation = abs((scans_s[1] - scans_s[0]) / SCAN_PERIOD_S - 1) if len(scans_s) > 1 else 1.0
+        deviation = abs((scans_s[1] - scans_s[0]) / SCAN_PERIOD_S - 1) if len(scans_s) > 1 else 1.0  # no period seen
         out.at_most(f"{series}: deviation of the period of NUMA balancing's scans from {SCAN_PERIOD_S:.0f} s", deviation, MOST_APART)
         say_home(out, series, found["balancing"])
         if series not in WITHOUT_TIERS:

@@ -41,7 +41,7 @@ class Task:
     """Says what runs on a CPU, with memory of which node."""
     kind: str
     cpu: int
-    memory: int
+    memory_node: int
     client: int | None = None  # CPU of a server's client, whose memory is on node 0
 
 
@@ -96,7 +96,7 @@ class Member:
     kind: str
     pid: int
     cpu: int
-    memory: int
+    memory_node: int
     port: int | None = None  # of the server that it is or that it asks
 
 
@@ -107,11 +107,11 @@ class Memory:
 
     def __init__(self, task: Task):
         """Starts np-mem on the task's CPU and memory, and lets it work once it is ready."""
-        argv = ["build/np-mem", *self.ARGV[task.kind], "--cpus", str(task.cpu), "--mem", str(task.memory)]
+        argv = ["build/np-mem", *self.ARGV[task.kind], "--cpus", str(task.cpu), "--mem", str(task.memory_node)]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert self.process.stdout.readline(), f"{argv} ended"
         self.process.stdin.write(f"run {EVER}\n")
-        self.members = [Member(task.kind, self.process.pid, task.cpu, task.memory)]
+        self.members = [Member(task.kind, self.process.pid, task.cpu, task.memory_node)]
 
     def stop(self):
         self.process.kill()
@@ -125,11 +125,11 @@ class Redis:
         """Starts a server and its client, and waits until the server has answered ANSWERS_FIRST requests."""
         ask = ["redis-benchmark", "-p", str(port), "-n", "2000000000", "-r", str(measure.REDIS_KEYS), "-c", "10", "-q",
                "GET", "key:__rand_int__"]
-        self.server = measure.start_server(port, task.memory)
+        self.server = measure.start_server(port, task.memory_node)
         set_cpus(self.server.pid, [task.cpu])
         self.client = subprocess.Popen(["numactl", "--all", "-C", str(task.client), "-m", "0", *ask],
                                        stdout=subprocess.DEVNULL)
-        self.members = [Member("redis", self.server.pid, task.cpu, task.memory, port),
+        self.members = [Member("redis", self.server.pid, task.cpu, task.memory_node, port),
                         Member("client", self.client.pid, task.client, 0, port)]
         while count_answers(port) < ANSWERS_FIRST:
             time.sleep(0.02)
@@ -242,7 +242,7 @@ def compare_placements(name: str, scenario: Scenario, members: list[Member], pen
     for position, member in enumerate(members):
         decision = plan["decisions"][position]
         measure.print_record(scenario=name, group=scenario.group, kind=member.kind, model=plan["model"], cpu=member.cpu,
-                             memory=member.memory, penalty=penalties.get(member.kind), traffic=decision["traffic"], gain=decision["gain"],
+                             memory=member.memory_node, penalty=penalties.get(member.kind), traffic=decision["traffic"], gain=decision["gain"],
                              counted=before[position], then=" ".join(scenario.then), cpu_then=moved[position].cpu,
                              counted_then=after[position], pages_then=read_pages(member.pid), applied=applied.returncode, said=applied.stderr)
 

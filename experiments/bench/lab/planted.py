@@ -16,7 +16,7 @@ from experiments.lab.command import build_words
 MACHINE = "2x2"
 RUNS = 20
 ROUNDS = 5  # of each mode
-START_S = 60
+START_S = 60  # host s, of the longest run
 SAYS = ("--region", "scan", "--fail-if", "remote_share > 10%")
 NAMES = ("anonymous mapping, 10.0 MiB", "by scan (planted_table)")
 MODES = {"functional": ["--functional"], "count": ["--count", "--json", "counts.json"], "timed": ["--timed"],

@@ -57,34 +57,32 @@ def build_cell(machine_of_paper: bergstrom.Machine, threads: int, step: int) -> 
     return {"size": f"{array_kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * cache_bytes / THREAD_BYTES_PER_S}  # whole pages; s
 
 
-def measure_curve(paper: bergstrom.Machine, counts: list[int], gap: tuple[float, float]) -> Outcome:
+def measure_curve(paper: bergstrom.Machine, thread_counts: list[int], gap: tuple[float, float]) -> Outcome:
     """Measures COPY in GB/s by threads, on their own nodes' memory and another package's, and checks peak, growth and loss.
 
-    gap: bounds of the relative loss by all threads."""
+    thread_counts: the last is all threads. gap: bounds of their relative loss."""
     out = Outcome()
-    cells = [build_cell(paper, threads, step) for threads in counts for step in (0, paper.bad_node)]
+    cells = [build_cell(paper, threads, step) for threads in thread_counts for step in (0, paper.bad_node)]
     results = inside.measure_cells(paper.name, COPY, cells, SECONDS, keep=False, timeout=3000)
     totals = [sum(result) / 1000 for result in results]
     aware, unaware = totals[::2], totals[1::2]
     _, model = load_model(paper.name)
     out.say("COPY, GB/s  NUMA-aware: lab  model.c    unaware: lab  model.c      gap")
-    for threads, local, remote in zip(counts, aware, unaware, strict=True):
+    for threads, local, remote in zip(thread_counts, aware, unaware, strict=True):
         on_paper = bergstrom.predict_copy(paper, model, threads)
         out.say(f"{threads:3} threads {local:15.1f} {on_paper.aware_gb_s:8.1f} {remote:15.1f} {on_paper.unaware_gb_s:8.1f}"
                 f" {remote / local - 1:+8.1%}")
     out.between(f"{paper.name}: COPY peak, GB/s", max(aware), 0.9 * paper.peak_gb_s, 1.1 * paper.peak_gb_s, "{:.1f}")
     out.between(f"{paper.name}: unaware with all threads", unaware[-1] / aware[-1] - 1, *gap)
-    linear = aware[1] / aware[0] / (counts[1] / counts[0])
-    out.between(f"{paper.name}: growth from {counts[0]} to {counts[1]} threads, of linear", linear, 0.85, 1.1, "{:.2f}")
-    out.data = {"threads": counts, "aware": aware, "unaware": unaware}
+    linear = aware[1] / aware[0] / (thread_counts[1] / thread_counts[0])
+    out.between(f"{paper.name}: growth from {thread_counts[0]} to {thread_counts[1]} threads, of linear", linear, 0.85, 1.1, "{:.2f}")
+    out.data = {"threads": thread_counts, "aware": aware, "unaware": unaware}
     return out
 
 
 def measure_xeon() -> Outcome:
-    """Measures the Xeon X7560."""
     return measure_curve(bergstrom.XEON, [4, 8, 16, 24, 32], (-0.10, 0.02))
 
 
 def measure_opteron() -> Outcome:
-    """Measures the Opteron 6172."""
     return measure_curve(bergstrom.OPTERON, [8, 16, 32, 40, 48], (-0.40, -0.10))

@@ -22,9 +22,9 @@ MODULE = 0
 PAGE = 4096  # bytes
 PAGES_OF_HUGE = 512
 NEAR = 1.05  # a batch is as good as the best that takes so many times its time
-LIKE = {"ns": 1e-3, "first_call_ns": 1e-3, "first_page_gap_ns": 1e-3, "gap_ns": 1e-3}  # medians in us
+SCALES = {"ns": 1e-3, "first_call_ns": 1e-3, "first_page_gap_ns": 1e-3, "gap_ns": 1e-3}  # of ns, so that medians are in us
 
-Cells = dict[tuple[str, int], dict[str, float]]  # by kind of page and batch: those of LIKE, in us, us_page, gb_s, moved, whole
+Cells = dict[tuple[str, int], dict[str, float]]  # by kind of page and batch: those of SCALES, in us, us_page, gb_s, moved, whole
 
 
 def compute_cells(observations: list[dict]) -> Cells:
@@ -34,7 +34,7 @@ def compute_cells(observations: list[dict]) -> Cells:
         groups[observation["kind"], observation["batch"]].append(observation)
     cells: Cells = {}
     for key, repeats in sorted(groups.items()):
-        row = {name: median(observation[name] for observation in repeats) * scale for name, scale in LIKE.items()}
+        row = {name: median(observation[name] for observation in repeats) * scale for name, scale in SCALES.items()}
         row["us_page"] = row["ns"] / (repeats[0]["pages"] / (PAGES_OF_HUGE if key[0] == "huge" else 1))
         row["gb_s"] = repeats[0]["pages"] * PAGE / row["ns"] / 1e3  # "ns" is in us by now
         row["moved"] = min(observation["moved"] / observation["pages"] for observation in repeats)

@@ -21,7 +21,7 @@ CELLS = [*(("small", batch) for batch in (*BATCHES, MODULE)), *(("huge", batch) 
 
 
 def observe_batch(kind: str, batch: int, mib: int) -> dict:
-    """Moves `mib` MiB of pages of a kind once, so many a call; returns np-batch's object."""
+    """Moves `mib` MiB of pages of a kind once, `batch` pages a call, or by one job for MODULE; returns np-batch's object."""
     output = subprocess.run([BENCH, str(mib), FROM, TO, str(batch), kind], check=True, stdout=subprocess.PIPE, text=True).stdout
     return json.loads(output)
 

@@ -25,8 +25,8 @@ def draw_verdicts(draw_one, runs: int = RUNS) -> set[str]:
     return {line.verdict for line in tally.build_lines(Case("case", "drawn", runs, draw_one), 1)}
 
 
-def compute_verdict(bound: Bound, good: int, n: int, said: bool = False) -> str:
-    return tally.build_line(Case("", "", n, lambda _: []), bound, [[Event(bound, k < good, said)] for k in range(n)]).verdict
+def compute_verdict(bound: Bound, good: int, n: int, excused: bool = False) -> str:
+    return tally.build_line(Case("", "", n, lambda _: []), bound, [[Event(bound, k < good, excused)] for k in range(n)]).verdict
 
 
 @pytest.mark.parametrize("noise", intervals.LEVELS)
@@ -51,7 +51,7 @@ def test_what_takes_boots_for_repeats_fails() -> None:
 def test_a_bound_fails_only_where_the_share_is_surely_outside() -> None:
     assert [compute_verdict(HOLDS, good, 100) for good in (100, 93, 85, 70)] == [OK, OK, OK, FAILS]
     assert [compute_verdict(bound_false("word"), good, 100) for good in (0, 5, 10, 20)] == [OK, OK, OK, FAILS]
-    assert compute_verdict(HOLDS, 70, 100, said=True) == SAID and compute_verdict(Bound("shown"), 1, 100) == NONE
+    assert compute_verdict(HOLDS, 70, 100, excused=True) == SAID and compute_verdict(Bound("shown"), 1, 100) == NONE
 
 
 def test_a_share_has_wilson_s_interval() -> None:

@@ -15,7 +15,7 @@ MACHINE = "demo-2s"
 
 
 def replay(plugin: Path = HERE.plugin, program: Path = REPLAY) -> list[dict]:
-    """Returns a record for each program; experiments/bench/lab/replay/replay.c says what it holds, which `program` is built of."""
+    """Returns a record for each program, as replay.c says, which `program` is built of. CalledProcessError: it fails."""
     with tempfile.TemporaryDirectory() as folder:
         simulated.qemu_options(machine.find(MACHINE), Path(folder))
         argv = [program, plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
