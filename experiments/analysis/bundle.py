@@ -22,6 +22,7 @@ SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 NAMESPACE = "numaplace"  # of ssh-keygen: a signature of something else by the same key is none of a bundle
 LIMIT = 512 << 20        # bytes of all files
 ENDINGS = (".tar.gz", ".tgz")
+NAME_AT = 66             # in a line of SUMS: behind 64 digits and two blanks
 RECORD = re.compile(r"runs/(?!\.\.?/)[^/\\\n]+/(?!\.\.?$)[^/\\\n]+")
 
 
@@ -90,7 +91,7 @@ def _strip_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _format_sums(files: dict[str, Path]) -> str:
-    """Returns lines as sha256sum writes them."""
+    """Returns a line for each of `files`, by their names, as sha256sum writes it."""
     return "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {name}\n" for name, file in sorted(files.items()))
 
 
@@ -148,7 +149,7 @@ def _extract_files(path: Path, whole: Path) -> int:
     listed = (whole / SUMS).read_text(errors="replace") if (whole / SUMS).exists() else ""
     # Lines that only one of both has, of which the first is told.
     for line in sorted({*_format_sums({name: whole / name for name in names}).splitlines()} ^ {*listed.splitlines()}):
-        raise BundleError(f"{path}: {line[66:] or SUMS}: not as it was packed by {SUMS}: fetch it again")
+        raise BundleError(f"{path}: {line[NAME_AT:] or SUMS}: not as it was packed by {SUMS}: fetch it again")
     if not names:
         raise BundleError(f"{path}: no run in it: fetch it again")
     return len(names)
@@ -167,7 +168,7 @@ def _sign_sums(sums: Path, key: Path) -> None:
 
 
 def _find_signer(path: Path, whole: Path, allowed: Path) -> str:
-    """Returns the name of the signer in the file `allowed` who has signed the sums; raises BundleError where there is none."""
+    """Returns the name of the signer in the file `allowed` who has signed the sums in `whole`; BundleError where there is none."""
     if not allowed.is_file():
         raise BundleError(f"--allowed {allowed}: no such file: give one of lines 'NAME KEY', as ssh-keygen(1) describes")
     signature = whole / SIGNATURE

@@ -70,7 +70,8 @@ def draw_lines(
     """Draws curves in one panel, told apart by colour and marker, a paper's dotted; returns an <svg> element, which has a logarithmic
     version too where needs_log().
 
-    `prefix` begins the element's ids, `x` and `y` label the axes; from_zero: the y axis begins at 0 where no value is below it."""
+    `prefix` begins the element's ids, `x` and `y` label the axes, `ticks` are those of x (None: about five); from_zero: the y axis begins
+    at 0 where no value is below it."""
     with matplotlib.rc_context(theme.SETTINGS):
         legend_rows = -(-len(curves) // 2)  # of two names each
         figure = Figure((PANEL_IN[0], PANEL_IN[1] + LEGEND_ROW_IN * legend_rows), layout="constrained")
@@ -154,9 +155,9 @@ def _draw_curve(axes: Axes, curve: Curve, colour: int) -> None:
 
 
 def draw_bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title: str, y: str) -> str:
-    """Draws a group of bars for each name, one bar a curve, with intervals; returns an <svg> element.
+    """Draws a group of bars for each name, one bar a curve, with intervals; `y` labels the axis; returns an <svg> element.
 
-    The x of a point is the index of its group. The y axis is logarithmic where the largest value is over 50 times the smallest."""
+    The x of a point is the index of its group. The y axis is logarithmic where the largest value is over LOG_BARS times the smallest."""
     width = 0.8 / max(1, len(curves))  # of a bar; a group has 1, of which 0.2 stays empty
     with matplotlib.rc_context(theme.SETTINGS):
         figure, tips = Figure((PANEL_IN[0], PANEL_IN[1] + 0.2), layout="constrained"), []

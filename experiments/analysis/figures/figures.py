@@ -117,7 +117,7 @@ def _draw_legend(axes: Axes, states: list[TaskState]) -> None:
         axes.barh(y, 0.024, 0.62, x, color=theme.get_node_colour(node))
         _write_text(axes, x + 0.034, y, f"{words}{node}", "muted")
         x += step
-    if x < 0.65:
+    if x < 0.65:  # there is room for it
         axes.barh(y, 0.024, 0.62, x, color="none", edgecolor=theme.get_colour("muted"), linewidth=0.8)
         _write_text(axes, x + 0.034, y, "node of the task", "muted")
     _write_text(axes, 1, y, "pages", ha="right", **SMALL)
@@ -137,7 +137,7 @@ def _draw_bar(axes: Axes, state: TaskState, y: float) -> None:
             continue
         share = pages / state.total
         _draw_block(axes, middle, left, share * BAR, node, before)
-        if share >= 0.2 and not before:
+        if share >= 0.2 and not before:  # of less there is no room for the text
             _write_text(axes, left + share * BAR / 2, middle, f"{math.floor(100 * share)} %",
                         theme.name_text_colour(node), va="center_baseline", ha="center", size=8.5)
         left += share * BAR
@@ -155,8 +155,8 @@ def _draw_chip(axes: Axes, state: TaskState, middle: float) -> None:
                 va="center_baseline", ha="center", size=8.5, weight="bold")
 
 
-def _draw_block(axes: Axes, middle: float, left: float, width: float, node: int | None,
-                pale: bool) -> None:
+def _draw_block(axes: Axes, middle: float, left: float, width: float, node: int | None, pale: bool) -> None:
+    """Draws a part of a bar from `left` on, around the height `middle`, in the colour of a node; grey for None."""
     axes.barh(middle, width, 0.8, left, color=theme.get_node_colour(node), linewidth=0,
               alpha=0.5 if pale else 1)
 

@@ -31,19 +31,16 @@ def list_decisions(results: Results, workload: str) -> list[dict[str, Any]]:
                 groups.setdefault(_make_key(made), []).append(made)
         described = [_format_group(group, len(observations)) for group in groups.values()]
         options = next((_format_options(o.apply) for o in observations), "")
-        rows.append(
-            {"policy": policy, "options": options, "clean": bool(clean), "told": _merge_tasks(described)}
-        )
+        rows.append({"policy": policy, "options": options, "clean": bool(clean), "told": _merge_tasks(described)})
     return rows
 
 
 def _format_options(apply: dict[str, Any]) -> str:
+    """Formats the policy's options of what `apply --json` printed, as 'NAME VALUE, ..'; "" where it has none."""
     options = apply.get("options")
     if not isinstance(options, dict):
         return ""
-    return ", ".join(
-        f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in options.items()
-    )
+    return ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in options.items())
 
 
 def _find_role(o: Observation, decision: dict[str, Any]) -> str:
@@ -69,8 +66,10 @@ def _count_moved(decision: dict[str, Any]) -> int:
     return migrate.get("moved", decision.get("pages_to_move") or 0)
 
 
-def _format_group(decisions: list[dict[str, Any]], observations: int) -> dict[str, Any]:
-    """Formats equal decisions as the cells of their line on the page: means of pages; the reason is that of the first."""
+def _format_group(decisions: list[dict[str, Any]], observation_count: int) -> dict[str, Any]:
+    """Formats equal decisions as the cells of their line on the page: means of pages; the reason is that of the first.
+
+    observation_count: of the workload under the policy."""
     first, n = decisions[0], len(decisions)
     made_in = len({decision["line"] for decision in decisions})
     left_behind = Counter[str]()
@@ -84,7 +83,7 @@ def _format_group(decisions: list[dict[str, Any]], observations: int) -> dict[st
         "left": ", ".join(f"{text_format.format_count(pages / n)} {text_format.make_label(name)}" for name, pages in left_behind.items()),
         "known": _format_inputs(decisions),
         "error": str(first.get("error") or ""),
-        "often": "" if made_in == observations else f"in {made_in} of {observations} observations",
+        "often": "" if made_in == observation_count else f"in {made_in} of {observation_count} observations",
     }
 
 
@@ -114,10 +113,10 @@ def _merge_tasks(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _format_destination(decision: dict[str, Any]) -> str:
-    start, end = decision.get("from"), decision.get("to")
-    if end is None or start == end:
-        return "stays" if start is None else f"stays on node {start}"
-    return f"to node {end}" if start is None else f"node {start} → node {end}"
+    from_node, to_node = decision.get("from"), decision.get("to")
+    if to_node is None or from_node == to_node:
+        return "stays" if from_node is None else f"stays on node {from_node}"
+    return f"to node {to_node}" if from_node is None else f"node {from_node} → node {to_node}"
 
 
 def _format_pages(decision: dict[str, Any], moved: float) -> str:

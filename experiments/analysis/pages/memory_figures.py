@@ -127,9 +127,9 @@ def draw_handover(cells: Cells, slug: str) -> Section:
                     found = [cells.interval("latency", state=state, **fixed) for state in states]
                     where = f"node {owner}" if owner == reader else f"{owner} to {reader}, memory of the {home}"
                     rows.append((Cell(f"{apart}: {where}"), *(format_number(cell, decimals=1) for cell in found)))
-    apart = [level for level in ("same L3", "same node", "other node") if level in cells.list_levels("apart", "latency")]
+    distances = [level for level in ("same L3", "same node", "other node") if level in cells.list_levels("apart", "latency")]
     for state in states:
-        for k, level in enumerate(apart):
+        for k, level in enumerate(distances):
             found = cells.interval("latency", apart=level, state=state)
             if found:
                 raw = charts.list_raw(cells.select(apart=level, state=state), "latency")
@@ -138,7 +138,7 @@ def draw_handover(cells: Cells, slug: str) -> Section:
         return section
     section.tables.append(Table("Latency in ns, owner to reader", "Mean with a 95 % interval.",
                                 ("cores", *states), tuple(rows)))
-    svg = charts.draw_bars(apart, [Curve(s, tuple(points)) for s, points in curves.items()], f"{slug}-bars",
+    svg = charts.draw_bars(distances, [Curve(s, tuple(points)) for s, points in curves.items()], f"{slug}-bars",
                            "From core to core", "latency, ns")
     section.drawings.append(Drawing("Latency by distance", Markup(svg), "Means over all pairs of nodes; the table has each."))
     return section

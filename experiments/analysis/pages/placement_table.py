@@ -61,7 +61,9 @@ def list_marked(results: Results) -> list[str]:
 
 
 def describe_given_up(results: Results) -> list[str]:
-    """Describes each policy's locality after its moves, and the pages that it moves: means over the workloads; [] for over FEW policies."""
+    """Describes each policy's locality after its moves and the pages moved, means over the workloads; without policies that lack either.
+
+    Returns [] for more than FEW policies."""
     lines = []
     for policy in [p for p in results.policies if p != BASELINE] if len(results.policies) <= FEW else []:
         group = [o for o in results.independent if o.policy == policy]

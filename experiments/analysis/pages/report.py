@@ -33,10 +33,8 @@ def write_report(directory: str | Path) -> tuple[Path, list[papers.Chapter]]:
     Raises ResultsError where the run is unreadable or of more than one platform."""
     results = read_results(directory)
     if len(results.platforms) > 1:
-        raise ResultsError(
-            f"{results.directory}: holds numbers of more than one platform "
-            f"({', '.join(results.platforms)}); a report is about one"
-        )
+        raise ResultsError(f"{results.directory}: holds numbers of more than one platform "
+                           f"({', '.join(results.platforms)}); a report is about one")
     slugs = _make_slugs(results.workloads)
     chapters, unknown = make_chapters(results)
     memory = memory_figures.make_sections(results)
@@ -86,9 +84,7 @@ def is_placed_by_policies(results: Results) -> bool:
     return results.policies != ["none"] or not any(o.factors for o in results.measured)
 
 
-def _write_drawings(
-    results: Results, sections: list[dict[str, Any]], chapters: list[papers.Chapter]
-) -> None:
+def _write_drawings(results: Results, sections: list[dict[str, Any]], chapters: list[papers.Chapter]) -> None:
     """Writes the drawings of each section of _make_section(), and each of a chapter, as SVG files into the run's folder figures/."""
     folder = results.directory / "figures"
     folder.mkdir(exist_ok=True)
@@ -252,9 +248,7 @@ def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     }
 
 
-def _list_numbers(
-    results: Results, workload: str, policy: str, metrics: list[tuple[str, str]]
-) -> dict[str, Any]:
+def _list_numbers(results: Results, workload: str, policy: str, metrics: list[tuple[str, str]]) -> dict[str, Any]:
     """Makes a policy's row of a workload: locality before and after, pages moved, and for each metric mean, change and p."""
     before, after, moved = (figures.compute_mean(results, workload, policy, m) for m in PLACEMENT_METRICS)
     cells = []

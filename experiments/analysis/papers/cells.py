@@ -17,8 +17,8 @@ Level = int | float | str
 
 
 class Cells:
-    """The clean observations of a run, never another one: none where they differ in a factor that is not known, as
-    means over its levels would be those of no experiment."""
+    """The clean observations of a run, never another one: none where they differ in a factor that is not `known`, the names of a
+    presentation's factors, as means over its levels would be those of no experiment."""
 
     def __init__(self, results: Results, known: tuple[str, ...], **fixed: Level) -> None:
         """Selects the observations at the levels `fixed`; ValueError where they are under several policies."""
@@ -99,12 +99,12 @@ Choice = tuple[tuple[str, Level], ...]  # factors beside a paper's own, with the
 
 
 def select_printed(results: Results, known: tuple[str, ...], choice: Choice) -> Cells:
-    """Returns the cells that stand for the paper: of each other factor its level, where that was run."""
+    """Returns the cells that stand for the paper: at its level of each factor of `choice`, where that was run; `known` is for Cells."""
     return Cells(results, known, **_choose_levels(results, choice))
 
 
 def list_other_cells(results: Results, known: tuple[str, ...], choice: Choice) -> Iterator[tuple[str, Cells]]:
-    """Yields the cells of every other combination of these factors' levels, each apart, with its name."""
+    """Yields name and cells of every other combination of levels of the factors of `choice`; `known` is for Cells."""
     names = list_varied_factors(results, choice)
     for levels in product(*(_list_levels(results, name) for name in names)):
         fixed = dict(zip(names, levels, strict=True))

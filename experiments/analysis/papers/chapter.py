@@ -113,6 +113,5 @@ def format_number(found: Interval | None, scale: float = 1.0, decimals: int | No
     scaled = Interval(found.mean * scale, *ends, found.n)
     text = text_format.format_spread(scaled)
     if decimals is not None:
-        half = "" if scaled.half is None else f" ± {scaled.half:.{decimals}f}"
-        text = f"{scaled.mean:.{decimals}f}{half}"
+        text = f"{scaled.mean:.{decimals}f}" + ("" if scaled.half_width is None else f" ± {scaled.half_width:.{decimals}f}")
     return Cell(text, scaled.mean)

@@ -135,7 +135,7 @@ def _format_share(term: Term | None) -> Cell:
 
 
 def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table:
-    """Makes the table of a metric's means: a row for each benchmark, a column for each runtime and place of the data."""
+    """Makes the table of a metric's means: a row for each benchmark, a column for each runtime and place of data; `tables` titles it."""
     variants = _list_variants(cells, metric)
     rows = [(Cell(name), *(format_number(cells.interval(metric, benchmark=name, **fixed)) for fixed in variants.values()))
             for name in cells.list_levels("benchmark", metric)]
@@ -145,7 +145,7 @@ def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table
 
 
 def _draw_bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
-    """Draws bars of a metric's means by benchmark, one of each runtime and place of the data; returns an <svg> element."""
+    """Draws bars of a metric's means by benchmark, one of each runtime and place of data, with ids that begin with `slug`; returns an <svg>."""
     names = cells.list_levels("benchmark", metric)
     curves = []
     for variant, fixed in _list_variants(cells, metric).items():

@@ -119,9 +119,8 @@ def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
     return Curve(name, tuple(points))
 
 
-def _add_pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, relative: str,
-             slug: str) -> None:
-    """Draws a pattern's two figures into the chapter: `absolute` of iterations a second, `relative` of the slowdown in percent."""
+def _add_pattern(chapter: Chapter, cells: Cells, pattern: str, absolute: str, relative: str, slug: str) -> None:
+    """Draws the figures of these numbers into the chapter: `absolute` of iterations a second, `relative` of the slowdown in percent."""
     curves = [cells.make_curve(memory, "iterations", "size_kb", pattern=pattern, memory=memory)
               for memory in ("local", "remote")]
     chapter.draw(absolute, charts.draw_lines(curves, f"{slug}-{pattern}", f"{pattern}: performance",

@@ -42,7 +42,7 @@ def select_cells(results: Results, *factors: str) -> Cells:
 
 
 def _add_other_runs(chapter: Chapter, results: Results, metric: str, rows: str, columns: str) -> None:
-    """Adds a table of a metric in MB/s for each combination of factors that was run besides the paper's."""
+    """Adds a table of a metric in MB/s, by the factors `rows` and `columns`, for each combination of CHOICE's levels but the paper's."""
     for name, cells in list_other_cells(results, (rows, columns), CHOICE):
         head = cells.list_levels(columns, metric)
         chapter.tables.append(Table(
@@ -87,7 +87,7 @@ def make_contention(results: Results, slug: str) -> Chapter:
 
 
 def _make_table(cells: Cells, alone: float, unit: str) -> Table:
-    """Makes Table 1: total bandwidth over `alone`, in MB/s, by local and remote threads, with the paper's two machines below ours."""
+    """Makes Table 1: total bandwidth over that of `unit`, `alone` in MB/s, by local and remote threads, the paper's machines below ours."""
     tables = {name: reference.read_luo(file) for name, file in FILES.items()}
     columns = cells.list_levels("remote")
     rows = []
@@ -132,7 +132,7 @@ def _compute_local_part(cells: Cells, x: int, y: int) -> Ratio | None:
 
 
 def _draw_single(cells: Cells, machine: str, alone: float, unit: str, slug: str) -> str:
-    """Draws Fig. 5: one side alone over `alone`, in MB/s, beside the paper's Table 1; returns an <svg> element."""
+    """Draws Fig. 5: one side alone over the bandwidth of `unit`, `alone` in MB/s, beside the paper's Table 1; returns an <svg> element."""
     table = reference.read_luo(FILES[machine or E5620])
     curves = [
         cells.make_curve("local (xL, 0R)", "bandwidth", "local", scale=1 / alone, colour=0, remote=0),

@@ -12,6 +12,7 @@ import numpy
 import pandas as pd
 
 MIN_RESIDUAL_DF = 4
+ROUNDING = 1e-12  # of the total sum of squares: an error no larger is that of the computation
 TOO_FEW = "too few observations"
 
 
@@ -35,8 +36,8 @@ class Term:
 
 def fit_model(frame: pd.DataFrame, response: str, factors: Sequence[str], blocks: Sequence[str] = (),
               log: bool = False) -> Model | str:
-    """Fits ordinary least squares of a response, or its logarithm, by factors and their interactions; returns the model, or why the
-    data allows none."""
+    """Fits ordinary least squares of a response, or its logarithm, by factors and their interactions, and by blocks, which have none;
+    returns the model, or why the data allows none. Columns of one level are left out."""
     factors = [f for f in factors if frame[f].nunique() > 1]
     blocks = [b for b in blocks if frame[b].nunique() > 1]
     if not factors:
@@ -63,7 +64,7 @@ def _fit_order(frame: pd.DataFrame, response: str, factors: Sequence[str], block
     found = model.fit()
     if found.df_resid < MIN_RESIDUAL_DF:
         return f"{TOO_FEW} ({len(frame)}): degrees of freedom for the error {int(found.df_resid)}, wanted {MIN_RESIDUAL_DF}"
-    if found.ssr <= 1e-12 * max(found.centered_tss, 1e-300):
+    if found.ssr <= ROUNDING * max(found.centered_tss, 1e-300):
         return "repeats do not differ: no error to compare with"
     return found
 

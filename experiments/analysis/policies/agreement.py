@@ -30,7 +30,7 @@ class Conclusion:
 
     @property
     def verdicts(self) -> list[str]:
-        return [give_verdict(one) for one in self.found if one]
+        return [give_verdict(decision) for decision in self.found if decision]
 
     @property
     def agreement(self) -> str:
@@ -53,7 +53,7 @@ class Suite:
 
     def select(self, agreement: str) -> list[Conclusion]:
         """Returns the conclusions with this agreement, in their order."""
-        return [one for one in self.conclusions if one.agreement == agreement]
+        return [conclusion for conclusion in self.conclusions if conclusion.agreement == agreement]
 
 
 def give_verdict(found: Decision) -> str:
@@ -100,5 +100,5 @@ def describe_difference(suite: Suite, conclusion: Conclusion) -> str:
 
 
 def _format_names(verdicts: Sequence[tuple[str, str]]) -> str:
-    by_verdict = {verdict: list(dict.fromkeys(name for name, one in verdicts if one == verdict)) for verdict in (FASTER, SLOWER)}
+    by_verdict = {verdict: list(dict.fromkeys(name for name, given in verdicts if given == verdict)) for verdict in (FASTER, SLOWER)}
     return ", ".join(f"{verdict} on {' and '.join(names)}" for verdict, names in by_verdict.items())

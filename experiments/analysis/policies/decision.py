@@ -109,7 +109,8 @@ class Decision:
 def compute_smallest_found(a: Sequence[float], b: Sequence[float], tests: int) -> float | None:
     """Returns the smallest change of mean(b), as a share of it, that a paired t test of these blocks finds with POWER.
 
-    It is that of the first of Holm's steps: (t(1-alpha/2m, n-1) + t(power, n-1)) s / sqrt(n), s the deviation of the differences.
+    It is that of the first of Holm's steps over m `tests`: (t(1-alpha/2m, n-1) + t(power, n-1)) s / sqrt(n), s the deviation of the
+    differences. None for fewer than two blocks, or where mean(b) is 0.
     Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.3.5; t in place of the noncentral t."""
     n = len(a)
     if n < 2 or not statistics.fmean(b):

@@ -61,7 +61,7 @@ class Placements:
         return value ** (share(size, max((c["size"] for c in self.machine.cache), default=0)) if size else 1.0)
 
     def _list_flows(self, o: Observation) -> Iterator[Flow]:
-        """Yields the flows of an observation: from each task's node, or from all of them alike, to each node that has its pages."""
+        """Yields the flows of an observation: from each task's node, or from all alike, to each node with its pages; none without pages."""
         for task in o.tasks:
             pages = {int(node): n for node, n in (task.get("pages_after") or {}).items() if n}
             starts = self.with_cpus if task.get("node_after") is None else [task["node_after"]]

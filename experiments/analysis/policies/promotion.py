@@ -44,7 +44,7 @@ def format_table(found: Found, distribution: str) -> list[str]:
     rows = []
     for percent in sorted({p for d, p, _ in found if d == distribution}):
         texts = (format_decision(found.get((distribution, percent, rate))) for rate in rates)
-        rows.append(f"{f'{percent} %':>16}" + "".join(f"{one:>26}" for one in texts))
+        rows.append(f"{f'{percent} %':>16}" + "".join(f"{text:>26}" for text in texts))
     return [head, *rows]
 
 

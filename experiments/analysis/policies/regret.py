@@ -96,6 +96,7 @@ def find_surely_best(speeds: Speeds, others: list[Speeds], workload: str) -> str
 
 
 Chosen = dict[str, dict[int, str]]  # by workload and block, the static level that is compared with
+Best = dict[str, str | None]        # by workload, as Regrets.best
 
 
 def compute_dependent_mean(logs: dict[int, float]) -> Ratio:
@@ -103,11 +104,11 @@ def compute_dependent_mean(logs: dict[int, float]) -> Ratio:
 
     Nadeau, Bengio, Inference for the Generalization Error, Machine Learning 52, 2003, for leave-one-out."""
     found, n = compute_t_interval(list(logs.values())), len(logs)
-    half = (found.half or 0.0) * math.sqrt(1 + n / (n - 1))
-    return Ratio(math.exp(found.mean), math.exp(found.mean - half), math.exp(found.mean + half))
+    half_width = (found.half_width or 0.0) * math.sqrt(1 + n / (n - 1))
+    return Ratio(math.exp(found.mean), math.exp(found.mean - half_width), math.exp(found.mean + half_width))
 
 
-def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[tuple[str, str], Ratio]:
+def _compute_static(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: Best) -> dict[tuple[str, str], Ratio]:
     """Computes the regrets to the best static placement by workload and policy; none of a level that is the reference in every block."""
     regrets = {}
     for workload, policy in ((w, p) for w in chosen for p in (BASELINE, *speeds.policies)):
@@ -126,7 +127,7 @@ def _compute_oracle(speeds: Speeds, others: list[Speeds]) -> dict[tuple[str, str
             for p in (BASELINE, *speeds.policies) if p != ORACLE and speeds.get_blocks(w, p)}
 
 
-def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: dict[str, str | None]) -> dict[str, Ratio]:
+def _compute_means(speeds: Speeds, others: list[Speeds], chosen: Chosen, best: Best) -> dict[str, Ratio]:
     """Computes the regret of the geometric mean of each policy that has every workload in LEAST blocks or more."""
     regrets, mean = {}, compute_mean_of_logs if all(best.values()) else compute_dependent_mean
     for policy in (BASELINE, *speeds.policies):

@@ -200,7 +200,7 @@ def compute_mean_of_logs(logs: dict[int, float], level: float = LEVEL) -> Ratio:
 
 
 def is_surely_faster(found: Logs, others: Sequence[Logs], p: str, q: str, pairs: int) -> bool:
-    """Checks whether p is faster than q on every machine, by blocks, each of `pairs` with its share of the 5 % (Bonferroni)."""
+    """Checks whether policy p is faster than q, by `found` and on each machine of `others`, at 5 % / pairs each (Bonferroni)."""
     both = [{b: logs[p][b] - logs[q][b] for b in logs[p].keys() & logs[q].keys()} for logs in (found, *others)]
     limits = [compute_mean_of_logs(logs, 1 - (1 - LEVEL) / pairs).low if logs else None for logs in both]
     return all(low is not None and low > 1 for low in limits)

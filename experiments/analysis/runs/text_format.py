@@ -35,18 +35,18 @@ def format_count(value: float | None) -> str:
 def format_spread(interval: Interval) -> str:
     """Formats a mean and its half width as '12.3 ± 0.4', with two digits of the half width; from 10^7 on in millions, '839 ± 45 M'."""
     scale, unit = (1e6, " M") if abs(interval.mean) >= 1e7 else (1, "")
-    mean, half = interval.mean / scale, (interval.half or 0) / scale
-    if not half:
+    mean, half_width = interval.mean / scale, (interval.half_width or 0) / scale
+    if not half_width:
         return format_number(mean, 4) + unit
-    decimals = min(6, max(0, 1 - math.floor(math.log10(half))))
-    return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}{unit}".replace(",", THIN_SPACE)
+    decimals = min(6, max(0, 1 - math.floor(math.log10(half_width))))
+    return f"{mean:,.{decimals}f} ± {half_width:,.{decimals}f}{unit}".replace(",", THIN_SPACE)
 
 
 def format_fraction(value: float | None) -> str:
     """Formats a locality: 1.00 only when it is 1, as rounding up would claim too much."""
     if value is None:
         return DASH
-    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
+    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"  # 100 * 0.29 is less than 29
 
 
 def format_percent(value: float | None) -> str:

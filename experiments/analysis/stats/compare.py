@@ -24,6 +24,7 @@ from .intervals import (
 )
 
 ALPHA = 0.05
+LONG_VALUE = 60     # characters: of longer values a note says only that they differ
 SAME_METRIC = 1e-9  # a metric that is always the same multiple of another tells nothing more
 Key = tuple[str, str, str, str]  # workload, policy, metric, unit
 Blocks = dict[int, float]  # values in the metric's unit, by block, that is by Observation.repeat
@@ -119,10 +120,8 @@ def _read_run(directory: str | Path) -> Results:
     """Reads a run; ResultsError where it is unreadable, or of more than one platform."""
     results = read_results(directory)
     if len(results.platforms) > 1:
-        raise ResultsError(
-            f"{results.directory}: holds numbers of more than one platform "
-            f"({', '.join(results.platforms)}); compare runs of one platform each"
-        )
+        raise ResultsError(f"{results.directory}: holds numbers of more than one platform ({', '.join(results.platforms)}); "
+                           "compare runs of one platform each")
     return results
 
 
@@ -132,19 +131,17 @@ def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: fl
 
     Raises ResultsError where they have no workload, policy and metric in common."""
     in_other_boots = bool(first.boots and second.boots) and not {*first.boots} & {*second.boots}
-    left, right = (list_values(run, metrics, whole_boot=in_other_boots and len(run.boots) == 1) for run in (first, second))
+    values_a, values_b = (list_values(run, metrics, whole_boot=in_other_boots and len(run.boots) == 1) for run in (first, second))
     # The first metric of a workload comes first of those that are multiples of each other.
-    keys = [key for key in left if key in right]
+    keys = [key for key in values_a if key in values_b]
     if not keys:
-        raise ResultsError(
-            f"{first.directory} and {second.directory}: no workload, policy and "
-            "metric in common; compare two runs of the same suite"
-        )
+        raise ResultsError(f"{first.directory} and {second.directory}: no workload, policy and metric in common; "
+                           "compare two runs of the same suite")
     rows = []
     for key in keys:
-        row = _make_row(key, left[key], right[key], in_blocks)
+        row = _make_row(key, values_a[key], values_b[key], in_blocks)
         row["same_as"] = next((other[2] for other in keys[:keys.index(key)] if other[:2] == key[:2]
-                               and _is_multiple(left, right, other, key)), None)
+                               and _is_multiple(values_a, values_b, other, key)), None)
         low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
         row["too_small"] = low is not None and 1 - smallest < low <= high < 1 + smallest
         rows.append(row)
@@ -154,23 +151,23 @@ def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: fl
         "b": _describe_run(second),
         "notes": _list_notes(first, second, in_blocks),
         "rows": rows,
-        "only_in_a": _format_names(left.keys() - right.keys()),
-        "only_in_b": _format_names(right.keys() - left.keys()),
+        "only_in_a": _format_names(values_a.keys() - values_b.keys()),
+        "only_in_b": _format_names(values_b.keys() - values_a.keys()),
     }
 
 
-def _is_multiple(left: dict[Key, Blocks], right: dict[Key, Blocks], base: Key, key: Key) -> bool:
+def _is_multiple(values_a: dict[Key, Blocks], values_b: dict[Key, Blocks], base: Key, key: Key) -> bool:
     """Checks whether `key` is the same multiple of `base` in every observation of both runs, and not because nothing varies."""
-    if left[base].keys() != left[key].keys() or right[base].keys() != right[key].keys():
+    if any(values[base].keys() != values[key].keys() for values in (values_a, values_b)):
         return False
-    pairs = [(run[base][block], run[key][block]) for run in (left, right) for block in run[base]]
+    pairs = [(values[base][block], values[key][block]) for values in (values_a, values_b) for block in values[base]]
     scale = pairs[0][1] / pairs[0][0] if pairs[0][0] else 0.0
     return scale != 0 and len(set(pairs)) > 1 and all(
         math.isclose(b, scale * a, rel_tol=SAME_METRIC) for a, b in pairs)
 
 
 def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
-    """Lists reservations about a difference of two runs, for its reader."""
+    """Lists reservations about a difference of two runs, for its reader; in_blocks: also of their seeds."""
     notes = ["a difference has every cause that changed between the runs, not only the wanted one: "
              "compare a run with its own repetition first"]
     if first.platforms != second.platforms:
@@ -179,7 +176,7 @@ def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
                  "repeat_until_ci", *["seed"] * in_blocks):
         ours, theirs = first.manifest.get(name), second.manifest.get(name)
         if ours != theirs and None not in (ours, theirs):
-            values = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < 60 else ""
+            values = f": {ours} and {theirs}" if isinstance(ours, str) and len(ours) < LONG_VALUE else ""
             notes.append(f"{name.replace('_', ' ')} differs{values}")
     for results in (first, second):
         if len(results.boots) == 1:
@@ -193,13 +190,13 @@ def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
     return notes
 
 
-def _make_row(key: Key, left: Blocks, right: Blocks, in_blocks: bool) -> dict[str, Any]:
+def _make_row(key: Key, blocks_a: Blocks, blocks_b: Blocks, in_blocks: bool) -> dict[str, Any]:
     """Makes the keys of a Row up to ratio_ci95_high. in_blocks: of the blocks alone that both runs have, by paired tests."""
-    a, b = list(left.values()), list(right.values())
+    a, b = list(blocks_a.values()), list(blocks_b.values())
     mean_a, test, times = compute_t_interval(a).mean, compare_means(a, b), compute_ratio(b, a)
-    blocks = sorted(left.keys() & right.keys())
+    blocks = sorted(blocks_a.keys() & blocks_b.keys())
     if in_blocks:
-        a, b = [left[k] for k in blocks], [right[k] for k in blocks]
+        a, b = [blocks_a[k] for k in blocks], [blocks_b[k] for k in blocks]
         mean_a, test, times = (compute_t_interval(a).mean, compare_pairs(a, b), compute_paired_ratio(b, a)) if blocks else (
             mean_a, Difference(test.difference), None)
     return {

@@ -24,12 +24,12 @@ class Interval:
     n: int
 
     @property
-    def half(self) -> float | None:
+    def half_width(self) -> float | None:
         return None if self.high is None else self.high - self.mean
 
 
 def compute_t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """Computes mean +- t(1-a/2, n-1) s / sqrt(n).
+    """Computes mean +- t(1-a/2, n-1) s / sqrt(n). StatisticsError: there are no values.
 
     Student 1908; NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.5.2.
     """
@@ -76,10 +76,10 @@ def compare_pairs(a: Sequence[float], b: Sequence[float], level: float = LEVEL) 
     Student 1908; NIST e-Handbook, section 7.3.1.1.
     """
     of = compute_t_interval([y - x for x, y in zip(a, b, strict=True)], level)
-    if of.half is None or not of.half:
+    if not of.half_width:
         return Difference(of.mean)
     df = of.n - 1
-    t = of.mean / of.half * float(stats.t.ppf((1 + level) / 2, df))
+    t = of.mean / of.half_width * float(stats.t.ppf((1 + level) / 2, df))
     return Difference(of.mean, of.low, of.high, t, df, float(2 * stats.t.sf(abs(t), df)))
 
 

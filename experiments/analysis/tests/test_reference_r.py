@@ -68,7 +68,7 @@ def list_values(test: Difference) -> Sequence[float | None]:
 
 def test_means_and_differences() -> None:
     one = compute_t_interval(SLEEP_1)
-    same("t_interval", one.mean, one.low, one.mean + one.half)
+    same("t_interval", one.mean, one.low, one.mean + one.half_width)
     same("welch", *list_values(compare_means(SLEEP_1, SLEEP_2)))
     same("paired", *list_values(compare_pairs(SLEEP_1, SLEEP_2)))
     same("holm", *adjust_p_values([0.01, 0.04, 0.03, 0.005, 0.2, 0.011]))
