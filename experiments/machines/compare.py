@@ -177,7 +177,7 @@ def _describe_source(record: Record) -> str:
 
 
 def _compare_matrix(basis: Basis, what: str, matrix: dict[str, Any], predict: Callable[[int, int], float]) -> Comparison:
-    """Compares a matrix of a record with a model. predict: returns the figure, in the matrix's unit, of two nodes by their places."""
+    """Compares a matrix of runs.make_matrix() with a model. predict: returns the figure, in its unit, of two nodes by their places."""
     rows, columns, index = matrix["from"], matrix["to"], basis.index
     return Comparison(basis.machine, basis.source, what, matrix["unit"], basis.title, basis.fitted, "node of the CPUs",
                       [str(a) for a in rows], [f"memory of {b}" for b in columns], matrix["mean"],

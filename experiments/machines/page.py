@@ -89,7 +89,6 @@ def make_page(entries: list[Entry]) -> str:
 
 
 def _format_percent(value: float | None) -> str:
-    """Formats a part of 1 as a signed percentage."""
     return "–" if value is None else f"{100 * value:+.0f} %"
 
 

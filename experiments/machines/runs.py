@@ -123,9 +123,9 @@ def _group_cells(observations: Observations, factors: tuple[str, ...]) -> dict[t
 
 
 def make_table(observations: Observations, factors: tuple[str, ...], metrics: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Makes a row for each cell: its levels, then mean and half of the 95 % interval of each metric in its unit, and the fewest observations of one, `n`.
+    """Makes a row for each cell: its levels, mean and half of the 95 % interval of each metric, and the fewest values of one, `n`.
 
-    A cell without a value of any metric has no row."""
+    A metric without a value, and a level of None, is left out; a cell without a value of any metric has no row."""
     rows = []
     for levels, of_cell in sorted(_group_cells(observations, factors).items(), key=lambda cell: str(cell[0])):
         row = {name: level for name, level in zip(factors, levels, strict=True) if level is not None}
