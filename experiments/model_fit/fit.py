@@ -71,7 +71,7 @@ def build_model(described: machine.Machine, free: list[Free], values: Iterable[f
 
 
 def fit_machine(name: str, fitted: np.ndarray | None = None) -> tuple[dict[str, float], Model]:
-    """Fits a machine's calibrated numbers to its table. Returns them by name, and the machine's model with them.
+    """Fits the calibrated numbers of a machine of FITS to its table. Returns them by name, and the machine's model with them.
 
     fitted: which cells count, shape [local][remote]; None: all but the outliers."""
     task, described = FITS[name], machine.find(name)

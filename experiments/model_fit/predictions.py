@@ -22,6 +22,7 @@ LOADED, FULL, HITM, MIXES, IDLE, ACROSS = (
     "latency under load, ns", "latency of a full controller, ns", "a line that the other socket has modified, ns",
     "bandwidth of reads with writes, GB/s", "idle latency of memory behind two links, ns", "bandwidth from another node, GB/s")
 LINE = 64          # bytes
+PRECISION = 1e-3   # relative, of a number that is searched
 Figures = dict[str, Any]  # a machine of published.toml, whose head says what the keys are
 
 
@@ -113,16 +114,16 @@ def measure_predictions() -> Outcome:
 
 
 def fit_loaded(idle_ns: float, node_mb_s: float, points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Fits the latency of a controller to one or two `points` (load in parts of its bandwidth, ns); returns variability and load_ns.
+    """Fits the latency of a controller to `points`, one or two (part of node_mb_s, ns under that load); returns variability and load_ns.
 
     Of one point load_ns alone is fitted, and the variability is 1."""
     low, low_ns = points[0]
-    low_queue, at_half = low / (1 - low), LINE * 1e3 / node_mb_s
+    low_queue, at_half_load = low / (1 - low), LINE * 1e3 / node_mb_s  # ns of queueing
     if len(points) == 2:
         high, high_ns = points[1]
         high_queue = high / (1 - high)
-        at_half = (high_ns - idle_ns - (low_ns - idle_ns) * high / low) / (high_queue - low_queue * high / low)
-    return at_half * node_mb_s / LINE / 1e3, (low_ns - idle_ns - at_half * low_queue) / low
+        at_half_load = (high_ns - idle_ns - (low_ns - idle_ns) * high / low) / (high_queue - low_queue * high / low)
+    return at_half_load * node_mb_s / LINE / 1e3, (low_ns - idle_ns - at_half_load * low_queue) / low
 
 
 def fit_published(described: machine.Machine, figures: Figures) -> tuple[float, float]:
@@ -135,8 +136,8 @@ def fit_published(described: machine.Machine, figures: Figures) -> tuple[float, 
 
 def fit_stream_lines(described: machine.Machine, figures: Figures) -> float:
     """Returns the lines of streams in flight with which a full controller has the published latency without delay."""
-    low, high = 1.0, 1000.0
-    while high / low > 1.001:
+    low, high = 1.0, 1000.0  # lines
+    while high / low > 1 + PRECISION:
         middle = (low + high) / 2
         model = Model(described.model_text, {("core", "stream_lines"): middle})
         full_ns = model.compute_chase_ns(0, figures.get("memory", 0), len(described.nodes[0].cpus) - 1, 0)
