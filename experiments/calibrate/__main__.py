@@ -14,7 +14,7 @@ from pathlib import Path
 
 from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, measure_node_latencies
-from experiments.calibrate.picture import HEADER_BYTES, Cell, Picture
+from experiments.calibrate.picture import DEFAULT_LINE, HEADER_BYTES, Cell, Picture
 from experiments.paths import HERE
 from experiments.units import mib, seconds
 
@@ -25,7 +25,6 @@ LINE_SHARE = 4 / 3  # a triad moves four lines where it counts three
 READ_PART = 3 / 4  # of these lines
 VARIABILITY = 0.1  # where the search begins: little
 PORT_ROOM = 1.5  # where the search begins, of a port's bandwidth: times what the local threads take of it
-DEFAULT_LINE = 64  # bytes, where the kernel knows no cache
 
 
 def print_line(text: str):
@@ -100,8 +99,8 @@ def format_cell(local: int, remote: int, local_mb_s: Value | None, remote_mb_s: 
 
 
 def measure_contention(taken: Picture, triads: Triads, most_threads: int):
-    """Measures and prints the contention table, in MB/s: memory of the first node with CPUs and memory, threads of it and of the one
-    farthest from it, `most_threads` of each at most."""
+    """Measures and prints the contention table, in MB/s: memory of the first node with CPUs and memory, threads of it and of the farthest
+    one with both, `most_threads` of each at most."""
     node, *others = (n for n in taken.nodes if n.cpus and n.mib)
     other = max(others, key=lambda n: node.distances[taken.nodes.index(n)])
     print_line(f"contention, MB/s: memory of node {node.id}; threads of node {node.id} (local) and of node {other.id} (remote)")

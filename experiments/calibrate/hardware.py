@@ -27,8 +27,8 @@ class Cache:
     level: int
     bytes: int
     ways: int
-    line: int
-    shared_by: int
+    line: int       # bytes
+    shared_by: int  # CPUs
 
 
 def read_text(path: Path) -> str:
@@ -36,6 +36,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_cpu_list(words: str) -> list[int]:
+    """Parses a list of CPUs or nodes as the kernel writes it, such as 0-3,8; ValueError: it is none."""
     cpus = []
     for part in words.split(",") if words else []:
         first, _, last = part.partition("-")
@@ -61,7 +62,7 @@ def parse_size(size: str) -> int:
 
 
 def read_caches(cpu: int) -> list[Cache]:
-    """Reads the data and unified caches of a CPU, by level."""
+    """Reads the data and unified caches of a CPU, by level; [] where the kernel knows none."""
     caches = []
     for index in sorted((CPU / f"cpu{cpu}" / "cache").glob("index*")):
         if read_text(index / "type") == "Instruction":

@@ -8,14 +8,15 @@ from experiments.calibrate.measure import Value
 from experiments.calibrate.pattern_search import Numbers
 
 HEADER_BYTES = 8
+DEFAULT_LINE = 64  # bytes, where the kernel knows no cache
 
 
 @dataclass(frozen=True)
 class Cell:
     node: int    # whose memory it is, by the kernel's number
     other: int   # of the remote threads
-    local: int   # threads on each
-    remote: int
+    local: int   # threads on `node`
+    remote: int  # threads on `other`
     local_mb_s: Value | None
     remote_mb_s: Value | None
 
@@ -101,7 +102,7 @@ def build_model_tables(picture: Picture) -> list[str]:
     numbers = picture.numbers
     fitted = f"calibrated: contention table below, mean residual {picture.residual:.1%}"
     chase = "calibrated: pointer chase"
-    line = picture.caches[-1].line if picture.caches else 64
+    line = picture.caches[-1].line if picture.caches else DEFAULT_LINE
     lines = ["[model.line]", format_entry("bytes", line, "data sheet: as the kernel reports it"), "",
              "[model.core]", format_entry("mhz", picture.mhz, "data sheet: as the kernel reports it"),
              format_entry("instructions_per_cycle", 2, "assumed: compiled loops whose data is in the cache"),
