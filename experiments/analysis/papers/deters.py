@@ -145,7 +145,7 @@ def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table
 
 
 def _draw_bars(cells: Cells, metric: str, unit: str, slug: str) -> str:
-    """Draws bars of a metric's means by benchmark, one of each runtime and place of data, with ids that begin with `slug`; returns an <svg>."""
+    """Draws bars of a metric's means by benchmark, one of each runtime and place of data, ids from `slug` on; returns an <svg> element."""
     names = cells.list_levels("benchmark", metric)
     curves = []
     for variant, fixed in _list_variants(cells, metric).items():
