@@ -23,7 +23,7 @@ NAMESPACE = "numaplace"  # of ssh-keygen: a signature of something else by the s
 LIMIT = 512 << 20        # bytes of all files
 ENDINGS = (".tar.gz", ".tgz")
 NAME_AT = 66             # in a line of SUMS: behind 64 digits and two blanks
-RECORD = re.compile(r"runs/(?!\.\.?/)[^/\\\n]+/(?!\.\.?$)[^/\\\n]+")
+RECORD = re.compile(r"runs/(?!\.\.?/)[^/\\\n\ud800-\udfff]+/(?!\.\.?$)[^/\\\n\ud800-\udfff]+")  # surrogates: bytes that are no UTF-8
 
 
 class BundleError(ResultsError):
@@ -73,7 +73,7 @@ def _find_records(directory: Path) -> dict[str, Path]:
         for record in sorted(record for pattern in RECORDS for record in folder.glob(pattern) if record.is_file()):
             name = f"runs/{folder.name}/{record.name}"
             if not RECORD.fullmatch(name):
-                raise ResultsError(f"{folder}: no name for a bundle: rename it, without backslash and newline")
+                raise ResultsError(f"{folder}: no name for a bundle: rename it, in UTF-8, without backslash and newline")
             if name in files:
                 raise ResultsError(f"{folder}: a bundle has one run of a name, and {files[name].parent} has it too: pack one of them")
             files[name] = record

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.analysis import bundle
+from experiments.analysis.runs.results import ResultsError
 from experiments.analysis.tests import synthetic
 from experiments.commands.experiment import cli
 from experiments.commands.experiment.cli import main
@@ -154,6 +155,13 @@ def resummed(files: dict[str, bytes]) -> None:
     before = hashlib.sha256(files[RECORDS]).hexdigest()
     edit(files)
     files["SHA256SUMS"] = files["SHA256SUMS"].replace(before.encode(), hashlib.sha256(files[RECORDS]).hexdigest().encode())
+
+
+def test_a_run_whose_name_is_no_utf_8_is_not_packed(tmp_path: Path) -> None:
+    named = synthetic.write(tmp_path / "cr\udcffss", synthetic.make_full())
+    with pytest.raises(ResultsError, match="no name for a bundle: rename it, in UTF-8"):
+        bundle.pack_runs(named, tmp_path / "b.tgz")
+    assert list(tmp_path.iterdir()) == [named]
 
 
 def test_a_key_that_cannot_sign_packs_nothing(run: Path, keys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
