@@ -49,21 +49,21 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def list_left(campaign: Sequence[Piece]) -> list[Piece]:
-    """Lists the pieces that are not done, in their order, those that have failed last."""
-    words = {piece: piece.read_state().word for piece in campaign}
-    return sorted((piece for piece in campaign if words[piece] != pieces.DONE), key=lambda piece: words[piece] == pieces.FAILED)
+def list_left(all_pieces: Sequence[Piece]) -> list[Piece]:
+    """Lists the pieces that are not done, those that were skipped among them, in their order, and at the end those that have failed."""
+    words = {piece: piece.read_state().word for piece in all_pieces}
+    return sorted((piece for piece in all_pieces if words[piece] != pieces.DONE), key=lambda piece: words[piece] == pieces.FAILED)
 
 
-def run_pieces(campaign: Sequence[Piece], seconds: float | None = None, shared: bool = False) -> None:
+def run_pieces(all_pieces: Sequence[Piece], seconds: float | None = None, shared: bool = False) -> None:
     """Runs each piece to its end, unless its machine is lost. Prints a line for each that ends; a terminal also has a bar of them.
 
     seconds: no piece begins after them. shared: each gets an equal part of what is left as its budget; else what runs then is
     ended, and goes on in a later call.
     """
-    waiting, running, at_once = list(campaign), [], count_at_once(campaign, len(os.sched_getaffinity(0)))
+    waiting, running, at_once = list(all_pieces), [], count_at_once(all_pieces, len(os.sched_getaffinity(0)))
     until = float("inf") if seconds is None else time.monotonic() + seconds
-    with stop_signals(), (Bar(len(campaign)) if sys.stdout.isatty() else nullcontext()) as bar:
+    with stop_signals(), (Bar(len(all_pieces)) if sys.stdout.isatty() else nullcontext()) as bar:
         try:
             while (waiting or running) and (shared or time.monotonic() < until):
                 while piece := next((piece for piece in waiting if is_free(piece, running, at_once)), None):
@@ -79,7 +79,7 @@ def run_pieces(campaign: Sequence[Piece], seconds: float | None = None, shared: 
                 for lost_host in take_ended(running):
                     waiting = [piece for piece in waiting if piece.machine.host_name != lost_host]
                 if bar:
-                    bar.show(len(campaign) - len(waiting) - len(running), ", ".join(run.piece.name for run in running))
+                    bar.show(len(all_pieces) - len(waiting) - len(running), ", ".join(run.piece.name for run in running))
         finally:
             for run in running:
                 run.piece.stop(run.process)
@@ -87,10 +87,10 @@ def run_pieces(campaign: Sequence[Piece], seconds: float | None = None, shared: 
                 run.process.wait()
 
 
-def count_at_once(campaign: Sequence[Piece], processors: int) -> int:
+def count_at_once(all_pieces: Sequence[Piece], processors: int) -> int:
     """Computes how many pieces run at once on this computer: the CPUs of their machines, on average, are no more than its processors.
     At least one; one alone where a piece runs outside the lab."""
-    here = [piece.machine.lab for piece in campaign if not piece.machine.remote]
+    here = [piece.machine.lab for piece in all_pieces if not piece.machine.remote]
     if not here or not all(here):
         return 1
     cpus = sum(len(node.cpus) for lab in here for node in host_nodes.list_lab_nodes(lab))
@@ -104,7 +104,7 @@ def is_free(piece: Piece, running: list[Running], at_once: int) -> bool:
 
 
 def compute_share(seconds_left: float, waiting: int, at_once: int) -> int:
-    """Returns the seconds for the next of so many pieces: what one does not need is for those after it."""
+    """Computes the seconds for the next of `waiting` pieces, of which `at_once` run side by side: what it leaves is for the others."""
     return max(0, int(seconds_left * min(at_once, waiting) / waiting))
 
 
@@ -124,19 +124,19 @@ def format_line(piece: Piece, state: State) -> str:
             f"{state.why}").rstrip()
 
 
-def count_states(campaign: Sequence[Piece]) -> str:
-    counts = Counter(piece.read_state().word for piece in campaign)
-    return f"{len(campaign)} pieces: " + ", ".join(f"{number} {word}" for word, number in counts.items())
+def count_states(all_pieces: Sequence[Piece]) -> str:
+    counts = Counter(piece.read_state().word for piece in all_pieces)
+    return f"{len(all_pieces)} pieces: " + ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
-def conclude_pieces(name: str, campaign: Sequence[Piece], goes_on: str, enough: Sequence[str] = (pieces.DONE,)) -> int:
+def conclude_pieces(name: str, all_pieces: Sequence[Piece], goes_on: str, enough: Sequence[str] = (pieces.DONE,)) -> int:
     """Prints, on standard error, which pieces have failed and how many are left. Returns UNFINISHED where one is not in a state of
-    `enough`, else 0."""
-    states = {piece: piece.read_state() for piece in campaign}
+    `enough`, else 0. name: what a line begins with; goes_on: what goes on with the pieces, in words."""
+    states = {piece: piece.read_state() for piece in all_pieces}
     for piece, state in states.items():
         if state.word == pieces.FAILED:
             print(f"{name}: {piece.name} has failed: {state.why}: see {piece.out / pieces.LOG}", file=sys.stderr)
     if all(state.word in enough for state in states.values()):
         return 0
-    print(f"{name}: {count_states(campaign)}: {goes_on}", file=sys.stderr)
+    print(f"{name}: {count_states(all_pieces)}: {goes_on}", file=sys.stderr)
     return UNFINISHED

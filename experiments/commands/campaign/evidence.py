@@ -93,15 +93,15 @@ class EvidencePiece(Piece):
 def carry_out(folder: Path, limit: float | None) -> int:
     """Runs the pieces that are left for `limit` seconds, not at all where that is None, and writes the page once none is open. Returns the
     exit status."""
-    campaign = list_pieces(folder, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
+    all_pieces = list_pieces(folder, list_suites(OPTIONS), OPTIONS, kind=EvidencePiece)
     if limit is not None:
-        print(engine.count_states(campaign), flush=True)
+        print(engine.count_states(all_pieces), flush=True)
         with engine.lock_folder(folder):
-            engine.run_pieces(engine.list_left(campaign), limit)
-    if limit is None or not {piece.read_state().word for piece in campaign} & {OPEN, OLD}:
-        done_pieces = [piece for piece in campaign if piece.read_state().word == DONE]
-        print(evidence_page.write_page(folder, done_pieces, engine.count_states(campaign)))
-    return engine.conclude_pieces("evidence", campaign, "the same command goes on")
+            engine.run_pieces(engine.list_left(all_pieces), limit)
+    if limit is None or not {piece.read_state().word for piece in all_pieces} & {OPEN, OLD}:
+        done_pieces = [piece for piece in all_pieces if piece.read_state().word == DONE]
+        print(evidence_page.write_page(folder, done_pieces, engine.count_states(all_pieces)))
+    return engine.conclude_pieces("evidence", all_pieces, "the same command goes on")
 
 
 def main() -> int:

@@ -67,7 +67,7 @@ class Piece:
             return State(OPEN, why=self._read_last_line(), records=records)
 
     def prepare(self) -> None:
-        """Makes the folder, which then has no verdict."""
+        """Makes the folder where it is missing, and removes its verdict."""
         self.out.mkdir(parents=True, exist_ok=True)
         (self.out / VERDICT).unlink(missing_ok=True)
 
@@ -141,14 +141,14 @@ class Piece:
         return take_last_line(log.read_text(encoding="utf-8", errors="replace")) if log.exists() else ""
 
 
-def list_pieces(folder: Path, pairs: Iterable[tuple[str, Machine]], options: RunOptions, campaign: str = "",
+def list_pieces(folder: Path, pairs: Iterable[tuple[str, Machine]], options: RunOptions, campaign_name: str = "",
                 kind: type[Piece] = Piece) -> list[Piece]:
-    """Makes a piece of each suite and machine; campaign: a name of which there is no other on the machines."""
+    """Makes a piece, of class `kind`, of each pair; its folder is below `folder`. campaign_name: no other on the machines has it."""
     made = []
     for suite, machine in pairs:
         piece = kind(machine, folder, replace(options, suite=suite))
         name = f"{piece.suite}@{machine.name.replace('/', '-')}"  # NAME/S is no folder in a folder
-        made.append(replace(piece, out=folder / name, kept_as=f"{campaign}-{name}"))
+        made.append(replace(piece, out=folder / name, kept_as=f"{campaign_name}-{name}"))
     return made
 
 

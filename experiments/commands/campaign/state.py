@@ -41,7 +41,7 @@ class Campaign:
 
 
 def read_campaign(folder: Path) -> Campaign:
-    """Reads the campaign of a folder. UsageError: it has none."""
+    """Reads the campaign of a folder. UsageError: it has none; ValueError or KeyError: its file was changed."""
     try:
         content: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except OSError as error:

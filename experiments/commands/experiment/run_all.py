@@ -24,15 +24,15 @@ def run_suites(args: argparse.Namespace) -> int:
         raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     args.out = args.out or Path("results") / "all"
     options = replace(RunOptions.read(args), all=False, out=None, budget=None)
-    campaign = list_pieces(args.out, list_suites(options), options)
+    all_pieces = list_pieces(args.out, list_suites(options), options)
     with engine.lock_folder(args.out):
         if not args.resume and not args.force and any(args.out.glob(f"*/{results.NAME}")):
             raise UsageError(f"{args.out} has results: go on with --resume, throw them away with --force, or give another --out")
         if args.force:
-            for piece in campaign:  # also of those that the budget leaves out
+            for piece in all_pieces:  # also of those that the budget leaves out
                 piece.forget()
-        engine.run_pieces(engine.list_left(campaign) if args.resume else campaign, args.budget, shared=True)
-    status = engine.conclude_pieces("numaplace experiment run --all", campaign, "--resume goes on")
+        engine.run_pieces(engine.list_left(all_pieces) if args.resume else all_pieces, args.budget, shared=True)
+    status = engine.conclude_pieces("numaplace experiment run --all", all_pieces, "--resume goes on")
     if any(args.out.glob(f"*/{results.NAME}")):
         args.command, args.directory = "report", str(args.out)
         status = max(status, run_verbs.carry_out_verb(args))

@@ -42,7 +42,7 @@ file = {file}
 
 
 def try_file(path: Path, lab: str | None, timed: bool) -> int:
-    """Runs a workload's file once, here or in the lab, and prints what was seen. Returns the exit status. CannotError: it lacks a need."""
+    """Runs a workload's file once, here or in the lab, and prints what it did. Returns the status. CannotError: it lacks a need."""
     command = read_workload_file(path)
     print(f"{command.name}: {command.about}", flush=True)
     lines = packages.list_missing(command)
@@ -53,7 +53,7 @@ def try_file(path: Path, lab: str | None, timed: bool) -> int:
 
 
 def try_in_lab(path: Path, machine: str, timed: bool) -> int:
-    """Runs the same command in the lab, with its output here. Returns its exit status. CannotError: the runner is missing."""
+    """Runs the same command in the lab, `timed` or functional, with its output here. Returns its status. CannotError: no runner."""
     program = HERE.programs / "numaplace-experiment"
     if not program.exists():
         raise CannotError(f"{program} is missing: {MAKE_TOOLS}")
@@ -71,15 +71,15 @@ def try_here(path: Path, command: Command) -> int:
         running = Running(trial, suite, nodes, guard.scratch)
         platform = numaplace.read_tasks([os.getpid()])["platform"]
         try:
-            return tell_results(running, command, numaplace, platform)
+            return run_and_tell(running, command, numaplace, platform)
         except (OSError, ValueError) as error:
             raise ExperimentError(f"workload {command.name}: {error}") from None
         finally:
             running.stop()
 
 
-def tell_results(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
-    """Runs the workload and prints each step at once, as a later one may fail. Returns the exit status: 0 where its check is ok."""
+def run_and_tell(running: Running, command: Command, numaplace: Numaplace, platform: str) -> int:
+    """Runs the workload and prints each step at once, as a later one may fail. Returns 0 where its check is ok, else 1."""
     print_line("machine", f"{host_nodes.read_machine_name()}, {platform}"
                + (", whose times mean nothing" if platform == "lab-functional" else ""))
     running.start()

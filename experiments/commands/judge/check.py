@@ -93,7 +93,7 @@ def list_boots(blocks: int) -> list[Boot]:
 
 
 def make_boots(top: Path, blocks: int, limit: float) -> Pools:
-    """Makes the boots that are missing, none of which begins after `limit` seconds. Returns the records of the blocks that are whole."""
+    """Makes the boots missing below `top`, none of which begins after `limit` seconds. Returns the records of the blocks that are whole."""
     top.mkdir(parents=True, exist_ok=True)
     kept, until = Kept(top / "boots.jsonl"), time.monotonic() + limit
     for boot in list_boots(blocks):
@@ -117,7 +117,7 @@ def judge_blocks(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
 
 
 def judge_drawn(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:
-    """Judges drawn blocks, of which kernel B has the fault in the workload `planted` alone; None: in none."""
+    """Judges blocks drawn of the pools, of which kernel B has the fault in the workload `planted` alone; None: in none."""
     a = [pools["ba"[straight]][block] for block, straight in drawn]
     b = [[record for record in pools["ab"[straight]][block] if record["workload"] != planted]
          + [record for record in pools["slow"][block] if record["workload"] == planted] for block, straight in drawn]
@@ -136,7 +136,7 @@ def draw_blocks(pools: Pools, size: int) -> list[list[Drawn]]:
 
 
 def count_found(pools: Pools, size: int, workload: str) -> tuple[int, str]:
-    """Counts the judgements in which the fault in this workload alone is found; returns that and the line that says so."""
+    """Counts the judgements of `size` blocks that find the fault in this workload alone; returns that and the line that says so."""
     rows = [row for drawn in draw_blocks(pools, size) for row in judge_drawn(pools, drawn, workload).rows if row["workload"] == workload]
     found = sum(row["verdict"] == verdict.SLOWER for row in rows)
     smallest = statistics.median(row["found_from"] for row in rows)

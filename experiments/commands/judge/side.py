@@ -66,8 +66,8 @@ def split_spec(spec: str) -> tuple[Path, Path | None]:
 
 
 def find_side(letter: str, spec: str, setup: str, out: Path) -> Side:
-    """Finds a kernel of a series, or an image of one's own, for which the modules are built then. ExperimentError or one of its kinds:
-    there is none."""
+    """Makes a Side of its fields: finds the kernel of a series, or of an image, for which the modules are built then. ExperimentError or
+    one of its kinds: there is none."""
     try:
         if "/" in spec or "," in spec or Path(spec).is_file():
             return Side(letter, spec, setup, out, find_own_kernel(*split_spec(spec)))

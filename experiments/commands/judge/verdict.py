@@ -58,8 +58,8 @@ class Verdict:
 
 
 def compare_kernels(a: Path, b: Path, responses: Sequence[str], smallest: float, exclude: float) -> Verdict:
-    """Compares the runs of kernels A and B, in their folders. smallest: the share of a mean that matters, as 0.01; exclude: the slow-down
-    that is to be excluded, as 0.05."""
+    """Compares the metrics `responses` of the runs in folders `a` and `b`. smallest: the share of a mean that matters, as 0.01; exclude:
+    the slow-down that is to be excluded, as 0.05. ResultsError: they have nothing to compare."""
     comparison = compare_runs(a, b, in_blocks=True, smallest=smallest, metrics=responses)
     pair, = comparison["pairs"]
     marked = [note for note in pair["notes"] if note.endswith("not counted")]
@@ -129,7 +129,7 @@ def _format_share(value: float) -> str:
 
 
 def _format_line(name: str, a: str, b: str, change: str, p: str) -> str:
-    """Formats a row's first line; a name that is too long has a line of its own before it."""
+    """Formats a row's first line of its means, change and p, as text; a name that is too long has a line of its own before it."""
     numbers = f"{a:>{MEAN_WIDTH}} {b:>{MEAN_WIDTH}}  {change:{CHANGE_WIDTH}} {p:>{P_WIDTH}}"
     name = convert_to_ascii(name)
     first = name if len(name) <= NAME_WIDTH else f"{_cut_text(name, WIDTH)}\n{'':{NAME_WIDTH}}"

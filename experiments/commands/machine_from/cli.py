@@ -19,7 +19,7 @@ FORMATS = "lstopo's XML, a /sys, the output of numactl -H or of mlc, a CSV betwe
 
 
 def parse_count(text: str) -> int:
-    """Parses a number from 1, as a type of argparse."""
+    """Parses a number from 1, as a type of argparse; more than nine digits, beyond any machine, are cut off."""
     if not text.isdecimal() or not 1 <= int(text[:9]):
         raise argparse.ArgumentTypeError(f'"{text}" is not a number from 1')
     return int(text[:9])

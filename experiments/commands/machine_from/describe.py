@@ -116,7 +116,7 @@ def parse_cpu_mask(text: str, what: str) -> list[int]:
 
 
 def check_pairs(pairs: Iterable[Pair], nodes: dict[int, Node], file: str, of: str) -> None:
-    """Raises UsageError where numbers are of a node that the machine does not have."""
+    """Raises UsageError where the numbers of `file` are of a node that the machine, known by the file `of`, does not have."""
     for node in sorted({node for pair in pairs for node in pair}):
         if node not in nodes:
             raise UsageError(f"{file} has numbers of node {node}, which {of} does not have: give files of one machine")

@@ -32,7 +32,7 @@ def find_ways(numbers: dict[Pair, Sourced], a: int, b: int) -> list[Sourced]:
     return [numbers[pair] for pair in ((a, b), (b, a)) if pair in numbers]
 
 
-def compute_ratio(described: Description, near: int, far: int) -> float | None:
+def compute_distance(described: Description, near: int, far: int) -> float | None:
     """Computes the distance of two nodes, LOCAL for a node itself, from the SLIT or from latencies; None where neither has them."""
     if (near, far) in described.distances:
         own = described.distances.get((near, near), LOCAL) or LOCAL
@@ -44,17 +44,17 @@ def compute_ratio(described: Description, near: int, far: int) -> float | None:
 
 def find_distance(described: Description, near: int, far: int) -> float | None:
     """Returns the distance of two nodes, or that of the other way; None where neither is known."""
-    ratio = compute_ratio(described, near, far)
-    return compute_ratio(described, far, near) if ratio is None else ratio
+    distance = compute_distance(described, near, far)
+    return compute_distance(described, far, near) if distance is None else distance
 
 
 def fill_distance(described: Description, near: int, far: int) -> tuple[int, bool]:
     """Returns a distance that a machine file may have, and whether a file says it."""
     if near == far:
         return LOCAL, True
-    ratio = find_distance(described, near, far)
-    known = ratio is not None
-    return min(MOST_REMOTE, max(LEAST_REMOTE, round(ratio))) if known else ASSUMED_REMOTE, known
+    distance = find_distance(described, near, far)
+    known = distance is not None
+    return min(MOST_REMOTE, max(LEAST_REMOTE, round(distance))) if known else ASSUMED_REMOTE, known
 
 
 def build_distances(described: Description, nodes: list[Kept]) -> tuple[list[list[int]], str]:
@@ -87,7 +87,7 @@ def average_locals(numbers: dict[Pair, Sourced], ids: list[int], otherwise: Sour
 
 
 def estimate_dram(described: Description, node: Kept, base: Speed) -> Speed:
-    """Estimates the controller of a node. Of a node without CPUs it has no more than the nearest node sees; the rest is the link's."""
+    """Estimates a node's controller, `base` where nothing is known; of one without CPUs what the nearest node sees, less the link's."""
     own_latency = described.latencies.get((node.id, node.id))
     latency = mark_calibrated(own_latency) if own_latency else base.latency_ns
     seen_latencies = [found for (_, far), found in described.latencies.items() if far == node.id]
@@ -101,7 +101,7 @@ def estimate_dram(described: Description, node: Kept, base: Speed) -> Speed:
 
 
 def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[int, Speed]) -> Sourced:
-    """Estimates the ns that the way between two nodes adds to a read: what was measured, or what their distance says."""
+    """Estimates the ns that the way between two nodes adds to a read: as measured, or by their distance. drams: controllers by node."""
     ways = [(found, far) for near, far in ((a.id, b.id), (b.id, a.id)) if (found := described.latencies.get((near, far)))]
     if ways:
         added = compute_mean([max(0.0, found.value - drams[far].latency_ns.value) for found, far in ways])
@@ -114,7 +114,7 @@ def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[
 
 
 def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dict[int, Speed], line: int) -> Sourced:
-    """Estimates the MB/s of each way between two nodes, the packets' heads in it. line: bytes of a cache line."""
+    """Estimates the MB/s of each way between two nodes, the packets' heads in it. drams: controllers by node; line: bytes."""
     ways = find_ways(described.bandwidths, a.id, b.id)
     if ways:
         mean = compute_mean([found.value for found in ways])
@@ -124,7 +124,7 @@ def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dic
 
 
 def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, Speed], line: int) -> dict[Speed, list[Pair]]:
-    """Estimates a link for each pair of nodes of which one has CPUs. Pairs, by position in the file, with the same numbers are together."""
+    """Estimates a link for each pair of nodes of which one has CPUs. Returns the pairs, by position in the file, by their link's speed."""
     pairs_of_link: dict[Speed, list[Pair]] = {}
     for j, b in enumerate(nodes):
         for i, a in enumerate(nodes[:j]):
@@ -136,7 +136,7 @@ def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, S
 
 def estimate_c2c(described: Description, reduced: Reduced, sharing: int) -> dict[str, Sourced]:
     """Estimates the costs of a line that another core has modified: of a matrix between CPUs, and what mlc says beside it. sharing: how
-    many CPUs of a node, in their order, have one last level."""
+    many CPUs of a node, in their order, have one last level. UsageError: as of fold_cores()."""
     places = {cpu: (node.id, index // sharing) for node in reduced.nodes for index, cpu in enumerate(node.cpus)}
     folded = fold_cores(described, described.cpus, places) if described.core_matrix else {}
     costs = described.c2c | folded

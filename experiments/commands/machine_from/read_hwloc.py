@@ -19,6 +19,7 @@ WITHOUT_CPUS = re.compile(r"MCDRAM|HBM|NVM|SPM|GPU|CXL", re.IGNORECASE)
 INSTRUCTIONS = "2"  # cache_type
 LATENCIES, BANDWIDTHS = {"Latency", "ReadLatency"}, {"Bandwidth", "ReadBandwidth"}
 MIB_IN_MB = 1.048576
+MOST_DEPTH = 64  # levels, of a topology
 MEANS_LATENCY = 4  # HWLOC_DISTANCES_KIND_MEANS_LATENCY
 
 
@@ -44,7 +45,7 @@ def list_objects(top: Element) -> list[Found]:
 
 
 def get_number(element: Element, key: str, what: str, default: int = 0) -> int:
-    """Returns a whole number of an object, with the default where it is missing or below 0."""
+    """Returns a whole number of an object, the default where it is missing or below 0. what: for the message. UsageError: it is none."""
     text = element.get(key, "")
     return default if not text or text.startswith("-") else parse_whole(text, f"{what}, {element.get('type')} {key}")
 
@@ -55,7 +56,7 @@ def list_units(objects: list[Found], file: str) -> dict[int, Found]:
 
 
 def list_cpus_of(obj: Found, units: dict[int, Found], file: str) -> list[int]:
-    """Lists the CPUs of an object: those of its cpuset, or those below it."""
+    """Lists the CPUs, of those in `units`, of an object: those of its cpuset, or those below it. UsageError: the cpuset is wrong."""
     text = obj.element.get("cpuset")
     if text is None:
         return sorted(cpu for cpu, unit in units.items() if obj.element in unit.above)
@@ -90,14 +91,14 @@ def read_nodes(objects: list[Found], units: dict[int, Found], file: str) -> tupl
 
 
 def make_only_node(objects: list[Found], units: dict[int, Found], file: str) -> dict[int, Node]:
-    """Makes the one node of a machine whose file has none."""
+    """Makes the one node, with all CPUs in `units`, of a machine whose file has none."""
     machine = next((obj.element for obj in objects if obj.type == "Machine"), None)
     memory_bytes = get_number(machine, "local_memory", file) if machine is not None else 0
     return {0: Node(0, sorted(units), memory_bytes or None)}
 
 
 def read_cache(element: Element, units: dict[int, Found], file: str) -> Cache | None:
-    """Reads a cache of data; None for another object, and for memory that caches other memory."""
+    """Reads a cache of data and its CPUs; None for another object, and for memory that caches other memory. UsageError: it is wrong."""
     kind = element.get("type", "")
     if (not re.fullmatch(r"L[1-9]Cache|Cache", kind) or element.get("cache_type") == INSTRUCTIONS
             or element.get("subtype") == "MemorySideCache"):
@@ -129,16 +130,16 @@ def list_below(element: Element, levels: int) -> Iterator[Element]:
 
 
 def make_pairs(numbers: list[int], values: list[float]) -> dict[tuple[int, int], float]:
-    """Makes a matrix of a list of its values, row by row."""
+    """Makes a matrix of a list of its values, row by row; {} where there are more or fewer values."""
     pairs = [(near, far) for near in numbers for far in numbers]
     return dict(zip(pairs, values)) if len(pairs) == len(values) else {}
 
 
 def read_old_distances(objects: list[Found], file: str) -> dict[tuple[int, int], float]:
-    """Reads hwloc 1's matrix between nodes."""
+    """Reads hwloc 1's first matrix between nodes; {} without one."""
     for obj in objects:
         for matrix in obj.element.findall("distances"):
-            depth = min(get_number(matrix, "relative_depth", file), 64)
+            depth = min(get_number(matrix, "relative_depth", file), MOST_DEPTH)
             below = list(list_below(obj.element, depth))
             if not below or {element.get("type") for element in below} != {"NUMANode"}:
                 continue
@@ -168,7 +169,8 @@ def read_distances(top: Element, file: str) -> dict[tuple[int, int], float]:
 
 def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], names: set[str], scale: float,
                     file: str) -> dict[tuple[int, int], Sourced]:
-    """Reads a memory attribute, of the nodes whose CPUs are all in the initiator that it names. scale: to ns or MB/s."""
+    """Reads the memory attribute of one of `names`, by pairs of nodes of which the first has all its CPUs in the initiator. scale: to ns
+    or MB/s. Other entries are left out. UsageError: a number is none."""
     numbers = {obj.element.get("gp_index"): get_number(obj.element, "os_index", file) for obj in objects if obj.type == "NUMANode"}
     number_of_pair = {}
     for attribute in top.findall("memattr"):
@@ -185,7 +187,7 @@ def read_attributes(top: Element, objects: list[Found], nodes: dict[int, Node], 
 
 
 def read_megahertz(objects: list[Found], top: Element, file: str) -> Sourced | None:
-    """Reads the clock, in MHz, that hwloc gives for a kind of CPUs, or that the name of the processor has; None without one."""
+    """Reads the clock, in MHz, that the file `top` gives for a kind of CPUs, or that is in the name of the processor; None without one."""
     infos = [info for kind in top.findall("cpukind") for info in kind.findall("info")]
     infos += [info for obj in objects for info in obj.element.findall("info")]
     for key in ("FrequencyBaseMHz", "FrequencyMaxMHz", "CPUModel"):

@@ -30,7 +30,7 @@ def read_text(path: Path) -> str:
 
 
 def read_cpus(folder: Path, lists: tuple[str, ...], masks: tuple[str, ...]) -> list[int] | None:
-    """Reads CPUs from the first of these files that is there; None where none is."""
+    """Reads CPUs from the first of the files `lists`, then of `masks`, that is there; None where none is. UsageError: it is wrong."""
     for parse, names in ((parse_cpu_list, lists), (parse_cpu_mask, masks)):
         for name in names:
             text = read_text(folder / name)

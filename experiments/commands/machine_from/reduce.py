@@ -93,9 +93,10 @@ def share_memory(nodes: list[Node], total_mib: int) -> dict[int, int]:
             for number, node_weight in weight.items()}
 
 
-def say_what_is_left_out(reduced: Reduced, described: Description, nodes: list[Node], cpus_by_node: dict[int, list[int]],
-                         choice: Choice) -> None:
-    """Adds a remark about each thing that the machine has and the file has not, and about what is assumed."""
+def say_what_is_left_out(reduced: Reduced, described: Description, nodes: list[Node], cpus_by_node: dict[int, list[int]]) -> None:
+    """Adds to `reduced` a remark about each thing of the machine that the file lacks, and about what is assumed. nodes: those chosen;
+    cpus_by_node: all CPUs of these."""
+    choice = reduced.choice
     empty = [node.id for node in nodes if node.id not in {kept.id for kept in reduced.nodes}]
     if empty:
         reduced.remarks.append(f"Left out: nodes {empty}, which have neither CPUs nor memory.")
@@ -153,13 +154,13 @@ def reduce_machine(described: Description, choice: Choice) -> Reduced:
             for number, cpus in cpus_by_node.items()}
     reduced = Reduced([Kept(node.id, kept[node.id], memory[node.id]) for node in nodes if kept[node.id] or memory[node.id]],
                       choice, list(described.remarks))
-    say_what_is_left_out(reduced, described, nodes, cpus_by_node, choice)
+    say_what_is_left_out(reduced, described, nodes, cpus_by_node)
     check_size(reduced, described)
     return reduced
 
 
 def fit_cache(cache: Cache, line: int, reduced: Reduced) -> Cache:
-    """Returns a cache that the lab can simulate, as near to this one as there is; warns where it is another size."""
+    """Returns a cache that the lab can simulate, as near to this one as there is, with lines of `line` bytes; warns of what differs."""
     most, step = (MOST_FIRST, PAGE) if cache.level == 1 else (MOST_CACHE, 1024)
     size = max(LEAST_CACHE, min(cache.bytes, most) // step * step)
     if size != cache.bytes:
@@ -219,15 +220,15 @@ def list_assumed(cache: Cache, given: bool) -> list[str]:
 
 
 def choose_caches(described: Description, reduced: Reduced) -> tuple[list[Written], int]:
-    """Returns the caches that are written, and their line. There is a first level, and one more."""
+    """Returns the caches that are written, and the bytes of their line. There is a first level, and one more; what lacks is assumed."""
     given = {cache.level: cache for cache in described.caches if cache.level <= MOST_LEVEL and cache.bytes <= MOST_CACHE}
     reduced.warnings += [f"L{cache.level} of {cache.bytes} bytes is left out: the lab takes up to {MOST_CACHE} bytes, "
                          f"and {MOST_LEVEL} levels"
                          for cache in described.caches if cache.level not in given]
     line = choose_line(list(given.values()), reduced)
-    missing = {1: 1} if set(given) - {1} else {level: level for level in ASSUMED_CACHES}
-    largest = max((tuple(node.cpus) for node in reduced.nodes), key=len, default=())
-    assumed = {level: Cache(level, ASSUMED_CACHES[level], 0, line, largest if level == 3 else ()) for level in missing if level not in given}
+    needed = {1} if set(given) - {1} else set(ASSUMED_CACHES)
+    largest, last = max((tuple(node.cpus) for node in reduced.nodes), key=len, default=()), max(ASSUMED_CACHES)
+    assumed = {level: Cache(level, ASSUMED_CACHES[level], 0, line, largest if level == last else ()) for level in needed - set(given)}
     caches = given | assumed
     return [Written(fit_cache(cache, line, reduced), (count_sharing_last if level == max(caches) else count_sharing)(cache, described, reduced),
                     list_assumed(cache, level in given))

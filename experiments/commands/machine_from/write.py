@@ -12,7 +12,7 @@ from .reduce import Kept, Reduced, Written, choose_caches
 
 LONGEST_NAME = 60
 SHAPE = re.compile(r"[0-9x+.-]+")  # names of the lab's machines without a file are like this
-ASSUMED_MHZ = 2500
+ASSUMED_MHZ, MOST_MHZ = 2500, 1e5
 CACHE_NS = {2: 4, 3: 20, 4: 40}
 
 
@@ -33,7 +33,7 @@ def count_things(number: int, thing: str) -> str:
 
 
 def build_head(name: str, described: Description, reduced: Reduced, files: list[str]) -> list[str]:
-    """Builds the lines before the tables."""
+    """Builds the lines before the tables. files: names of what describes the machine."""
     distances, source = build_distances(described, reduced.nodes)
     cpus, memory_mib = len(reduced.node_of), sum(node.mib for node in reduced.nodes)
     real = sum(node.bytes or 0 for node in described.nodes.values()) >> 20
@@ -87,9 +87,9 @@ def build_speed(speed: Speed) -> list[str]:
 
 
 def build_core(described: Description, line: int, line_given: bool) -> list[str]:
-    """Builds the tables of the cache line, the core and the port."""
+    """Builds the tables of the cache line, the core and the port. line: bytes, which a file says where `line_given`."""
     clock = described.mhz
-    known = clock is not None and 1 <= clock.value <= 1e5
+    known = clock is not None and 1 <= clock.value <= MOST_MHZ
     mhz = Sourced(clock.value, f"calibrated: {clock.source}") if known else Sourced(ASSUMED_MHZ, "assumed: a server")
     return ["[model.line]", format_entry("bytes", line, f"calibrated: {described.caches_source}" if line_given else "assumed: common"), "",
             "[model.core]", format_entry("mhz", mhz.value, mhz.source),
@@ -101,7 +101,7 @@ def build_core(described: Description, line: int, line_given: bool) -> list[str]
 
 
 def build_controllers(base: Speed, drams: dict[int, Speed], nodes: list[Kept]) -> list[str]:
-    """Builds the table of the memory controller, and that of each node whose own is another."""
+    """Builds the table of the memory controller `base`, and that of each node whose own in `drams`, by its id, is another."""
     lines = ["[model.dram]", *build_speed(base), format_entry("variability", 0.1, "assumed: little queueing before saturation"), ""]
     for index, node in enumerate(nodes):
         if node.mib and drams[node.id] != base:
@@ -121,7 +121,7 @@ def build_c2c(found: dict[str, Sourced]) -> list[str]:
 
 
 def build_model(described: Description, reduced: Reduced, line: int, sharing: int) -> list[str]:
-    """Builds the tables of the contention model. sharing: the CPUs of a last level."""
+    """Builds the tables of the contention model. line: bytes of a cache line; sharing: the CPUs of a last level."""
     base = estimate_base(described, reduced)
     drams = {node.id: estimate_dram(described, node, base) for node in reduced.nodes}
     links = estimate_links(described, reduced.nodes, drams, line)

@@ -38,7 +38,7 @@ def make_options(args: argparse.Namespace, seed: int) -> RunOptions:
 def carry_out_search(args: argparse.Namespace, suite: Suite, seed: int, machine: str, run: Callable[[RunOptions], int]) -> int:
     """Searches the parameters of args.policies, writes tuned.toml and prints what was found. Returns 0.
 
-    suite: that of the training input, on its machine; run: makes a run of its options. UsageError: trials or a mechanism are wrong."""
+    suite: that of the training input, on its machine; seed: of both; run: makes a run. UsageError: trials or a mechanism are wrong."""
     check_package()
     names = list(dict.fromkeys(args.policies))
     for name in names:

@@ -44,7 +44,7 @@ class Rounds:
             after_round()
 
     def make_round(self, folder: Path, levels: list[str]) -> dict[str, float]:
-        """Runs what is left of a round. Returns the scores by level; an observation that failed its check is a candidate without one."""
+        """Runs what is left of a round. Returns the scores by level, none of what was not measured cleanly. ExperimentError: it was cut."""
         suite, begun = replace(self.suite, policies=tuple(levels)), (folder / results.NAME).exists()
         if results.count_records(folder):
             check_same(folder, suite)
@@ -75,9 +75,9 @@ def check_same(folder: Path, suite: Suite) -> None:
                              "with, or another --out")
 
 
-def compute_scores(folder: Path, workloads: int) -> dict[str, float]:
-    """Returns geometric means over all workloads of the speed-ups against none."""
+def compute_scores(folder: Path, workload_count: int) -> dict[str, float]:
+    """Computes, by level, the geometric mean of the speed-ups against none over all workloads; not of a level that lacks one of them."""
     from ...analysis.policies.speedup import compute_totals
     from ...analysis.runs.results import read_results
     return {total.policy: total.ratio.value for total in compute_totals(read_results(folder))
-            if total.ratio is not None and total.workloads == workloads}
+            if total.ratio is not None and total.workloads == workload_count}

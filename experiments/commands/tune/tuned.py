@@ -43,8 +43,8 @@ def check_head(out: Path, head: dict[str, str | int]) -> None:
 
 
 def add_tuned(policies: Sequence[str], file: Path, machine: str, seeds: range) -> list[str]:
-    """Returns the run's levels with each tuned one, and its mechanism at its defaults. seeds: of the run's inputs. UsageError: the file is
-    wrong, of another machine, or was trained on one of the inputs."""
+    """Returns `policies`, the run's levels, with each tuned one and its mechanism at its defaults. seeds: of the run's inputs. UsageError:
+    the file is wrong, of another machine, or was trained on one of the inputs."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         training_seed, tuned_on = int(table["seed"]), str(table["machine"])

@@ -36,7 +36,7 @@ PLACEMENTS = "start-interleave,start-bind:node=0,start-bind:node=1,maximum-local
 REPEATS, TRUTH_SEED = 12, 1001
 LEAST = 0.02  # of the best rate: what may be lost, and by how much placements differ that matter
 ENOUGH = 10  # programs that matter
-HALVES = ("worth", "truth")
+RUNS = ("worth", "truth")  # of a program, by their folders: worth's own, and the longer one that it is judged by
 LEAST_LEFT = 60  # s: fewer do not boot the lab and measure
 UNFINISHED = 2  # measure.py writes no file then
 KEPT = TOP / "Documentation/measured/worth.jsonl"
@@ -88,14 +88,14 @@ def locate_folder(out: Path, program: Program) -> Path:
     return out / program.machine / f"{program.name}-{compute_digest(program)}"
 
 
-def is_done(out: Path, program: Program, half: str) -> bool:
-    return (locate_folder(out, program) / half / "done").exists()
+def is_done(out: Path, program: Program, run_name: str) -> bool:
+    return (locate_folder(out, program) / run_name / "done").exists()
 
 
-def build_command(out: Path, program: Program, half: str, limit: float) -> list[str | Path | int]:
-    """Builds the command of one of HALVES: worth, or the longer run, which goes on where it was ended, for at most `limit` seconds."""
+def build_command(out: Path, program: Program, run_name: str, limit: float) -> list[str | Path | int]:
+    """Builds the command of one of RUNS; the longer goes on where it was ended, for at most `limit` seconds. out: folder of all results."""
     folder = locate_folder(out, program)
-    if half == "worth":
+    if run_name == "worth":
         return [HERE.programs / "numaplace-worth", "--lab", program.machine, "--force",
                 "--out", folder / "worth", "--placements", PLACEMENTS, *program.asked]
     longer = RunOptions(str(folder / "worth" / "worth.toml"), out=folder / "truth" / "run", seed=TRUTH_SEED, repeats=REPEATS, resume=True)
@@ -103,19 +103,19 @@ def build_command(out: Path, program: Program, half: str, limit: float) -> list[
 
 
 def measure_program(out: Path, program: Program, until: float) -> None:
-    """Makes what is missing of a program's HALVES: worth's own run, then the longer one that it is judged by, which goes on where it was
-    ended, until the monotonic clock shows `until`, in s. Stops at the first that cannot be finished, whose folder has no `done` then."""
-    for half in HALVES:
+    """Makes what is missing of a program's RUNS, below `out`, until the monotonic clock shows `until`, in s. Stops at the first that
+    cannot be finished, whose folder has no `done` then."""
+    for run_name in RUNS:
         seconds_left = until - time.monotonic()
-        if is_done(out, program, half):
+        if is_done(out, program, run_name):
             continue
-        if seconds_left < (BUDGET if half == "worth" else LEAST_LEFT):
+        if seconds_left < (BUDGET if run_name == "worth" else LEAST_LEFT):
             return
-        (locate_folder(out, program) / half).mkdir(parents=True, exist_ok=True)
-        command = list(map(str, build_command(out, program, half, seconds_left)))
+        (locate_folder(out, program) / run_name).mkdir(parents=True, exist_ok=True)
+        command = list(map(str, build_command(out, program, run_name, seconds_left)))
         if subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode:
             return
-        (locate_folder(out, program) / half / "done").touch()
+        (locate_folder(out, program) / run_name / "done").touch()
 
 
 def read_rates(run: Path) -> dict[str, float]:
@@ -187,7 +187,7 @@ def main() -> int:
         if program.drawn and has_enough(rows_by_name.values()):
             continue
         measure_program(out, program, until)
-        if all(is_done(out, program, half) for half in HALVES):
+        if all(is_done(out, program, run_name) for run_name in RUNS):
             rows_by_name[program.name] = make_row(out, program)
             pieces.Kept(args.kept).write(asdict(rows_by_name[program.name]))
     rows = [rows_by_name[p.name] for p in programs if p.name in rows_by_name]

@@ -44,7 +44,7 @@ def draw_programs(seed: int, cpus: dict[str, Sequence[Sequence[int]]]) -> list[P
 
 
 def _draw_program(generator: random.Random, number: int, machine: str, cpus: Sequence[Sequence[int]]) -> Program:
-    """Draws a kernel, a size beside the caches', threads, where its memory is, and whether it is bound."""
+    """Draws a kernel, a size beside the caches', threads, where its memory is, and whether it is bound to a node. cpus: of each node."""
     kernel, size = generator.choice(("triad", "copy", "chase", "update", "mix")), generator.choice(("4M", "8M", "16M"))
     threads, memory_node, bound = generator.choice((1, 2)), generator.choice((None, 0, 1)), generator.choice((None, None, 0, 1))
     words = ["--threads", str(threads), *([] if memory_node is None else ["--mem", str(memory_node)])]

@@ -107,8 +107,8 @@ def measure_in_lab(args: argparse.Namespace, argv: list[str]) -> str:
 
 
 def boot_lab(args: argparse.Namespace, words: list[str], until: float, sources: str) -> bool:
-    """Starts the machine from scratch, as a snapshot has what a kernel chose at random. Returns False where the budget is spent.
-    ExperimentError: it is, and nothing is measured; SystemExit: the guest has failed."""
+    """Boots the machine without a snapshot, which has what a kernel chose at random, to measure with `words`. Returns False at `until`,
+    in s of the monotonic clock. sources: as JSON. ExperimentError: nothing is measured by then; SystemExit: the guest has failed."""
     command = build_words(args.lab, [HERE.programs / "numaplace-worth", *words], ["--no-snapshot"], kernel=args.kernel)
     child = start_process(command, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=sys.stderr,
                           env=os.environ | {manifest.SOURCES: sources})

@@ -41,7 +41,7 @@ class Stop:
 
 
 class Boot:
-    """The rule of one boot of several: so many blocks of these levels."""
+    """The rule of one boot of several: at most `most` blocks of these levels."""
 
     def __init__(self, most: int, levels: Sequence[str]) -> None:
         self.most, self.levels, self.boot = most, levels, state.read_boot_id()

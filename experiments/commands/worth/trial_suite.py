@@ -53,7 +53,7 @@ def is_possible(level: str, nodes: Sequence[Node]) -> bool:
 
 
 def format_workload(command: Sequence[str], metric: dict[str, str], after: float, folder: Path) -> str:
-    """Formats the file of a program that is given by its words. after: s of its run before it is placed."""
+    """Formats the file of a program, started in `folder`. metric: its table, {} for seconds; after: s of its run before it is placed."""
     words = ", ".join(json.dumps(word.replace("{", "{{").replace("}", "}}")) for word in command)
     lines = ['name = "program"', 'kind = "command"', f"about = {json.dumps(' '.join(command)[:200])}", f"command = [{words}]",
              f"directory = {json.dumps(str(folder))}", f"warm_up = {after:g}"]
@@ -63,13 +63,13 @@ def format_workload(command: Sequence[str], metric: dict[str, str], after: float
 
 
 def format_processes(pids: Sequence[int], seconds: float, settle: float, url: str, pattern: str) -> str:
-    """Formats the table of processes that run. seconds: for which they are watched; settle: s before that."""
+    """Formats the table of processes that run. seconds: for which they are watched; settle: s before that; pattern: of a count at `url`."""
     return "\n".join([f"pids = {list(pids)}", 'name = "processes"', 'kind = "running"', 'about = "processes of the user\'s"',
                       f"seconds = {seconds:g}", f"settle = {settle:g}", f"url = {json.dumps(url)}",
                       f"pattern = {json.dumps(pattern)}"]) + "\n"
 
 
 def format_suite(machine: str, levels: Sequence[str], repeats: int, response: str, workload: str) -> str:
-    """Formats the suite's file. workload: the table's lines."""
+    """Formats the suite's file. response: the metric that is compared; workload: the table's lines."""
     return TEXT.format(machine=json.dumps(machine), repeats=repeats, response=json.dumps(response),
                        placements=", ".join(map(json.dumps, levels)), workload=workload)
