@@ -73,7 +73,7 @@ class Background:
                  before_exec: Callable[[], None] = lambda: None) -> None:
         """Starts the program in `folder`, as `user` where the runner is root; it writes to `output` with the suffixes .out and .err.
 
-        environment: beside the runner's. CannotError: there is no such user, or the program cannot be started."""
+        environment: beside the runner's; before_exec: called in the child. CannotError: no such user, or it cannot be started."""
         self.words, self.out, self.err = words, output.with_suffix(".out"), output.with_suffix(".err")
         entry = find_user(user)
         identity = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []} if entry else {}

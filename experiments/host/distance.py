@@ -44,7 +44,7 @@ def find_far_shift(nodes: list[Node]) -> int:
 
 def list_remote(workloads: Iterable[Workload], nodes: list[Node]) -> list[dict[str, Any]]:
     """Lists the pairs of nodes, by ids and with their distance, of which a task runs on one and has its memory on the other;
-    tasks with memory on several nodes are left out."""
+    left out are tasks with memory on several nodes, and nodes that are not there."""
     pairs = {(task.runs_on, *task.memory_on) for w in workloads for task in w.tasks if len(task.memory_on) == 1}
     return [{"from": nodes[a].id, "to": nodes[b].id, "distance": get_distance(nodes, a, b)}
             for a, b in sorted(pairs) if a != b and max(a, b) < len(nodes)]

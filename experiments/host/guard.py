@@ -59,7 +59,7 @@ class Guard:
         os.waitpid(self.child, 0)
 
     def write(self, path: Path, value: str, back: str | None = None) -> None:
-        """Writes a value to a file. back: what undoes it, where that is not what the file said. OSError: the kernel refuses it."""
+        """Writes a value to a file that says another. back: what undoes it, where not what it said. OSError: the kernel refuses it."""
         before = read_choice(path)
         if before.strip() != value:
             self._add_step("write", str(path), before if back is None else back)

@@ -54,7 +54,7 @@ def _read_node(directory: Path, online: list[int], caches: list[dict[str, Any]] 
     cpus = parse_list((directory / "cpulist").read_text())
     memory = {key: int(value) for key, value in
               re.findall(r"(\w+):\s+(\d+) kB", (directory / "meminfo").read_text())}
-    return Node(int(directory.name[4:]), cpus,
+    return Node(int(directory.name.removeprefix("node")), cpus,
                 dict(zip(online, map(int, (directory / "distance").read_text().split()))),
                 memory.get("MemTotal", 0), memory.get("MemFree", 0),
                 topology.read_host_cpus(cpus, directory.parent.parent / "cpu") if caches is None else topology.make_lab_cpus(cpus, caches))
@@ -62,7 +62,7 @@ def _read_node(directory: Path, online: list[int], caches: list[dict[str, Any]] 
 
 def list_nodes(root: Path = SYSFS) -> list[Node]:
     """Reads all nodes that are online, which are those that have a folder, in the order of their ids."""
-    online = sorted(int(d.name[4:]) for d in root.glob("node*") if d.name[4:].isdigit())
+    online = sorted(int(number) for d in root.glob("node*") if (number := d.name.removeprefix("node")).isdigit())
     return [_read_node(root / f"node{number}", online, _find_lab_caches()) for number in online]
 
 
@@ -133,7 +133,7 @@ def has_remote_memory(found: Iterable[Node]) -> bool:
 
 def select_usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
     """Selects, of this machine's nodes or of those in `among`, those with CPUs and memory, then those of memory alone.
-    CannotError: fewer than `needed` have CPUs and memory."""
+    suite: for the message. CannotError: fewer than `needed` have CPUs and memory."""
     candidates = list_nodes(root) if among is None else among
     usable = [node for node in candidates if node.usable]
     if len(usable) < needed:

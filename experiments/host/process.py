@@ -82,7 +82,7 @@ class Program:
                  environment: Mapping[str, str], memory_node: int | None = None,
                  before_exec: Callable[[], None] = lambda: None) -> None:
         """Starts a program on these CPUs, so that what the loader touches is on their node; all that it ever allocates is to be
-        on `memory_node`, where one is given. environment: beside the runner's. CannotError: the program is missing."""
+        on `memory_node`, where one is given. environment: beside the runner's; before_exec: called in it. CannotError: no program."""
         self.name = Path(arguments[0]).name
         self.errors = tempfile.TemporaryFile()
         self.pending = b""

@@ -48,7 +48,7 @@ class Numaplace:
         except ValueError:
             answer = {"error": take_last_line(done.stderr).removeprefix("numaplace: ") or "no answer"}
         if done.returncode and "decisions" not in answer:
-            kind = {2: UsageError, 3: CannotError}.get(done.returncode, ExperimentError)
+            kind = {UsageError.status: UsageError, CannotError.status: CannotError}.get(done.returncode, ExperimentError)
             raise kind(f"numaplace {arguments[0]}: {answer.get('error', 'failed')}")
         return answer
 
@@ -87,8 +87,8 @@ class Numaplace:
         return self._read_json("ps", "--sample", f"{round(sample * 1000)}ms", "--json", *map(str, pids))
 
     def apply(self, policy: str, pids: list[int], assume: list[str], sample: float = 0) -> dict[str, Any]:
-        """Applies a policy to processes. Returns the tool's decisions as JSON. assume: values in the place of measured ones, as of
-        --assume; sample: seconds that the tasks are watched and counted."""
+        """Applies a policy to processes. Returns the tool's answer, record.Applied. assume: values in the place of measured ones, as of
+        --assume; sample: seconds that the tasks are watched and counted. UsageError, CannotError, ExperimentError: it gave none."""
         options = [word for text in assume for word in ("--assume", text)]
         # The runner itself has chosen the CPUs that programs start on. A policy is measured, whatever its prediction.
         return self._read_json("apply", "--override", "--least-gain", "0", "--policy", get_policy(policy),

@@ -54,9 +54,8 @@ class Damon(Mechanism):
                 scope.guard.write(ADMIN / str(number) / "state", "on")
 
     def _describe_node(self, folder: Path, node: int, action: str, to: int, fast: int) -> None:
-        """Writes what a kernel thread samples, the memory of `node`, and that its pages go to node `to`, to the thread's folder.
-
-        `fast` is the node whose use of memory controls the quota."""
+        """Writes to a kernel thread's folder that it samples the memory of `node` and sends pages to node `to`. action: of DAMOS,
+        migrate_hot or migrate_cold; fast: the node whose use of memory controls the quota. OSError: the kernel refuses it."""
         write_values(folder, {"contexts/nr_contexts": 1})
         context = folder / "contexts/0"
         write_values(context, {"operations": "paddr", "targets/nr_targets": 1, "schemes/nr_schemes": 1,
@@ -84,7 +83,7 @@ class Damon(Mechanism):
                 "quotas/bytes": int(self.read_values()["quota_mbps"] * 10**6 * RESET_MS / 1000), "quotas/reset_interval_ms": RESET_MS}
 
     def _tune_quota(self, quotas: Path, metric: str, share: int, node: int) -> None:
-        """Lets the kernel control the quota by the share of one node's memory, of 10000, where it has such a goal."""
+        """Lets the kernel control the quota so that `metric` of a node is `share`, of 10000; does nothing where it has no such goal."""
         write_values(quotas / "goals", {"nr_goals": 1})
         goal = quotas / "goals/0"
         try:

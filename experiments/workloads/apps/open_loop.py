@@ -61,11 +61,11 @@ class Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.to_send, self.received = bytearray(), bytearray()
-        self.due: deque[tuple[float, bytes]] = deque()  # when a latency begins, in s, and the answer that is to come
+        self.unanswered: deque[tuple[float, bytes]] = deque()  # when a latency begins, in s, and the answer that is to come
 
     def queue_request(self, due: float, request: Request) -> None:
         """Sends a request, or as much of it as the socket takes; due: when its latency begins, in seconds."""
-        self.due.append((due, request.answer))
+        self.unanswered.append((due, request.answer))
         self.to_send += request.text
         self.send_queued()
 
@@ -80,8 +80,8 @@ class Connection:
         """Appends the latency, in s, of each answer that has come by `now`. SystemExit: one is not right, so that what follows it could
         not be told apart."""
         self.received += self.read_data()
-        while self.due and len(self.received) >= len(self.due[0][1]):
-            due, answer = self.due.popleft()
+        while self.unanswered and len(self.received) >= len(self.unanswered[0][1]):
+            due, answer = self.unanswered.popleft()
             if self.received[:len(answer)] != answer:
                 raise SystemExit(f"open_loop: wrong answer {bytes(self.received[:SHOWN])!r}, not {answer[:SHOWN]!r}")
             del self.received[:len(answer)]
@@ -125,7 +125,7 @@ class Client:
 
     def wait_for_answers(self, deadline: float) -> None:
         """Waits until all requests are answered; SystemExit after the deadline."""
-        while any(connection.due for connection in self.connections):
+        while any(connection.unanswered for connection in self.connections):
             if time.monotonic() > deadline:
                 raise SystemExit(f"open_loop: not all answered {LATE_LIMIT} s after the last request: give a lower --rate")
             self.serve_connections(TURN)

@@ -33,6 +33,8 @@ LIKWID = {"triad": "stream_mem", "copy": "copy_mem"}
 NON_TEMPORAL = {"sse2-nt": "sse2", "avx2-nt": "avx2", "avx512-nt": "avx512f"}   # and the CPU's flag
 LIKWID_AIM, PLAIN_AIM = 1.0, 1.2
 CHASE_AIM, OVERHEAD_AIM = 0.02, 0.01
+ARRAYS = {"triad": 3, "copy": 2}
+TAIL = 0.025  # that a 95 % interval leaves out on each side
 Contender = Callable[[], float]
 
 
@@ -81,8 +83,7 @@ def list_likwid_kernels(operation: str) -> list[str]:
     flags = read_cpu_flags()
     names = re.findall(rf"^({LIKWID[operation]}(?:_\w+)?) - ", run_program("likwid-bench", "-a"), re.MULTILINE)
     needs = {"avx512": "avx512f", "avx": "avx", "fma": "fma"}
-    return [n for n in names if all(flag in flags for part, flag in needs.items() if part in n)
-            and can_run(n, {"triad": 3, "copy": 2}[operation])]
+    return [n for n in names if all(flag in flags for part, flag in needs.items() if part in n) and can_run(n, ARRAYS[operation])]
 
 
 def read_cpu_flags() -> list[str]:
@@ -102,7 +103,7 @@ def can_run(kernel: str, arrays: int) -> bool:
 def make_contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
     """Makes the functions that measure MB/s once, by their names. One of np-mem's widths is what auto takes: its ratio to that says how
     much the host adds."""
-    arrays, flags = {"triad": 3, "copy": 2}[operation], read_cpu_flags()
+    arrays, flags = ARRAYS[operation], read_cpu_flags()
     contenders: dict[str, Contender] = {"np-mem": lambda: measure_np_mem(operation, cpus)}
     for width, flag in NON_TEMPORAL.items():
         if flag in flags:
@@ -115,7 +116,7 @@ def make_contenders(operation: str, cpus: list[int]) -> dict[str, Contender]:
 
 
 def compare_contenders(operation: str, cpus: list[int], rounds: int, generator: random.Random) -> bool:
-    """Measures all contenders and prints their medians and ratios. Returns whether all bounds hold."""
+    """Measures all contenders in rounds, ordered by the generator, and prints medians and ratios. Returns whether all bounds hold."""
     contenders = make_contenders(operation, cpus)
     values: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
@@ -144,7 +145,7 @@ class Ratio:
         """Computes the median of the pairs' ratios, with its 95 % interval by order statistics, which asks for no distribution."""
         pairs = sorted(a / b for a, b in zip(ours, theirs))
         n, below, cut = len(pairs), 0.0, 0
-        while (below := below + comb(n, cut) / 2 ** n) <= 0.025:
+        while (below := below + comb(n, cut) / 2 ** n) <= TAIL:
             cut += 1
         return cls(median(pairs), pairs[max(cut - 1, 0)], pairs[min(n - cut, n - 1)])
 
