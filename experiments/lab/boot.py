@@ -22,7 +22,7 @@ from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
 from experiments.lab.qmp import Qmp, QmpError, run_qemu
 from experiments.lab.run_folder import make_run_folder
-from experiments.lab.stdin import Feed
+from experiments.lab.stdin import PIPE_SIZE, Feed
 from experiments.lab.terminal import Terminal
 from experiments.paths import HERE
 
@@ -86,7 +86,7 @@ class Pump(threading.Thread):
         """Reads until all have closed `sink`, and waits until the other thread has written what was read."""
         writer = threading.Thread(target=self.write_kept, daemon=True)
         writer.start()
-        while data := os.read(self.source, 65536):
+        while data := os.read(self.source, PIPE_SIZE):
             self.kept.put(data)
         self.kept.put(b"")
         writer.join()
@@ -172,7 +172,7 @@ def run_once(job: Job) -> int:
         argv = qemu.build_command(job.machine, job.kernel, files, Path.cwd(), GUEST, job.timed,
                                   job.kernel_options, counts=job.counts)
         if job.timed:
-            argv += simulated.qemu_options(job.machine, files.run, counts=job.counts, profiles=bool(job.profile),
+            argv += simulated.build_qemu_options(job.machine, files.run, counts=job.counts, profiles=bool(job.profile),
                                            follow=job.input is not None)
         else:
             argv += simulated.build_clock_options(files.run, argv[0], follow=job.input is not None)
@@ -242,7 +242,7 @@ def start_time_limit(timeout: float | None) -> snapshot.Limit:
 
 
 def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit) -> int:
-    """Restores the machine from its snapshot where that can be, else boots it; returns QEMU's status, as boot_machine().
+    """Runs QEMU's command `argv` from the machine's snapshot where that can be, else boots it; returns QEMU's status, as boot_machine().
 
     FlawedStart: the snapshot is unusable, and was removed. TimeoutExpired: not within the limit."""
     if not job.snapshot:
@@ -287,7 +287,7 @@ def feed_input(job: Job, files: qemu.Files) -> Iterator[tuple[dict[str, int], Ca
 def boot_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
     """Runs QEMU until it ends by itself; returns its status, below 0 when a signal ended it. kept: restored, where there is one.
 
-    TimeoutExpired: not within the limit. QmpError: it cannot be restored. Ended: our output's reader is gone."""
+    TimeoutExpired: not within the limit. QmpError: it cannot be restored. Ended: our output's reader is gone. LabError: it fails."""
     with feed_input(job, files) as (sources, feed):
         return boot_with_input(job, argv, files, limit, kept, sources, feed)
 

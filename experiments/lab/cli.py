@@ -59,33 +59,33 @@ def build_parser() -> argparse.ArgumentParser:
     return top
 
 
-def add_machine_options(to: argparse.ArgumentParser, machine: dict[str, Any], timeout: float) -> Any:
-    """Adds what run and shell share; returns the group of the modes. machine: keywords of --machine. timeout: the default, s; 0: none."""
-    to.add_argument("--machine", metavar="NAME|SHAPE|FILE.toml", **machine,
+def add_machine_options(parser: argparse.ArgumentParser, machine: dict[str, Any], timeout: float) -> Any:
+    """Adds what run and shell share; returns the group of the modes. machine: keywords of --machine. timeout: default, s; 0: none."""
+    parser.add_argument("--machine", metavar="NAME|SHAPE|FILE.toml", **machine,
                     help="a machine of numaplace lab list, or of a shape such as 2x2, 4x2:512M or 2x2+1:1G"
                     + "; default %(default)s" * ("default" in machine))
-    to.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER",
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER",
                     help="another value for a number of the machine's [model], as numaplace machine --set; may be repeated")
-    to.add_argument("--scale", type=int, metavar="S",
+    parser.add_argument("--scale", type=int, metavar="S",
                     help="1/S of the machine's speed, 1 to 64: work takes S times as long, and what the kernel does by its clock does "
                     "not; as --machine NAME/S")
-    which = to.add_mutually_exclusive_group()
+    which = parser.add_mutually_exclusive_group()
     which.add_argument("--kernel", default=kernels.DEFAULT_SERIES, metavar="SERIES",
                        help=f"one of {', '.join(kernels.known_series())}; default %(default)s")
     which.add_argument("--kernel-image", type=Path, metavar="FILE", help="a kernel of your own: its bzImage")
-    to.add_argument("--modules", type=Path, metavar="DIR",
+    parser.add_argument("--modules", type=Path, metavar="DIR",
                     help="of --kernel-image: lib/modules/RELEASE, as make modules_install leaves it")
-    mode = to.add_mutually_exclusive_group()
+    mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--timed", action="store_true", help="with the machine's caches, memory and time: the default")
     mode.add_argument("--functional", action="store_true", help="without them: faster, and its times mean nothing")
-    to.add_argument("--timeout", type=seconds, default=timeout, metavar="TIME",
+    parser.add_argument("--timeout", type=seconds, default=timeout, metavar="TIME",
                     help="for boot and command together, such as 90s; a bare number is seconds, 0 is none; default %(default)ss")
-    to.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
-    to.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
-    to.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
-    to.add_argument("--no-snapshot", action="store_true",
+    parser.add_argument("--module", metavar="FILE", help="load this one; default the one built for SERIES")
+    parser.add_argument("--console", metavar="FILE", help="keep there what the kernel says")
+    parser.add_argument("--no-module", action="store_true", help="do not load numaplace.ko")
+    parser.add_argument("--no-snapshot", action="store_true",
                     help="boot the machine, and do not restore it from the state that its first start has left in the cache")
-    to.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
+    parser.add_argument("--kernel-option", action="append", default=[], metavar="NAME[=VALUE]",
                     help="of the guest's kernel, beside the lab's own; may be repeated")
     return mode
 

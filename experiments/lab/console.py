@@ -24,7 +24,7 @@ def read_text(path: Path) -> str:
 
 
 def find_reports(lines: list[str]) -> list[list[str]]:
-    """Finds the first MOST_REPORTS faults, each of at most REPORT_LINES lines from its sign, FAULT, on."""
+    """Finds the first MOST_REPORTS faults in the console's lines, each of at most REPORT_LINES lines from its sign, FAULT, on."""
     reports: list[list[str]] = []
     index = 0
     while index < len(lines) and len(reports) < MOST_REPORTS:

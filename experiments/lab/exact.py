@@ -103,15 +103,15 @@ def list_parents(paths: list[Path]) -> list[Path]:
     return sorted({parent for path in paths for parent in path.parents} - {Path("/")})
 
 
-def build_archive(job: boot.Job, more: list[Path], cwd: Path) -> bytes:
-    """Builds the archive that the machine has in its memory beside the kernel: its first program, the modules, the command's files."""
+def build_archive(job: boot.Job, asked_for: list[Path], cwd: Path) -> bytes:
+    """Builds the archive that the machine has in its memory: first program, modules, the files of find_needed(). LabError: as of that."""
     settings = initramfs.format_environment({"lab_cwd": str(cwd), "lab_tasks": str(int(bool(job.profile)))})
     of_lab = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, settings.encode()),
               "command": (0o644, f"exec {shlex.join(boot.add_watch(job))}\n".encode()),
               "numaplace_lab.ko": (0o644, simulated.get_guest_module(job.kernel).read_bytes())}
     if job.module:
         of_lab["numaplace.ko"] = (0o644, job.module.read_bytes())
-    files = find_needed(job.command, [*more, *[boot.WATCH] * bool(job.profile)])
+    files = find_needed(job.command, [*asked_for, *[boot.WATCH] * bool(job.profile)])
     of_command = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
     folders = dict.fromkeys([*FOLDERS, *list_parents([*files, cwd / "any"])])
     return b"".join([*(initramfs.build_entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in folders),
@@ -152,14 +152,14 @@ def read_result(files: qemu.Files) -> Result | None:
     return Result(**streams, status=int(rest.split()[1]), digest=hashlib.sha256(console_text + whole).hexdigest())
 
 
-def run_exact(job: boot.Job, more: list[Path]) -> int:
-    """Runs the job in memory alone, with `more` files, and prints the command's output and the run's digest. Returns its exit status."""
+def run_exact(job: boot.Job, asked_for: list[Path]) -> int:
+    """Runs the job in memory alone, with the files `asked_for`, and prints the output and the run's digest. Returns the exit status."""
     with boot.catch_signals():
         try:
             qemu.check_host(job.machine, Path.cwd())
             simulated.check_simulation(job.machine, job.kernel)
             check_qemu(qemu_program.find())
-            result = run_in_memory(job, more)
+            result = run_in_memory(job, asked_for)
         except boot.Ended as ended:
             return ended.status
     for stream, data in ((sys.stdout, result.out), (sys.stderr, result.err)):
@@ -176,13 +176,13 @@ def check_qemu(program: str):
                        "does: leave --exact out, or install that one")
 
 
-def run_in_memory(job: boot.Job, more: list[Path]) -> Result:
+def run_in_memory(job: boot.Job, asked_for: list[Path]) -> Result:
     """Runs the job in a machine that has everything in its memory. LabError where the command does not come to its end."""
     with make_run_folder() as folder:
         files = qemu.Files(folder)
         argv = qemu.build_command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options, counts=job.counts)
-        argv += simulated.qemu_options(job.machine, files.run, exact=True, counts=job.counts, profiles=bool(job.profile))
-        argv = adapt_command(argv, files, build_archive(job, more, Path.cwd()))
+        argv += simulated.build_qemu_options(job.machine, files.run, exact=True, counts=job.counts, profiles=bool(job.profile))
+        argv = adapt_command(argv, files, build_archive(job, asked_for, Path.cwd()))
         try:
             with run_qemu(argv, files.run / "qemu") as (process, _):
                 process.wait(job.timeout)

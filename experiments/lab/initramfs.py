@@ -16,9 +16,7 @@ def pad_data(data: bytes) -> bytes:
 
 
 def build_entry(name: str, mode: int, content: bytes) -> bytes:
-    """Builds a file or folder of a "newc" archive; mode: with its type.
-
-    The format: the kernel's Documentation/driver-api/early-userspace/buffer-format.rst."""
+    """Builds a file or folder of a "newc" archive, buffer-format.rst of the kernel. name: its path; mode: with its type."""
     fields = (0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0)
     return (pad_data(b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0")
             + pad_data(content))

@@ -29,14 +29,14 @@ def read_release(image: Path) -> str:
         raise LabError(USAGE, f"the kernel image {image} cannot be read: {error.strerror}") from error
     at = SETUP_AT + int.from_bytes(start[VERSION_AT:VERSION_AT + 2], "little")
     words = start[at:].partition(b"\0")[0].decode("ascii", "replace").split()
-    if start[MAGIC_AT:MAGIC_AT + 4] != MAGIC or not words:
+    if start[MAGIC_AT:MAGIC_AT + len(MAGIC)] != MAGIC or not words:
         raise LabError(USAGE, f"{image} is no bzImage of x86: give arch/x86/boot/bzImage of the kernel's build, or a "
                        "distribution's vmlinuz")
     return words[0]
 
 
 def check_modules(modules: Path, image: Path, release: str):
-    """Checks that the folder is there and has the image's release as its name. LabError: it does not."""
+    """Checks that the folder `modules` is there and has the image's release as its name. LabError: not so."""
     if not modules.is_dir():
         raise LabError(USAGE, f"there is no folder {modules} with the modules of {image}")
     if modules.name != release:
@@ -45,7 +45,7 @@ def check_modules(modules: Path, image: Path, release: str):
 
 
 def make_links(place: Path, image: Path, modules: Path | None, release: str):
-    """Makes the folder `place` of a series, of links to the image, its modules and their headers."""
+    """Makes the folder `place` of a series, of links to the image, its modules, if any, and their headers, and the file of its release."""
     targets = {place / "boot" / f"vmlinuz-{release}": image}  # by link
     if modules:
         targets[place / "lib/modules" / release] = modules

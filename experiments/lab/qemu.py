@@ -81,8 +81,7 @@ def check_host(machine: Machine, cwd: Path):
 
 
 def check_writable(cwd: Path):
-    """Raises LabError where the folder cannot be written: else it would be known only after the boot, and by the command's own
-    message at best."""
+    """Raises LabError where the folder cannot be written: else the command would be the first to say so, after the boot."""
     if not os.access(cwd, os.W_OK, effective_ids=True):
         raise LabError(UNABLE, f"the current folder '{cwd}' cannot be written by user {os.geteuid()}, and a command in the "
                        "machine may write there: make it writable, or run the lab from another folder")
@@ -127,7 +126,8 @@ def build_command(machine: Machine, kernel: Kernel, files: Files, cwd: Path, gue
                   timed: bool = False, more_kernel_options: tuple[str, ...] = (), *, counts: bool = False) -> list[str]:
     """Has virtme-ng make QEMU's command, and writes the run's initramfs and environment; returns QEMU and its arguments.
 
-    The guest runs the script `guest`, with `cwd` and the run's files writable. LabError: virtme-ng fails, or words are too long."""
+    The guest runs the script `guest`, with `cwd` and the run's files writable. timed: with simulated time, in which with `counts` accesses
+    take none. LabError: virtme-ng fails, or words are too long."""
     kernel_options = (*KERNEL_OPTIONS, *(DEBUG_KERNEL_OPTIONS if kernel.ends_at_report else ()),
                       *(build_simulated_kernel_options(machine) if timed else ()),
                       f"numaplace_lab={machine.name},{'timed' if timed and not counts else 'functional'}",
@@ -198,7 +198,7 @@ NOWHERE = Streams()
 
 
 def adapt_command(argv: list[str], files: Files, streams: Streams = NOWHERE) -> list[str]:
-    """Returns QEMU's command where the command's streams and the kernel's console go different ways. Every machine has the same devices."""
+    """Returns QEMU's command with a device for the kernel's console and one for each of `streams`: every machine has the same devices."""
     argv = list(argv)
     for index, word in enumerate(argv):
         if word.startswith("file,id=console,"):

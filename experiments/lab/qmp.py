@@ -56,7 +56,7 @@ class Qmp:
 
 @contextmanager
 def run_qemu(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> Iterator[tuple[subprocess.Popen, Qmp]]:
-    """Runs QEMU, which ends with this block and with this process; what it prints goes to the log."""
+    """Runs QEMU, which ends with this block and with this process; it prints to the log, and has our descriptors `pass_fds` open."""
     ours, its = socket.socketpair()
     with ours, log.open("ab") as log_file:
         with its:

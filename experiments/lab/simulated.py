@@ -44,7 +44,7 @@ def check_simulation(machine: Machine, kernel: Kernel):
             raise LabError(UNABLE, f"{path} is not built: {kernel.build_remedy('lab-simulation')}")
 
 
-def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
+def list_guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
     """Lists ranges (node, start, end) of physical addresses of the guest's memory, around the hole below 4 GiB."""
     low = LOW_MEMORY if machine.memory >= LOW_MEMORY_LIMIT else machine.memory
     ranges, offset = [], 0
@@ -59,9 +59,9 @@ def guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
     return ranges
 
 
-def configuration(machine: Machine, memory: Path) -> str:
+def build_configuration(machine: Machine, memory: Path) -> str:
     """Builds the text of the plugin's file; plugin/config.h has its lines. memory: the file that it shares with the guest."""
-    ranges = [f"ram={node} {start:#x} {end:#x}\n" for node, start, end in guest_ranges(machine)]
+    ranges = [f"ram={node} {start:#x} {end:#x}\n" for node, start, end in list_guest_ranges(machine)]
     return f"shared={memory}\n{''.join(ranges)}{machine.plugin}"
 
 
@@ -108,18 +108,18 @@ def build_clock_options(folder: Path, qemu: str, follow: bool) -> list[str]:
 
 
 def write_plugin_files(qemu: str, folder: Path, config: str) -> list[str]:
-    """Writes what the plugin reads, and the memory that it shares with this process. Returns QEMU's options for both."""
+    """Writes what the plugin reads, `config`, and the memory that it shares with this process. Returns QEMU's options for both."""
     with get_shared_path(folder).open("wb") as file:
         file.truncate(SHARED_BYTES)
     (folder / "simulation.conf").write_text(config, encoding="utf-8")
     return ["-rtc", "clock=vm", "-plugin", f"{get_plugin(qemu)},config={folder / 'simulation.conf'}"]
 
 
-def qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False,
+def build_qemu_options(machine: Machine, folder: Path, *, exact: bool = False, counts: bool = False, profiles: bool = False,
                  follow: bool = False) -> list[str]:
-    """Builds options for QEMU, and writes the files that they name into `folder`. The flags are lines of plugin/config.h."""
+    """Builds options for QEMU, and writes the files that they name into `folder`. The flags are lines of that name in plugin/config.h."""
     memory = get_shared_path(folder)
     lines = ["exact=1"] * exact + ["counts=1"] * counts + [f"profile={get_profile_path(folder)}"] * profiles + ["follow=1"] * follow
-    return [*write_plugin_files(qemu_program.find(), folder, configuration(machine, memory) + "".join(f"{line}\n" for line in lines)),
+    return [*write_plugin_files(qemu_program.find(), folder, build_configuration(machine, memory) + "".join(f"{line}\n" for line in lines)),
             "-object", f"memory-backend-file,id=numaplace_lab,share=on,size={SHARED_BYTES},mem-path={memory}",
             "-device", "ivshmem-plain,memdev=numaplace_lab,master=on"]

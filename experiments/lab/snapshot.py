@@ -22,7 +22,7 @@ from experiments.lab.errors import print_message
 from experiments.lab.qmp import Qmp, QmpError, run_qemu
 from experiments.paths import cache
 
-LIMIT = 4 << 30  # bytes on the disk, of those that were used last
+MOST_BYTES = 4 << 30  # on the disk, of those that were used last
 WAITS = "numaplace lab: waits"
 RUN = "@run@"
 POLL = 0.02  # s, between two looks at the console
@@ -106,8 +106,8 @@ def wait_for_machine(process: subprocess.Popen, files: qemu.Files, limit: Limit)
 
 
 def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit) -> bool:
-    """Starts the machine, and writes its state into the folder `where` as soon as it waits. Returns whether it came so far. QmpError: the
-    state was not written."""
+    """Starts the machine, and writes its state into the folder `where` as soon as it waits. Returns whether it came so far.
+    QmpError: the state was not written. TimeoutExpired: not within the limit."""
     with run_qemu(qemu.adapt_command(argv, files), files.run / "qemu") as (process, qmp):
         if not wait_for_machine(process, files, limit):
             return False
@@ -123,15 +123,15 @@ def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit)
         return True
 
 
-def drop_oldest_snapshots(limit: int):
-    """Removes the snapshots that were not used for longest, until the others take at most `limit` bytes."""
+def drop_oldest_snapshots(most_bytes: int):
+    """Removes the snapshots that were not used for longest, until the others take `most_bytes` or less."""
     # A machine that is being restored keeps what it has opened; one that was about to is started without.
     kept_bytes = 0
     by_use = sorted(((state.stat(), state.parent) for state in get_folder().glob("*/state")),
                     key=lambda entry: entry[0].st_mtime, reverse=True)
     for status, path in by_use:
         kept_bytes += status.st_blocks * BLOCK
-        if kept_bytes > limit:
+        if kept_bytes > most_bytes:
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -150,7 +150,7 @@ def lock_making() -> Iterator[bool]:
 def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapshot | None:
     """Starts the machine to make the snapshot in the folder `path`; None, with a message, where its state cannot be kept.
 
-    Removes what others have left behind, and the oldest snapshots above LIMIT."""
+    Removes what others have left behind, and the oldest snapshots above MOST_BYTES. TimeoutExpired: not within the limit."""
     for left_behind in get_folder().glob("*.making"):  # by one that was killed
         shutil.rmtree(left_behind, ignore_errors=True)
     partial = path.with_suffix(".making")
@@ -159,7 +159,7 @@ def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) 
         if take_snapshot(argv, files, partial, limit):
             shutil.rmtree(path, ignore_errors=True)  # what is left of one whose removal was interrupted
             partial.rename(path)
-            drop_oldest_snapshots(LIMIT)
+            drop_oldest_snapshots(MOST_BYTES)
             return Snapshot(path)
         # Where the kernel did not start at all, the next start says why.
         if last := console.find_lost_timer(files.run) or console.find_last_line(files.run):

@@ -36,7 +36,7 @@ class Reader:
         """Reads the totals of a CPU, of one moment: the named ones, then lines of DRAM by node. Torn: QEMU ended while it wrote them."""
         start = HEAD.size + index * CPU_BYTES
         after = start + (len(self.names) + MAX_NODES) * WORD
-        for _ in range(TRIES):
+        for _ in range(TRIES):  # the number after the totals is odd while they are written
             (before,) = struct.unpack_from("<Q", self.shared, after)
             words = struct.unpack_from(f"<{len(self.names) + self.nodes}Q", self.shared, start)
             if before % 2 == 0 and struct.unpack_from("<Q", self.shared, after) == (before,):
@@ -51,8 +51,7 @@ class Reader:
 
 
 def follow_counts(shared: Path, file: TextIO, ended: threading.Event):
-    """Writes a line of JSON for each STEP_NS of the machine's time, as far as the host comes to look so often, and one when `ended` is
-    set."""
+    """Writes read_sample() as JSON for each STEP_NS of the machine's time that the host looks at, and at the end; none where Torn."""
     with shared.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as memory:
         due = 0
         while True:

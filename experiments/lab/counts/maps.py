@@ -58,7 +58,7 @@ class Maps:
         return "file" if name.startswith("[") else "code" if prot & EXECUTE else "data" if prot & WRITE else "file"
 
     def add_mapping(self, start: int, size: int, offset: int, prot: int, name: str):
-        """Adds a mapping, cutting what it replaces out of the others. start: its address; size: bytes; offset: in the file `name`."""
+        """Adds a mapping, cutting what it replaces out of the others. start: address; size: bytes; prot: bits; offset: in file `name`."""
         end, kept = start + size, []
         new = Mapping(start, end, offset, name, self.find_kind(start, prot, name), size)
         for old in self.mappings:

@@ -55,7 +55,7 @@ def format_failure(counted: Counted, verdict: Verdict) -> str:
 
 
 def format_table(title: str, remote: Remote, all_places: list[Place]) -> Iterator[str]:
-    """Yields the lines of a table of the places that have SHOWN or more of the remote lines; none where no place has."""
+    """Yields the lines of a table, by `title`, of those places that have SHOWN or more of the remote lines; none where no place has."""
     places = [place for place in all_places if place.lines >= SHOWN * remote.lines]
     if places:
         yield f"  {'lines':>12} {'part':>6}  remote, by {title}"

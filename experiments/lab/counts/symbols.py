@@ -10,6 +10,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+DWARF_5 = 5
 LONGEST_FUNCTION = 1 << 20  # bytes: how far back a function that holds an address is looked for
 
 
@@ -80,7 +81,7 @@ def _find_line(elf: ELFFile, address: int) -> tuple[str, int] | None:
 
 def _find_file(program, unit, number: int) -> str:
     """Finds the path of a file by its number in a line program: below the current folder a relative one."""
-    from_zero = program["version"] >= 5  # of DWARF; older versions number files and folders from 1
+    from_zero = program["version"] >= DWARF_5  # older versions number files and folders from 1
     entry = program["file_entry"][number if from_zero else number - 1]
     folders = [folder.decode() for folder in program["include_directory"]]
     index = entry.dir_index if from_zero else entry.dir_index - 1

@@ -17,7 +17,7 @@ MACHINE = "demo-2s"
 def replay(plugin: Path = HERE.plugin, program: Path = REPLAY) -> list[dict]:
     """Returns a record for each program, as replay.c says, which `program` is built of. CalledProcessError: it fails."""
     with tempfile.TemporaryDirectory() as folder:
-        simulated.qemu_options(machine.find(MACHINE), Path(folder))
+        simulated.build_qemu_options(machine.find(MACHINE), Path(folder))
         argv = [program, plugin, f"{folder}/simulation.conf", f"{folder}/simulation.shared"]
         done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -75,7 +75,7 @@ def test_qemu_does_not_start_with_a_broken_configuration(tmp_path):
     config, shared = tmp_path / "c", tmp_path / "shared"
     assert "needs one argument, config=FILE" in refusal("")
     assert "cannot read the configuration: No such file" in refusal(f",config={config}")
-    text = simulated.configuration(demo, shared)
+    text = simulated.build_configuration(demo, shared)
     config.write_text(text.replace("llc=", "lcc="), encoding="utf-8")
     assert f"{config}:13: there is no setting 'lcc' with 3 numbers" in refusal(f",config={config}")
     config.write_text(text, encoding="utf-8")
@@ -92,7 +92,7 @@ def test_qemu_that_describes_accesses_otherwise_is_refused(tmp_path):
         text = file.read_text(encoding="utf-8")
         (tmp_path / file.name).write_text(re.sub(r"^#define STORE\s.*", "#define STORE (1u << 16)", text, flags=re.MULTILINE), encoding="utf-8")
     build_replay(tmp_path / "replay", tmp_path)
-    simulated.qemu_options(machine.find("demo-2s"), tmp_path)
+    simulated.build_qemu_options(machine.find("demo-2s"), tmp_path)
     run = subprocess.run([tmp_path / "replay", plugin, tmp_path / "simulation.conf", tmp_path / "simulation.shared"],
                          capture_output=True, text=True, check=False, timeout=120)
     assert run.returncode != 0
@@ -105,7 +105,7 @@ def test_every_machine_has_a_configuration_that_the_plugin_takes(name, tmp_path)
     if not described.model:
         pytest.skip("has no [model]")
     config = tmp_path / "c"
-    config.write_text(simulated.configuration(described, tmp_path / "none"), encoding="utf-8")
+    config.write_text(simulated.build_configuration(described, tmp_path / "none"), encoding="utf-8")
     # The configuration is read; its missing key is reported last.
     assert "cannot map the shared memory" in refusal(f",config={config}", described.cpus)
 
@@ -114,6 +114,6 @@ def test_guest_addresses_go_around_the_hole():
     big = machine.find("demo-2s")
     for node in big.nodes:
         node.memory = 3 << 30
-    assert simulated.guest_ranges(big) == [
+    assert simulated.list_guest_ranges(big) == [
         (0, 0, 2 << 30), (0, 4 << 30, 5 << 30), (1, 5 << 30, 8 << 30)]
-    assert simulated.guest_ranges(machine.find("demo-2s")) == [(0, 0, 1 << 30), (1, 1 << 30, 2 << 30)]
+    assert simulated.list_guest_ranges(machine.find("demo-2s")) == [(0, 0, 1 << 30), (1, 1 << 30, 2 << 30)]
