@@ -41,8 +41,8 @@ def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, b
                  scratch: Path) -> dict[str, Any] | None:
     """Chooses the contention model of a run, calibrating the machine where it has none, and has numaplace plan with it.
 
-    Returns the manifest's `model`; None where no policy of the suite needs one, or nothing is remote. begun: that of the run to resume;
-    None for a new run. CannotError or ExperimentError: the machine cannot be calibrated."""
+    Returns the manifest's `model`; None where no policy of the suite needs one, or nothing is remote. begun: that of the run to resume, or
+    None; out: folder of the log; scratch: of a resumed model. CannotError or ExperimentError: the machine cannot be calibrated."""
     needing = numaplace.list_needing(suite.policies, NEED)
     if not needing or sum(node.usable for node in host_nodes.list_nodes()) < 2:
         return None
@@ -62,7 +62,7 @@ def choose_model(suite: Suite, numaplace: Numaplace, platform: str, out: Path, b
 
 @contextmanager
 def falsify_links(numaplace: Numaplace, known: Knowledge, scratch: Path) -> Iterator[None]:
-    """Has numaplace plan, within the block, with links that are wrong by what the level says. CannotError: there is no machine file."""
+    """Has numaplace plan, within the block, with links wrong by known.links percent, a file in `scratch`. CannotError: no machine file."""
     if not known.links:
         yield
         return
@@ -88,7 +88,7 @@ def _describe_model(origin: str, file: Path | None = None) -> dict[str, Any]:
 
 
 def _measure_in_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
-    """Calibrates the machine, unless that was done in this boot. Returns the path of its machine file."""
+    """Calibrates the machine, unless that was done in this boot. Returns the path of its file. Errors: as of _calibrate()."""
     machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.read_machine_name())
     path = _find_folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
     if path.exists():
@@ -121,7 +121,7 @@ def _find_folder() -> Path:
 
 
 def _calibrate(program: Path, file: Path, platform: str, needing: list[str], log: Path) -> None:
-    """Calibrates the machine into a file, several times in the lab where it fails. CannotError or ExperimentError: it did not succeed."""
+    """Calibrates the machine into a file, in the lab at several tries. CannotError or ExperimentError, with the policies `needing`."""
     options, tries = (in_lab.list_options(), in_lab.TRIES) if platform == "lab-timed" else ([], 1)
     command: list[str | Path] = [program, "calibrate-machine", file, *options]
     with open(log, "wb") as log_file:

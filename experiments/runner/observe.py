@@ -119,7 +119,7 @@ class Observer:
         with timed("apply"), running.keep_working(self.turn if running.works else self.suite.sample) as sample:
             self._apply_policy(trial, running, sample, record)
         with timed("ps_applied"):
-            applied = self._read_tasks(running, record)
+            just_placed = self._read_tasks(running, record)
         with timed("measure"):
             measured = running.measure()
         with timed("ps_after"):
@@ -127,7 +127,7 @@ class Observer:
         with timed("verify"):
             record["check"] = running.verify()
         self.active.end(record)
-        self._check_end(after, applied if running.unpinned else None, record)
+        self._check_end(after, just_placed if running.unpinned else None, record)
         self._fill_record(running, before, after, measured, record)
 
     @property
@@ -202,14 +202,13 @@ class Observer:
                 record["marks"].append(f"{task.role}: was to run on node "
                                        f"{self.nodes[task.runs_on].id}, runs on CPUs {actual['cpus']}")
 
-    def _check_end(self, after: list[TaskState], applied: list[TaskState] | None, record: Record) -> None:
+    def _check_end(self, after: list[TaskState], just_placed: list[TaskState] | None, record: Record) -> None:
         """Writes to the record's check which tasks and pages are not where the policy's answer says.
 
-        after: the tasks at the end. applied: unpinned tasks right after the placement, else None. Their node may have no room for all,
-        and memory that they take later is where the kernel puts it.
-        """
+        after: the tasks at the end. just_placed: unpinned tasks right after the placement, else None. Their node may have no room for all,
+        and memory that they take later is where the kernel puts it."""
         by_pid = {task["pid"]: task for task in after}
-        moved_to = {task["pid"]: task for task in applied or ()}
+        moved_to = {task["pid"]: task for task in just_placed or ()}
         problems = [] if record["check"] == "ok" else [record["check"]]
         if record["apply"].get("error"):
             problems.append(f"apply: {record['apply']['error']}")
@@ -221,7 +220,7 @@ class Observer:
             if decision["to"] is not None and task["node"] != decision["to"]:
                 problems.append(f"pid {decision['pid']}: to run on node {decision['to']}, "
                                 f"runs on CPUs {task['cpus']}")
-            why = describe_strays(decision, task) if applied is None else describe_missing(decision, moved_to[decision["pid"]])
+            why = describe_strays(decision, task) if just_placed is None else describe_missing(decision, moved_to[decision["pid"]])
             if decision["pages_to"] is not None and why:
                 problems.append(f"pid {decision['pid']}: {why}")
         record["check"] = "; ".join(problems) or "ok"

@@ -28,7 +28,7 @@ EXACT = 1e-9           # steps, by which a logarithm may miss a whole number; RO
 ROUNDING = 6
 FLIP = 0.02  # s, of each of a flip's four phases
 TURN = 0.25  # s: between two turns a task waits, and what its CPU counts then is others' work
-Start = Callable[[Trial], RunningWorkload]
+MakeWorkload = Callable[[Trial], RunningWorkload]
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Pilot:
     apply_s: float            # s, of the placement that it was measured with
 
 
-def run_pilot(trial: Trial, levels: tuple[str, ...], start: Start, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
+def run_pilot(trial: Trial, levels: tuple[str, ...], make_workload: MakeWorkload, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
     """Measures the tasks' inputs, where a level needs them, and the work that takes TIMES as long as the first level's placement.
 
     levels: the suite's placements. turn: seconds that tasks are watched for. timed: whether times mean anything here."""
     placing = [level for level in levels if get_policy(level) != BASELINE]
     kinds_of_knowledge = {knowledge.read_knowledge(level).knows for level in placing}
-    inputs = measure_inputs(trial, start, numaplace) if timed and "measured" in kinds_of_knowledge else {}
-    running = start(replace(trial, policy=placing[0]))
+    inputs = measure_inputs(trial, make_workload, numaplace) if timed and "measured" in kinds_of_knowledge else {}
+    running = make_workload(replace(trial, policy=placing[0]))
     try:
         running.start()
         begin = time.monotonic()
@@ -75,13 +75,13 @@ def round_work(least: float) -> int:
     return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - EXACT), ROUNDING))
 
 
-def measure_inputs(trial: Trial, start: Start, numaplace: Numaplace) -> dict[str, Input]:
+def measure_inputs(trial: Trial, make_workload: MakeWorkload, numaplace: Numaplace) -> dict[str, Input]:
     """Measures the inputs of the tasks, by role; tasks that differ in nothing but their place are measured once."""
     by_kind: dict[tuple[str, int], Input] = {}
     for task in trial.workload.tasks:
         kind = identify_kind(task, trial.workload)
         if kind not in by_kind:
-            by_kind[kind] = measure_input(trial, task, start, numaplace)
+            by_kind[kind] = measure_input(trial, task, make_workload, numaplace)
     return {task.role: by_kind[identify_kind(task, trial.workload)] for task in trial.workload.tasks}
 
 
@@ -94,12 +94,12 @@ def identify_kind(task: Task, workload: Workload) -> tuple[str, int]:
 ALONE = ("memory", "triad")
 
 
-def measure_input(trial: Trial, task: Task, start: Start, numaplace: Numaplace) -> Input:
+def measure_input(trial: Trial, task: Task, make_workload: MakeWorkload, numaplace: Numaplace) -> Input:
     """Measures penalty and MPKI of a task with its memory on the node that it runs on, the others beside it where it needs them.
     Returns an Input without them, but with the reason, where that fails."""
     needed = (task,) if trial.workload.kind in ALONE else trial.workload.tasks
     tasks = tuple(replace(local, memory_on=(local.runs_on,)) for local in needed)
-    running = start(replace(trial, workload=replace(trial.workload, tasks=tasks)))
+    running = make_workload(replace(trial, workload=replace(trial.workload, tasks=tasks)))
     try:
         running.start()
         scale = host_nodes.read_lab_scale()

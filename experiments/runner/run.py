@@ -32,7 +32,7 @@ from .workloads.kinds import check_programs
 
 FILES = (results.NAME, manifest.NAME, calibration.LOG)
 Report = Callable[[int, int, Record], None]  # the number of an observation, from 1, how many there are, its record
-Rule = Callable[[Suite, list[Record]], list[schedule.Trial]]  # the next block after these records; none: the run ends
+Rule = Callable[[Suite, list[Record]], list[schedule.Trial]]  # the next block after these records; []: the run ends
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class Runner:
 
     def __init__(self, request: Request, observer: Observer, writer: results.Writer, report: Report,
                  records: list[Record]) -> None:
-        """Takes what the run has measured already as `records`. The budget's clock starts here."""
+        """Takes what the run has measured already as `records`. The budget's clock starts here. report: called with each new record."""
         self.request, self.observer, self.writer, self.report = request, observer, writer, report
         self.records = list(records)
         self.until = time.monotonic() + request.budget if request.budget else None

@@ -58,8 +58,7 @@ class Guest:
 def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[str], functional: bool, boots: int | None = None) -> int:
     """Boots the machine, runs `numaplace experiment ARGUMENTS` in it, in boots one after the other or `jobs` at a time. Returns 0.
 
-    boots: the first so many of the request's; None: all. ExperimentError or one of its kinds, by the guest's exit status: it is not 0.
-    """
+    functional: times mean nothing; boots: the first so many, None: all. ExperimentError or its kinds, by the guest's exit status: not 0."""
     if not (HERE.programs / "numaplace").exists():
         raise CannotError(f"{HERE.programs / 'numaplace'} is missing: {MAKE_TOOLS}")
     check_policies(request.suite, Numaplace())
@@ -138,7 +137,7 @@ def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: R
 
 
 def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Request, share: Share, folder: Path) -> list[str]:
-    """Lists the words of the command that boots the machine for one share, whose results are in `folder`."""
+    """Lists the words that boot the machine for one share, with results in `folder`. arguments: the guest's command, which is completed."""
     console = folder / (CONSOLE if folder != request.out else parallel_boots.name_log(CONSOLE, share.boot))
     goes_on = (folder / manifest.NAME).exists()
     share_words = ["--share", str(share.boot), str(request.boots)] if request.boots > 1 else []
@@ -199,7 +198,7 @@ def end_lab(child: subprocess.Popen[bytes]) -> None:
 
 
 def _explain_status(status: int, log: Path, machine: str) -> None:
-    """Raises the error of the guest's exit status, with the last line of its log. UsageError, CannotError or ExperimentError."""
+    """Raises UsageError, CannotError or ExperimentError by the guest's exit status, with the machine and the last line of its log."""
     why = take_last_line(log.read_text(errors="replace")) or "nothing was said"
     kind = {UsageError.status: UsageError, CannotError.status: CannotError}.get(status, ExperimentError)
     raise kind(f"in the lab ({machine}): {why} (all of it: {log})")

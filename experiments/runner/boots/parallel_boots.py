@@ -40,11 +40,11 @@ class Lane:
 
 def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Share, Path], Process],
               stop: Callable[[Process], None], tell: Callable[[int], None], is_late: Callable[[], bool] = lambda: False) -> tuple[int, int]:
-    """Runs the boots, at most `jobs` at a time. Returns the status of the last one that failed, else 0, and its number.
+    """Runs a boot for each share, at most `jobs` at a time, in folders below `out`. Returns the status of the last that failed, else 0, and
+    its number. start: starts the boot of a share in its folder; stop: ends it.
 
     None begins after one that did not make its share, or later than is_late() says; those that run make theirs. tell: called every
-    POLL seconds with the number of observations that all boots have made.
-    """
+    POLL seconds with the number of observations that all boots have made."""
     waiting, lanes, status, boot, made_before = list(shares), list[Lane](), 0, shares[-1].boot, results.count_records(out)
     try:
         while lanes or waiting:

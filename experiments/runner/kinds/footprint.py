@@ -96,7 +96,7 @@ def count_elements(structure: str, size: float, max_length: int) -> int:
 
 def count_for_size(kind: str, size: float, options: Options) -> int:
     """Returns the count that suite.COUNTS names of this kind whose data take `size` bytes: of keys, of elements of three lists, or the
-    scale of an array of doubles."""
+    scale of an array of doubles. options: max_length for redis, value_bytes for other servers."""
     if kind == "redis":
         return count_elements("lists", size, options["max_length"])
     return max(1, round(size / (DOUBLE * STEALING_ELEMENTS if kind == "stealing" else options["value_bytes"])))

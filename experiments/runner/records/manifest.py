@@ -32,7 +32,7 @@ SAME = ("suite", "suite_text", "seed", "repeats", "warmups", "workloads", "polic
 
 
 def collect_manifest(suite: Suite, numaplace: Numaplace, measured_on: str, doubts: list[str]) -> dict[str, Any]:
-    """Collects what a run's manifest says at its beginning; `doubts`: what may scatter the numbers, or needs a word beside them."""
+    """Collects a run's manifest at its beginning. measured_on: platform of a record; doubts: what may scatter or needs a word."""
     nodes = host_nodes.list_nodes()
     return {
         "format": FORMAT,
@@ -55,7 +55,7 @@ def collect_manifest(suite: Suite, numaplace: Numaplace, measured_on: str, doubt
         **_read_machine_state(), "module": _read_module_version(), "tool": describe_tool(),
         "redis": _read_output("redis-server", "--version"),
         "python": platform.python_version(), "load": os.getloadavg(),
-        "created": _describe_boot(), "boots": [{"started": _describe_boot(), **state.read_state()}],
+        "created": _format_now(), "boots": [{"started": _format_now(), **state.read_state()}],
         "suite_text": suite.text,
         "commands": describe_commands(suite),
     }
@@ -72,7 +72,7 @@ def write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
                               "choose another folder with --out") from None
 
 
-def _describe_boot() -> str:
+def _format_now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
@@ -85,7 +85,7 @@ def add_boot(directory: Path, now: dict[str, Any]) -> None:
 
 
 def add_to_boot(directory: Path, boot_id: str, entries: dict[str, Any]) -> None:
-    """Adds entries to those of one boot in the manifest of a folder, which it writes anew."""
+    """Adds entries to those of the boot `boot_id` in the manifest of a folder; nothing where that boot is not in it."""
     manifest = json.loads((directory / NAME).read_text())
     write_manifest(directory, manifest | {"boots": [boot | entries if boot["boot_id"] == boot_id else boot
                                                     for boot in manifest.get("boots", [])]})

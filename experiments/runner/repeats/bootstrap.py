@@ -14,7 +14,7 @@ NORMAL = NormalDist()
 
 
 def compute_interval(values: Sequence[float], level: float = 0.95, resamples: int = 0) -> tuple[float, float]:
-    """Computes the limits of the mean's interval; the same for the same values, whenever they are asked for. resamples: 0 is RESAMPLES."""
+    """Computes the limits of the mean's interval, the same for the same values; the mean twice of equal ones. resamples: 0 is RESAMPLES."""
     mean, spread = fmean(values), sum((v - fmean(values)) ** 2 for v in values)
     if len(values) < 2 or not spread:
         return mean, mean

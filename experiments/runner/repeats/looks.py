@@ -4,6 +4,7 @@
 from bisect import bisect_left
 
 LOOKS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 200)  # blocks of one boot
+MISSES = 0.05  # of all runs, in which one of the intervals may not hold
 BOOTS = 3  # at least, where there are several; each further one is looked at
 
 
@@ -13,7 +14,7 @@ def find_look(blocks: int, boots: int) -> int:
 
 
 def compute_level(options: int, blocks: int, boots: int = 1) -> float:
-    """Returns the level of one interval, for all to hold together in 95 %: each option has its share (Bonferroni), and of that look j has
-    1 / (j (j + 1)), so that any number of looks has no more than the whole. An option that is left out has had no look since."""
+    """Returns the level of one interval, for all to hold together in 95 %: each of so many options has its share (Bonferroni), and of that
+    look j has 1 / (j (j + 1)), so that all looks have no more than the whole. An option that is left out has had no look since."""
     look = find_look(blocks, boots)
-    return 1 - 0.05 / options / (look * (look + 1))
+    return 1 - MISSES / options / (look * (look + 1))

@@ -37,7 +37,7 @@ def compute_half_width(values: list[float], unit: str = "") -> float | None:
 
 
 def is_precise(values: list[float], unit: str, percent: float) -> bool:
-    """Checks the precision by Student's t, and by the bootstrap, which sees values to one side of the mean."""
+    """Checks that the interval is at most `percent` each way, as compute_half_width() has it and by the bootstrap, which sees skew."""
     width = compute_half_width(values, unit)
     if width is None or width > percent:
         return False
@@ -82,7 +82,7 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most_repeats
 
 
 def list_imprecise(names: Sequence[str], records: Iterable[Record], percent: float) -> list[str]:
-    """Names the cells that are not precise enough; also those without a clean observation."""
+    """Names the cells whose metrics `names` are not precise to `percent`; also those without a clean observation."""
     records = [record for record in records if not record.get("warmup")]
     values_by_cell = collect_responses(names, records)
     cells = dict.fromkeys((record["workload"], record["policy"]) for record in records)

@@ -25,6 +25,7 @@ SIZE = re.compile(r"\d+[KMG]|\d+(?:\.\d+)? (?:L2|L3|node)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 KEYS = ("name", "kind", "about", "command", "environment", "prepare", "load", "client", "ready", "warm_up", "metric", "check",
         "needs", "memory", "fast_percent", "oracle", "user", "directory")
+MOST_PERCENT = 1000  # of fast_percent
 DIRECTIONS = {"higher": True, "lower": False}
 TIMES = ("s", "ms", "us", "ns", "min")  # the analysis takes less of these for better, and more of what ends in /s
 
@@ -201,8 +202,8 @@ def _read_fast_percent(table: Mapping[str, Any]) -> float | None:
     value = table.get("fast_percent")
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1000:
-        raise UsageError("'fast_percent' is not a percentage of 'memory' from 0 to 1000")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_PERCENT:
+        raise UsageError(f"'fast_percent' is not a percentage of 'memory' from 0 to {MOST_PERCENT}")
     if not table.get("memory"):
         raise UsageError("'fast_percent' is a part of 'memory', which is missing")
     return float(value)

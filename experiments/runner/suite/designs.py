@@ -113,7 +113,7 @@ def fits_nodes(workload: Workload, nodes: list[Node]) -> bool:
 
 
 def make_workers(group: str, count: int, runs_on: int, memory_on: int, as_threads: bool) -> list[Task]:
-    """Makes the tasks of `count` threads of one process, or of as many processes of one thread."""
+    """Makes the task of one process of `count` threads, none for 0, or else so many of one thread each. memory_on: their one node."""
     if as_threads:
         return [Task(group, runs_on, (memory_on,), threads=count, group=group)] if count else []
     return [Task(f"{group}-{k}", runs_on, (memory_on,), group=group) for k in range(count)]
@@ -294,7 +294,8 @@ def make_loaded_latency(levels: Levels, nodes: list[Node]) -> Iterator[Workload]
 
 
 def choose_targets(levels: list[str], nodes: list[Node], home: int, far: int) -> Iterator[tuple[str, int]]:
-    """Yields each level of `memory` with the position of its node on this machine; each node of memory alone is a level."""
+    """Yields each of the levels of `memory` that this machine has with its node's position: `home` for local, `far` for remote, each node
+    of memory alone for MEMORY_ONLY."""
     if "local" in levels:
         yield "local", home
     if "remote" in levels and len(list_with_cpus(nodes)) > 1:
@@ -336,8 +337,8 @@ def list_core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], t
 
 
 class Design:
-    """Holds a design, with its factors by name and whether a suite needs them. no_spread: why its suites have no `spread`. fixed: why
-    they have no placement. all_nodes: its workloads are made for all nodes, not for HOME and FAR."""
+    """Holds a design, with its factors by name, those that a suite needs and those that it may have. no_spread: why not `spread`; fixed:
+    why it has no placement. all_nodes: its workloads are made for all nodes, not for HOME and FAR."""
 
     def __init__(self, make: Callable[[Levels, list[Node]], Iterator[Workload]], *needed: str,
                  may: tuple[str, ...] = (), all_nodes: bool = False, no_spread: str = "", fixed: str = "") -> None:

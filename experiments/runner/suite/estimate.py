@@ -81,7 +81,7 @@ def compute_seconds(workload: Workload, suite: Suite) -> float | None:
 
 def limit_repeats(suite: Suite, seconds: float, lab: str | None) -> Suite:
     """Returns the suite with no more repeats than fit into so many seconds; unchanged where its time is not known, as a clock will
-    stop it. UsageError: not even one repeat fits."""
+    stop it. lab: as of estimate_run(). UsageError: not even one repeat fits."""
     estimate = estimate_run(suite, lab)
     if estimate.seconds is None or estimate.seconds <= seconds:
         return suite

@@ -41,7 +41,7 @@ def _resolve_memory(workload: Workload, nodes: list[Node]) -> Workload:
 
 
 def _resolve_parameter(kind: str, key: str, values: dict[str, Any], nodes: list[Node]) -> Any:
-    """Returns a parameter as a number for this machine where it is a part of it, and a time scaled by its speed; any other as it is."""
+    """Returns parameter `key` of `values`, all of its kind: a part of the machine as a number, a time by its speed, others as they are."""
     value = values[key]
     if is_data_size(kind, key, value) and values.keys() == PARAMETERS[kind].keys():  # else check_suite() says what is missing
         return footprint.count_for_size(kind, resolve_size(value, nodes), values)
@@ -81,7 +81,7 @@ def resolve_threads(text: str, cores: int) -> int:
 
 
 def _drop_equal_levels(name: str, suite: Suite, nodes: list[Node]) -> list[Any]:
-    """Returns a factor's levels as numbers for this machine, without those that come to the same on it."""
+    """Returns the levels of the factor `name` as numbers for this machine, without those that come to the same on it."""
     values = suite.levels[name]
     if name in THREADS:
         cores = [len({cpu.core for cpu in node.places} or node.cpus) for node in nodes if node.cpus]

@@ -321,8 +321,8 @@ def change_parameters(suite: Suite, assignments: list[str]) -> Suite:
 
 
 def choose_cells(suite: Suite, workloads: list[str] | None, policies: list[str] | None) -> Suite:
-    """Returns the suite with only some of the workloads, by name or by pattern ('*-remote'), and programs of the user's by
-    their files NAME.toml. A policy need not be one of the suite's own either. UsageError: nothing has such a name."""
+    """Returns the suite with only some of the workloads, by name or pattern ('*-remote'), and programs of the user's by files NAME.toml;
+    and with these policies, its own or others. None or []: all, its own. UsageError: nothing has such a name, or a file is wrong."""
     files = [word for word in workloads or [] if word.endswith(".toml")]
     patterns = [word for word in workloads or [] if word not in files]
     for pattern in patterns:

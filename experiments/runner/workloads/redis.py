@@ -53,7 +53,7 @@ class Redis(RunningWorkload):
 
     def start_loaded(self, structure: str, elements: int, pipeline: int) -> None:
         """Starts server and client on the node of their memory, takes them once through all that is measured, so that both heaps have
-        their full size there, and sends them to their own CPUs."""
+        their full size there, and sends them to their own CPUs. elements: of each list, or keys; pipeline: commands in flight."""
         server, client = self.tasks
         path = self.start_server(server, None)
         self.run(client, self._start_client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
@@ -203,7 +203,7 @@ class ForeignClient(Redis):
         return done.stdout
 
     def count_calls(self) -> dict[str, tuple[int, int]]:
-        """Reads the server's calls, and those that failed, by command."""
+        """Reads the server's calls, and how many of them failed, by command."""
         return count_command_calls(self.ask("INFO commandstats"))
 
 

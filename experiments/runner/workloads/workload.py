@@ -119,7 +119,7 @@ class RunningWorkload:
     def run(self, task: Task, arguments: list[str | Path], environment: dict[str, str] | None = None,
             keep_memory: bool = False, cpus: tuple[int, ...] | None = None) -> Program:
         """Starts a task's program. cpus: default those of its memory's node or, without any there, of its own. keep_memory: all memory that
-        it ever allocates is to be on its memory's node."""
+        it ever allocates is to be on its memory's node; environment: beside the runner's. CannotError: it is missing."""
         node = self.nodes[task.memory_on[0]]
         program = Program(arguments, cpus or node.cpus or self.nodes[task.runs_on].cpus, environment or {}, node.id if keep_memory else None,
                           self.before_exec)
