@@ -38,7 +38,7 @@ class Outcome:
         self.check(what, value, unit, "at least " + unit.format(least), bool(value >= least))
 
     def interval_at_least(self, what: str, value: float, low: float, high: float, least: float, unit: str):
-        """Checks that a value with an interval is at least `least`; UNDECIDED where the interval reaches that and the value does not."""
+        """Checks that a value with an interval is at least `least`; UNDECIDED where only the interval reaches it. unit: as of check()."""
         verdict = UNDECIDED if value < least <= high else bool(value >= least)
         within = unit + f" ({unit.format(low)} to {unit.format(high)})"
         self.check(what, value, within, "at least " + unit.format(least), verdict)

@@ -48,10 +48,9 @@ def describe_not_put_back(failed: list[str]) -> str:
 
 
 def get_exit_status(name: str, act: Callable[[], int | None], goes_on: str = "") -> int:
-    """Carries a command out. Returns its exit status, after one line on standard error where it failed or was stopped.
+    """Carries a command out by `act`. Returns its status, 0 for None; after a line on standard error an ExperimentError's or a signal's.
 
-    name: what the line begins with. goes_on: how a stopped command goes on.
-    """
+    name: what the line begins with. goes_on: how a stopped command goes on."""
     try:
         return act() or 0
     except ExperimentError as error:

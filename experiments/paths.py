@@ -24,9 +24,9 @@ class Places:
     modules: Path   # SERIES/numaplace.ko and SERIES/numaplace_lab.ko
     installed: bool
 
-    def remedy(self, tree: str, installed: str = "run numaplace lab setup") -> str:
+    def remedy(self, in_tree: str, in_prefix: str = "run numaplace lab setup") -> str:
         """Returns the advice about a missing file: of a tree or of an installation."""
-        return installed if self.installed else tree
+        return in_prefix if self.installed else in_tree
 
 
 def read_version(sources: Path) -> str:

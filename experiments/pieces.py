@@ -20,11 +20,9 @@ def git(top: Path, *words: str) -> str:
 
 
 def digest(top: Path, paths: Iterable[str], values: tuple[object, ...] = ()) -> str:
-    """Computes a digest of the names and contents of the files that git knows below these paths, as they are in the tree, committed or
-    not. Returns its first DIGITS digits.
+    """Computes DIGITS digits of a digest of the names and contents, committed or not, of the files that git knows in the tree `top`.
 
-    paths: git's, with its magic words; values: of the work besides, such as options.
-    """
+    paths: below which they are, with git's magic words; values: of the work besides, such as options. CalledProcessError: git fails."""
     names = git(top, "ls-files", "-z", "--", *paths).split("\0")
     whole = hashlib.sha256(repr(values).encode() if values else b"")
     for name in sorted(name for name in names if name and (top / name).is_file()):

@@ -6,13 +6,14 @@ from argparse import ArgumentTypeError
 
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 MIB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024 * 1024}
+MOST = 1e7  # of the number of a time, in whichever unit
 NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 
 
 def seconds(text: str) -> float:
-    """Parses a time such as 500ms or 20s; a bare number is seconds. Returns seconds. ArgumentTypeError: it is none."""
+    """Parses a time such as 500ms or 20s; a bare number is seconds. Returns seconds. ArgumentTypeError: none, or too long."""
     match = re.fullmatch(NUMBER + r"(us|ms|s)?", text)
-    if not match or float(match[1]) >= 1e7:
+    if not match or float(match[1]) >= MOST:
         raise ArgumentTypeError(f'"{text}" is not a time, such as 500ms or 20s')
     return float(match[1]) * SECONDS[match[2] or "s"]
 
@@ -35,5 +36,5 @@ def mib(text: str) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else (
-        f"{seconds / 3600:.1f} h")
+    """Formats a time in seconds below 100 s, in minutes below 100 min, else in hours."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds / 60 < 100 else f"{seconds / 3600:.1f} h"
