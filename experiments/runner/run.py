@@ -238,7 +238,7 @@ class Runner:
         """Takes what the run has measured already as `records`. The budget's clock starts here. report: called with each new record."""
         self.request, self.observer, self.writer, self.report = request, observer, writer, report
         self.records = list(records)
-        self.until = time.monotonic() + request.budget if request.budget else None
+        self.until = None if request.budget is None else time.monotonic() + request.budget
 
     def make_all(self) -> int:
         """Makes all observations of this boot until the budget is spent. Returns how many never came out without a mark."""

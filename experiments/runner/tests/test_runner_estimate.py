@@ -102,7 +102,8 @@ def test_a_budget_in_the_lab_of_an_unknown_time_takes_no_repeat_away() -> None:
     assert estimate.limit_repeats(suite, 3600, "demo-2s") == suite
 
 
-def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("budget", "made_in_it"), [(45, 5), (0, 0)])  # the fifth begins at 40 s, no sixth at 50
+def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, budget: float, made_in_it: int) -> None:
     """The clock of this test: an observation takes 10 s."""
     suite, now = made("latency-matrix", "demo-2s"), [0.0]
     monkeypatch.setattr(runs.time, "monotonic", lambda: now[0])
@@ -116,9 +117,9 @@ def test_no_observation_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch,
                     "seconds": 10, "metrics": [], "marks": []}
 
     writer = results.Writer(tmp_path)
-    Runner(Request(suite, tmp_path, budget=45), Observer(), writer, lambda *_: None, []).make_all()
+    Runner(Request(suite, tmp_path, budget=budget), Observer(), writer, lambda *_: None, []).make_all()
     writer.close()
-    assert results.count_records(tmp_path) == 5, "the fifth begins at 40 s, no sixth at 50"
+    assert results.count_records(tmp_path) == made_in_it
 
 
 def test_a_run_goes_on_with_the_repeats_that_it_began_with(tmp_path: Path) -> None:
