@@ -41,11 +41,13 @@ class Campaign:
 
 
 def read_campaign(folder: Path) -> Campaign:
-    """Reads the campaign of a folder. UsageError: it has none; ValueError or KeyError: its file was changed."""
+    """Reads the campaign of a folder. UsageError: it has none, or its file is damaged."""
     try:
         content: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        machines = [Machine(**{key: tuple(value) if isinstance(value, list) else value for key, value in m.items()})
+                    for m in content["machines"]]
+        return Campaign(folder.absolute(), content["name"], content["suites"], content["options"], machines)
     except OSError as error:
         raise UsageError(f"{folder} is no campaign's folder: {FILE}: {error.strerror}; name what --out named") from error
-    machines = [Machine(**{key: tuple(value) if isinstance(value, list) else value for key, value in m.items()})
-                for m in content["machines"]]
-    return Campaign(folder.absolute(), content["name"], content["suites"], content["options"], machines)
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{folder / FILE}: is damaged ({error}): begin the campaign anew, with another --out") from None

@@ -14,6 +14,7 @@ import pytest
 
 from experiments.commands.campaign import cli, state
 from experiments.commands.run_request import read_options
+from experiments.errors import UsageError
 from experiments.paths import HERE
 from tests.waiting import eventually
 
@@ -71,6 +72,13 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, words: list[str], said: str)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith(f"numaplace campaign: {said}")
     assert list(tmp_path.iterdir()) == [machines]
+
+
+@pytest.mark.parametrize("text", ['{"name": "x"', '{"name": "x"}', "[]", '{"machines": [{"host": "h"}]}'])
+def test_a_damaged_campaign_is_no_traceback(tmp_path: Path, text: str) -> None:
+    (tmp_path / state.FILE).write_text(text)
+    with pytest.raises(UsageError, match="campaign.json: is damaged"):
+        state.read_campaign(tmp_path)
 
 
 def test_options_of_a_run_are_passed_on() -> None:
