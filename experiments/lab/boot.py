@@ -261,7 +261,7 @@ def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.
 
 
 def restore_machine(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
-    """Loads the kept state into QEMU, and lets the machine go on. go: the pipe on whose other end it waits for a line."""
+    """Loads the kept state into QEMU, and has it go on. go: the pipe on whose other end the machine waits for a line. QmpError: it fails."""
     kept.load_state(qmp)
     (files.run / "now").write_text(f"{time.time():.0f}\n", encoding="ascii")
     qmp("cont")

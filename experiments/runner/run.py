@@ -200,7 +200,7 @@ def _is_begun(request: Request, records: list[Record]) -> bool:
 def _make_model(request: Request, numaplace: Numaplace, platform: str, records: list[Record],
                 scratch: Path) -> tuple[Request, dict[str, Any] | None]:
     """Chooses the model that policies plan with. Returns the request, whose budget is less by the seconds that this took, and the model for
-    the manifest, None where none is needed."""
+    the manifest, None where none is needed. records: made before; others: as of choose_model(), with its errors."""
     begin, begun = time.monotonic(), manifest.read(request.out).get("model") if _is_begun(request, records) else None
     with_policies_alone = replace(request.suite, policies=tuple(registry.select_policies(request.suite.policies)))
     model = calibration.choose_model(with_policies_alone, numaplace, platform, request.out, begun, scratch)
@@ -212,7 +212,7 @@ def _make_model(request: Request, numaplace: Numaplace, platform: str, records: 
 def _write_manifest(request: Request, numaplace: Numaplace, platform: str, model: dict[str, Any] | None,
                     records: list[Record]) -> None:
     """Writes the run's manifest; of a run that goes on, compares it with the one that is there and adds this boot. Prints the share of the
-    kernel's ticks where the lab is slowed down. UsageError: the manifests are of different runs."""
+    kernel's ticks where the lab is slowed down. model: as of _make_model(). UsageError: they are of different runs."""
     now = manifest.collect_manifest(request.suite, numaplace, platform, check_machine.list_doubts() if platform == "real" else []) | {
         "model": model,
         "repeat_until_ci": request.until_ci, "max_repeats": request.max_repeats if request.until_ci else None}

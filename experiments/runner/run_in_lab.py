@@ -111,7 +111,7 @@ def _list_unfinished(request: Request, shares: list[Share]) -> list[Share]:
 def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str, shares: list[Share],
                  is_late: Callable[[], bool]) -> tuple[int, int]:
     """Runs the boots one after the other, up to one that did not make its share, or until is_late(). Returns the exit status of the last
-    one, and 0, the number of the boot that the log is of."""
+    one, and 0, the number of the boot that the log is of. build_boot_words, arguments: as of list_command()."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
         for share in shares:
@@ -125,7 +125,7 @@ def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Reques
 
 def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str,
                       shares: list[Share], is_late: Callable[[], bool]) -> tuple[int, int]:
-    """Runs the boots side by side, with a progress display. Returns the exit status of the last one that failed, else 0, and its number."""
+    """Runs the boots side by side; parameters: as of _run_in_turn(). Returns the status, or 0, and the number of the last that failed."""
     def begin_boot(share: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
             return _start_boot(list_command(build_boot_words, arguments, request, share, folder), log)
@@ -152,7 +152,7 @@ def _start_boot(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
 
 
 def _run_boot(command: list[Any], log: BinaryIO, request: Request, machine: str) -> int:
-    """Boots the machine once, waits until it is off, and adds the host's load to the records. Returns the guest's exit status."""
+    """Boots the machine once by `command`, waits until it is off, and adds the host's load to the records. Returns the guest's status."""
     host = HostLoad(request.out)
     child = _start_boot(command, log)
     try:

@@ -18,8 +18,7 @@ from . import run_verbs
 def run_suites(args: argparse.Namespace) -> int:
     """Runs every suite, and makes one report of what there is then: one that fails does not keep the others from running.
 
-    Returns the exit status. UsageError: there are results, and neither --resume nor --force says what to do with them.
-    """
+    Returns the exit status. UsageError: there are results, and neither --resume nor --force says what to do with them."""
     if args.suite or args.workloads or args.set or args.tuned:
         raise UsageError("--all: takes no SUITE, --workloads, --set or --tuned")
     args.out = args.out or Path("results") / "all"

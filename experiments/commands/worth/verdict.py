@@ -153,8 +153,7 @@ def compute_mean_as_it_is(results: Results, metric: str) -> float | None:
 def find_most_remote(results: Results) -> str:
     """Finds the mapping with more than half of what is on other nodes than its task's. Returns it with its size: 'the file x (3.0 GiB)'.
 
-    "" where there is none, or where that is little of the program's memory.
-    """
+    "" where there is none, or where that is little of the program's memory."""
     remote: dict[str, int] = defaultdict(int)
     size: dict[str, int] = defaultdict(int)
     for o in results.measured:

@@ -113,7 +113,7 @@ def fits_nodes(workload: Workload, nodes: list[Node]) -> bool:
 
 
 def make_workers(group: str, count: int, runs_on: int, memory_on: int, as_threads: bool) -> list[Task]:
-    """Makes the task of one process of `count` threads, none for 0, or else so many of one thread each. memory_on: their one node."""
+    """Makes the task of one process of `count` threads, none for 0, or else so many of one thread each. runs_on, memory_on: a node each."""
     if as_threads:
         return [Task(group, runs_on, (memory_on,), threads=count, group=group)] if count else []
     return [Task(f"{group}-{k}", runs_on, (memory_on,), group=group) for k in range(count)]
