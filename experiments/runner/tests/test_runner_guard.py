@@ -170,7 +170,7 @@ with Guard() as guard:
 def test_what_a_program_has_forked_ends_after_sigkill(tmp_path: Path) -> None:
     """The signal of the runner's end reaches the shell alone, and a process group has not what is in a session of its own."""
     words = ["sh", "-c", f"setsid sleep 600 & echo $! >{tmp_path}/child; wait"]
-    (tmp_path / "own.toml").write_text(trial_suite.format_workload(words, {}, 0.01, tmp_path))
+    (tmp_path / "own.toml").write_text(trial_suite.format_workload(words, {}, 600, tmp_path))
     runner = subprocess.Popen([sys.executable, "-c", FORKS, tmp_path / "own.toml"], cwd=ROOT)
     assert eventually(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text(), 60)
     pid = int((tmp_path / "child").read_text())
