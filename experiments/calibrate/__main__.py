@@ -66,6 +66,8 @@ def describe_machine(args: argparse.Namespace) -> tuple[Picture, Effort]:
     if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
         exit_with(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
                   "numaplace lab run boots one with more")
+    if empty := next((node for node in nodes if not node.cpus and not node.mib), None):
+        exit_with(UNABLE, f"node {empty.id} has neither CPUs nor memory, and a machine file describes no such node")
     cpus = [cpu for node in nodes for cpu in node.cpus]
     if len(set(cpus)) < len(cpus):
         exit_with(UNABLE, "nodes have the same CPUs, as with numa=fake, so nothing is remote: numaplace lab run boots one with more")

@@ -3,8 +3,7 @@
 
 import platform
 import re
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import dataclass
 from pathlib import Path
 
 NODES = Path("/sys/devices/system/node")
@@ -45,15 +44,14 @@ def parse_cpu_list(words: str) -> list[int]:
 
 
 def read_nodes() -> list[Node]:
-    """Reads the nodes that are online and have CPUs or memory, in their order."""
+    """Reads the nodes that are online, in their order."""
     nodes = []
     for number in parse_cpu_list(read_text(NODES / "online")):
         folder = NODES / f"node{number}"
         kib = re.search(r"MemTotal:\s+(\d+) kB", read_text(folder / "meminfo"))
         nodes.append(Node(number, parse_cpu_list(read_text(folder / "cpulist")), int(kib[1]) // 1024,
                           [int(word) for word in read_text(folder / "distance").split()]))
-    kept = [bool(node.cpus or node.mib) for node in nodes]
-    return [replace(node, distances=list(compress(node.distances, kept))) for node in compress(nodes, kept)]
+    return nodes
 
 
 def parse_size(size: str) -> int:

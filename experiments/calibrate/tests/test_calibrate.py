@@ -98,23 +98,21 @@ def test_the_clock_is_that_of_the_data_sheet(tmp_path, monkeypatch: pytest.Monke
         assert hardware.read_megahertz() == int(kilohertz) / 1000
 
 
-def test_a_node_with_neither_cpus_nor_memory_is_left_out(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hardware, "NODES", tmp_path)
-    (tmp_path / "online").write_text("0-2\n")
-    for number, cpus, kib, distances in ((0, "0-1", 2048, "10 20 30"), (1, "", 0, "20 10 40"), (2, "", 4096, "30 40 10")):
-        folder = tmp_path / f"node{number}"
-        folder.mkdir()
-        for name, text in (("cpulist", cpus), ("meminfo", f"Node {number} MemTotal: {kib} kB"), ("distance", distances)):
-            (folder / name).write_text(f"{text}\n")
-    assert hardware.read_nodes() == [hardware.Node(0, [0, 1], 2, [10, 30]), hardware.Node(2, [], 4, [30, 10])]
-
-
 def test_nodes_of_the_same_cpus_cannot_be_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(hardware, "read_nodes", lambda: [hardware.Node(0, [0, 1], 512, [10, 20]), hardware.Node(1, [0, 1], 512, [20, 10])])
     monkeypatch.setattr(hardware, "read_platform", lambda: ("box", "real"))
     with pytest.raises(SystemExit, match="3"):
         calibrate.describe_machine(SimpleNamespace(name=None, size=24, seconds=1, repeats=2, threads=8))
     assert "nodes have the same CPUs" in capsys.readouterr().err
+
+
+def test_a_node_with_neither_cpus_nor_memory_cannot_be_described(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [hardware.Node(k, [k] if k != 1 else [], 512 if k != 1 else 0, [10, 20, 20]) for k in range(3)]
+    monkeypatch.setattr(hardware, "read_nodes", lambda: nodes)
+    monkeypatch.setattr(hardware, "read_platform", lambda: ("box", "real"))
+    with pytest.raises(SystemExit, match="3"):
+        calibrate.describe_machine(SimpleNamespace(name=None, size=24, seconds=1, repeats=2, threads=8))
+    assert "node 1 has neither CPUs nor memory" in capsys.readouterr().err
 
 
 def calibrate_to(file: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
