@@ -45,8 +45,8 @@ class Result:
 def find_interpreters(line: str) -> list[Path]:
     """Finds what runs a script: the program of its first line, after "#!", and what that starts where it is env(1)."""
     program, *words = line.split() or [""]
-    started = next((word for word in words if not word.startswith("-")), "") if Path(program).name == "env" else ""
-    return [Path(path) for path in (program, shutil.which(started)) if path]
+    started = next(filter(None, map(shutil.which, words)), None) if Path(program).name == "env" else None
+    return [Path(path) for path in (program, started) if path]
 
 
 def find_libraries(program: Path) -> list[Path]:
@@ -72,8 +72,8 @@ def list_files(path: Path) -> list[Path]:
         return [path]
     files = []
     for folder, folders, names in os.walk(path, followlinks=True):
-        here = Path(folder).resolve()
-        folders[:] = [name for name in folders if not here.is_relative_to((here / name).resolve())]  # a link that goes round
+        walked = {parent.resolve() for parent in (Path(folder), *Path(folder).parents)}
+        folders[:] = [name for name in folders if (Path(folder) / name).resolve() not in walked]  # but for links that go round
         files += [Path(folder) / name for name in names]
     return sorted(files)
 

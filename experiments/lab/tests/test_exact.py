@@ -38,10 +38,11 @@ def test_program_comes_with_its_loader_and_libraries():
 
 def test_script_comes_with_its_interpreter(tmp_path):
     script = tmp_path / "script"
-    script.write_text("#!/usr/bin/env python3\nprint()\n", encoding="utf-8")
-    script.chmod(0o755)
-    needed = exact.find_needed([str(script)], [])
-    assert script in needed and Path("/usr/bin/env") in needed and any(path.name == "python3" for path in needed)
+    for words in ("python3", "-S PYTHONPATH=x python3", "-u X python3"):
+        script.write_text(f"#!/usr/bin/env {words}\nprint()\n", encoding="utf-8")
+        script.chmod(0o755)
+        needed = exact.find_needed([str(script)], [])
+        assert script in needed and Path("/usr/bin/env") in needed and any(path.name == "python3" for path in needed), words
 
 
 def test_a_script_without_an_interpreter_is_a_file(tmp_path):
@@ -57,6 +58,14 @@ def test_files_of_linked_folders_are_there_by_the_link_s_name(tmp_path):
     (tmp_path / "current").symlink_to("v1")
     (tmp_path / "v1/round").symlink_to("..")
     assert {tmp_path / "v1/file", tmp_path / "current/file"} == set(exact.list_files(tmp_path))
+
+
+def test_links_that_go_round_through_several_folders_end(tmp_path):
+    for here, there in ("ab", "ba", "ac", "ca"):
+        (tmp_path / here).mkdir(exist_ok=True)
+        (tmp_path / here / there).symlink_to(f"../{there}")
+    (tmp_path / "b/file").touch()
+    assert {path.relative_to(tmp_path).as_posix() for path in exact.list_files(tmp_path)} == {"b/file", "a/b/file", "c/a/b/file"}
 
 
 def test_files_are_those_that_words_name_and_those_that_are_asked_for(tmp_path):
