@@ -100,8 +100,10 @@ def read_profile(path: Path) -> Profile:
         elif kind == "lost":
             profile.lost += int(words[0])
         ended = kind == "end"
-    if not ended or not tasks:
-        raise Refused(f"the counts in {path} have no {'task' if ended else 'end'}: the machine was stopped before it had written them")
+    if not ended:
+        raise Refused(f"the counts in {path} have no end: the machine was stopped before it had written them")
+    if not tasks:
+        raise Refused(f"the counts in {path} have no task: give a command that runs for longer")
     profile.notes.sort(key=lambda note: note.ns)
     profile.tasks = list(tasks.values())
     return profile
