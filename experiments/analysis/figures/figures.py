@@ -112,10 +112,10 @@ def _draw_legend(axes: Axes, states: list[TaskState]) -> None:
         return
     nodes = sorted({n for s in states for n in (*s.pages, *s.nodes_seen) if n is not None})
     step = min(0.21, 0.9 / max(1, len(nodes)))  # the last tenth is the pages' column
-    words = "on node " if step == 0.21 else "node " if step > 0.1 else ""
-    for node in nodes:
-        axes.barh(y, 0.024, 0.62, x, color=theme.get_node_colour(node))
-        _write_text(axes, x + 0.034, y, f"{words}{node}", "muted")
+    words, width = "on node " if step == 0.21 else "node " if step > 0.1 else "", min(0.024, 0.3 * step)
+    for node in nodes if step > 0.06 else []:  # of more nodes the tips name them
+        axes.barh(y, width, 0.62, x, color=theme.get_node_colour(node))
+        _write_text(axes, x + width + 0.01, y, f"{words}{node}", "muted")
         x += step
     if x < 0.65:  # there is room for it
         axes.barh(y, 0.024, 0.62, x, color="none", edgecolor=theme.get_colour("muted"), linewidth=0.8)

@@ -51,7 +51,8 @@ def _find_role(o: Observation, decision: dict[str, Any]) -> str:
 def _make_key(decision: dict[str, Any]) -> tuple:
     """Makes what equal decisions have in common: they differ at most in the numbers of the reason and of the inputs."""
     reason = re.sub(r"\d[\d.,]*", "#", str(decision.get("reason") or ""))
-    return (*(decision.get(name) for name in ("role", "from", "to", "pages_to")), reason, str(decision.get("error") or ""))
+    sources = [str((decision.get(name) or {}).get("source")) for name in ("penalty", "mpki", "told") if isinstance(decision.get(name) or {}, dict)]
+    return (*(decision.get(name) for name in ("role", "from", "to", "pages_to")), reason, str(decision.get("error") or ""), *sources)
 
 
 def _count_left(decision: dict[str, Any]) -> dict[str, int]:

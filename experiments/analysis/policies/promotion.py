@@ -105,7 +105,7 @@ def main() -> int:
         return 2
     found = read_cells(results)
     if not found:
-        print(f"promotion: {sys.argv[1]} has no placement beside none in common observations: give a run that has ended", file=sys.stderr)
+        print(f"promotion: {sys.argv[1]} has no placement that was measured in the same repeats as none: give a run that has ended", file=sys.stderr)
         return 1
     print(f"{results.suite} on {results.machine}, {results.platform_line}\nSpeed-up of operations/s against no promotion, with 95 % intervals by blocks")
     for distribution in ("random", "zipf"):

@@ -105,5 +105,5 @@ def _crosses(row: Row, limit: Threshold) -> bool:
 def _format_change(row: Row) -> str:
     p, unit = row["p"] if row["same_as"] else row["p_holm"], "%" if row["ratio"] is not None else row["unit"]
     ends = [100 * (row[f"ratio_ci95_{end}"] - 1) if row["ratio"] is not None else row[f"ci95_{end}"] for end in ("low", "high")]
-    return " to ".join(f"{row['difference'] if end is None else end:+.{1 if unit == '%' else 0}f}" for end in ends) + f" {unit}" + (
+    return " to ".join(f"{row['difference'] if end is None else end:{'+.1f' if unit == '%' else '+.4g'}}" for end in ends) + f" {unit}" + (
         "" if p is None else f", p {p:.2g}")

@@ -160,11 +160,11 @@ def test_without_spread_the_interval_is_a_point(tmp_path: Path) -> None:
     assert gate.judge_rows(compare_runs(a, b), [gate.parse_threshold("bandwidth < -11 %")]) == []
 
 
-@pytest.mark.parametrize(("values", "crosses"), [([1000, 1002, 1004], 1), ([5, 5, 5], 1), ([-30, 0, 33], 0), ([0, 0, 0], 0)])
+@pytest.mark.parametrize(("values", "crosses"), [([1000, 1002, 1004], 1), ([0.40, 0.41, 0.42], 1), ([5, 5, 5], 1), ([-30, 0, 33], 0), ([0, 0, 0], 0)])
 def test_a_change_from_zero_is_beyond_each_limit(tmp_path: Path, values: list[float], crosses: int) -> None:
     found = compare_runs(write(tmp_path / "a", [0, 0, 0]), write(tmp_path / "b", values))
     more = gate.judge_rows(found, [gate.parse_threshold("bandwidth > 900 %")])
-    assert len(more) == crosses and all("changed from 0 by +" in line for line in more)
+    assert len(more) == crosses and all("changed from 0 by +" in line and "+0 to" not in line for line in more)
     assert gate.judge_rows(found, [gate.parse_threshold("bandwidth < -3 %")]) == []
 
 
