@@ -11,7 +11,7 @@ from experiments.model_fit import luo
 
 TRIAD = ["build/np-mem", "triad", "--kernel", "plain"]  # the paper's compiler made no non-temporal stores
 Threads = list[tuple[int, int]]  # CPU, memory node of each
-Cell = tuple[str, int, int]      # kind ("table", "cross", "split"), x and y threads as the function that builds the kind says
+Cell = tuple[str, int, int]      # kind ("table", "cross", "split"), numbers of threads x and y: build_KIND_cells() says which
 OPPOSITE = (0, 1, 4)             # threads in the cross pattern
 LEAST_FALL = 0.02                # of the change, by each further thread of the split pattern
 

@@ -37,7 +37,7 @@ STATES = {0: DONE, CannotError.status: SKIPPED}
 @dataclass(frozen=True)
 class State:
     """Holds how far a piece is."""
-    word: str            # DONE, SKIPPED, FAILED or OPEN
+    word: str            # DONE, SKIPPED, FAILED or OPEN, or another of the caller's
     seconds: str = "-"   # that its last run took
     why: str = ""
     records: int = 0

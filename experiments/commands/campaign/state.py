@@ -46,8 +46,10 @@ def read_campaign(folder: Path) -> Campaign:
         content: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
         machines = [Machine(**{key: tuple(value) if isinstance(value, list) else value for key, value in m.items()})
                     for m in content["machines"]]
+        if not all(isinstance(word, str) for word in (content["name"], *content["suites"], *content["options"])):
+            raise TypeError("name, suites or options are no words")
         return Campaign(folder.absolute(), content["name"], content["suites"], content["options"], machines)
     except OSError as error:
         raise UsageError(f"{folder} is no campaign's folder: {FILE}: {error.strerror}; name what --out named") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder / FILE}: is damaged ({error}): begin the campaign anew, with another --out") from None

@@ -153,7 +153,7 @@ class Client:
             self.serve_connections(0)
         self.wait_for_answers(begin + due + LATE_LIMIT)
         if not requests:
-            raise SystemExit("open_loop: no request fell into the time: give a higher --rate or more --seconds")
+            raise SystemExit("open_loop: no request was due within --seconds: give a higher --rate or more --seconds")
         return self.summarise_latencies(requests)
 
     def summarise_latencies(self, requests: int) -> dict[str, float]:

@@ -74,7 +74,9 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, words: list[str], said: str)
     assert list(tmp_path.iterdir()) == [machines]
 
 
-@pytest.mark.parametrize("text", ['{"name": "x"', '{"name": "x"}', "[]", '{"machines": [{"host": "h"}]}'])
+@pytest.mark.parametrize("text", ['{"name": "x"', '{"name": "x"}', "[]", '{"machines": [{"host": "h"}]}',
+                                  '{"machines": [5], "name": "x"}', '{"machines": [], "name": "x", "suites": 5, "options": 5}',
+                                  '{"machines": [], "name": "x", "suites": [5], "options": []}'])
 def test_a_damaged_campaign_is_no_traceback(tmp_path: Path, text: str) -> None:
     (tmp_path / state.FILE).write_text(text)
     with pytest.raises(UsageError, match="campaign.json: is damaged"):
