@@ -120,7 +120,7 @@ def parse_suite(text: str, folder: Path = FOLDER) -> Suite:
     """Parses and checks a suite; `folder`: that of the file, which names other files from there. UsageError: it is wrong."""
     data = tomllib.loads(text)
     factors = dict(_get_value(data, "factors", dict))
-    policies = factors.pop("placement", ["none"])
+    policies, = _parse_levels({"placement": factors.pop("placement", ["none"])}).values()
     if bool(factors) != ("design" in data) or ("design" in data) == ("workload" in data):
         raise UsageError("needs either [[workload]] tables or a design and its factors")
     suite = Suite(
@@ -212,12 +212,11 @@ def _parse_running(table: Mapping[str, Any]) -> Workload:
 def _parse_task(table: Mapping[str, Any]) -> Task:
     """Parses a task of a workload. UsageError: a key is missing or wrong."""
     memory_on = table.get("memory_on")
-    memory_on = [ALONE] if memory_on == MEMORY_ONLY else memory_on
-    nodes = tuple(memory_on) if isinstance(memory_on, list) else (_get_value(table, "memory_on", int),)
-    if not nodes or list(nodes) != sorted(set(nodes)):
+    nodes = tuple(memory_on) if isinstance(memory_on, list) else (0 if memory_on == MEMORY_ONLY else _get_value(table, "memory_on", int),)
+    if not nodes or not all(type(node) is int and node >= 0 for node in nodes) or list(nodes) != sorted(set(nodes)):
         raise UsageError(f"'memory_on' is a node, an ascending list of nodes or '{MEMORY_ONLY}'")
     declared = {key: _get_value(table, key, float) for key in ("penalty", "mpki") if key in table}
-    return Task(_get_value(table, "role", str), _get_value(table, "runs_on", int), nodes, **declared)
+    return Task(_get_value(table, "role", str), _get_value(table, "runs_on", int), (ALONE,) if memory_on == MEMORY_ONLY else nodes, **declared)
 
 
 def _parse_levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -267,8 +266,8 @@ def check_suite(suite: Suite) -> None:
         raise UsageError(f"command.initial_node: node {initial_node} does not exist; the suite has {suite.nodes} nodes")
     for workload in suite.workloads:
         for task in workload.tasks:
-            for node in (task.runs_on, *task.memory_on):
-                if node != ALONE and not 0 <= node < suite.nodes:
+            for node in (task.runs_on, *(node for node in task.memory_on if node != ALONE)):
+                if not 0 <= node < suite.nodes:
                     raise UsageError(f"workload {workload.name}, task {task.role}: node {node} "
                                      f"does not exist; the suite has {suite.nodes} nodes")
 
@@ -287,10 +286,12 @@ def replace_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
     """Returns the suite with the levels and parameters of its [quick], [real] or [on] table instead. UsageError: the table is wrong."""
     parameters = {kind: values | _parse_parameters(kind, levels.get(kind, {}))
                   for kind, values in suite.parameters.items()}
-    return replace(suite, repeats=levels.get("repeats", suite.repeats), boots=levels.get("boots", suite.boots),
-                   warmups=levels.get("warmups", suite.warmups), parameters=parameters,
-                   sample=_get_value({"sample": suite.sample} | levels, "sample", float),
-                   levels=suite.levels | _parse_levels(levels.get("factors", {})))
+    numbers = {key: _get_value({key: getattr(suite, key)} | levels, key, int) for key in ("repeats", "boots", "warmups")}
+    factors = _parse_levels(_get_value({"factors": {}} | levels, "factors", dict))
+    if factors and not suite.design:
+        raise UsageError(f"factor '{min(factors)}': the suite has no design, whose factors these are")
+    return replace(suite, **numbers, parameters=parameters, sample=_get_value({"sample": suite.sample} | levels, "sample", float),
+                   levels=suite.levels | factors)
 
 
 def take_lab_levels(suite: Suite, lab: str | None) -> Suite:

@@ -44,3 +44,22 @@ def test_a_suite_names_a_machine() -> None:
     text = suites.load_suite("policy-matrix").text
     with pytest.raises(UsageError, match="'machines' is empty"):
         suites.parse_suite(re.sub(r"^machines = .*$", "machines = []", text, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize(("name", "old", "new", "said"), [
+    ("policy-matrix", "runs_on = 0", "runs_on = -1", "node -1 does not exist"),
+    ("policy-matrix", "memory_on = 0", "memory_on = -1", "'memory_on' is a node"),
+    ("policy-matrix", "memory_on = 0", "memory_on = [-1, 0]", "'memory_on' is a node"),
+    ("policy-matrix", "memory_on = 0", 'memory_on = [0, "x"]', "'memory_on' is a node"),
+    ("policy-matrix", "[quick]", "[quick]\nfactors = { nothing = [1] }", "the suite has no design"),
+    ("sort", "[factors]", "[factors]\nplacement = 3", "factor 'placement' is not a list of levels"),
+    ("sort", "[factors]", '[factors]\nplacement = "none"', "factor 'placement' is not a list of levels"),
+    ("contention", "[quick]", "[quick]\nboots = 'many'", "'boots' is missing or not a int"),
+])
+def test_what_a_suite_may_not_say_is_one_line(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
+    text = (suites.FOLDER / f"{name}.toml").read_text()
+    assert old in text
+    (tmp_path / "own.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(UsageError, match=re.escape(said)) as caught:
+        suites.load_suite(str(tmp_path / "own.toml"))
+    assert "\n" not in str(caught.value)
