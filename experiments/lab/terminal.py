@@ -27,7 +27,7 @@ class Terminal:
     """Holds a terminal and its settings. fd: the terminal. sizes: where QEMU reads a line "ROWS COLUMNS" for each size that it has."""
 
     def __init__(self, fd: int):
-        """Keeps the settings, and tells sizes from now on, at each SIGWINCH too."""
+        """Saves the terminal's settings; sends its size now and at each SIGWINCH."""
         self.fd = fd
         self.before = termios.tcgetattr(fd)
         self.sizes, self.sink = os.pipe()
