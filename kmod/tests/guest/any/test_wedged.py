@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import itertools
 import os
 import struct
 import subprocess
@@ -81,16 +82,16 @@ mmap.mmap(-1, 4096)
 """
 
 
-def is_asleep(pid: int) -> bool:
-    """Without a signal that would wake it."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "D"
+def has_state(pid: int, state: str) -> bool:
+    """Whether the main thread is in STATE, a letter of proc(5): S is a sleep that a signal ends, D one that none does."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == state
 
 
 def is_in_queue() -> bool:
     """A thread of the module's waits for the lock of an address space (lock_mm.c)."""
     for path in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            if path.read_text() == "numaplace-lock\n" and is_asleep(int(path.parent.name)):
+            if path.read_text() == "numaplace-lock\n" and has_state(int(path.parent.name), "D"):
                 return True
     return False
 
@@ -107,7 +108,7 @@ def test_wedged_by_its_address_space(tmp_path):
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.stdout.readline() == "on\n"
-        assert driver.eventually(lambda: is_asleep(process.pid))
+        assert driver.eventually(lambda: has_state(process.pid, "D"))
         job = start_job(f"pid={process.pid} from=any to=1")
         assert driver.eventually(is_in_queue)
         assert driver.job(job)["state"] == "running"
@@ -166,6 +167,21 @@ sys.stdin.readline()
 LINGER = 15  # s
 
 
+def move_until_asleep(pid: int) -> list[int]:
+    """Has three jobs that run for as long as the thread does, so that a pause is always on its way to it, and says which."""
+    jobs: list[int] = []
+    nodes = itertools.cycle((1, 0))
+
+    def is_asleep() -> bool:
+        jobs[:] = [job for job in jobs if driver.job(job)["state"] == "running"]
+        while len(jobs) < 3:
+            jobs.append(start_job(f"pid={pid} from=any to={next(nodes)} pause=always duty=100 threads=1 max_stall_us=100000"))
+        return has_state(pid, "S")
+
+    assert driver.eventually(is_asleep, 60)
+    return jobs
+
+
 @pytest.mark.full("a sleep of 15 s in the kernel")
 def test_wedged_by_what_comes_before_the_pause():
     """A thread that has begun to return to user mode and sleeps there: its job goes on, and only rmmod waits for it."""
@@ -175,20 +191,14 @@ def test_wedged_by_what_comes_before_the_pause():
     log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     os.lseek(log, 0, os.SEEK_END)
     said = b""
-    jobs = []
     try:
         assert process.stdout.readline() == "ready\n"
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.stdout.readline() == "on\n"
         begin = time.monotonic()
-        jobs = [start_job(f"pid={process.pid} from=any to={to} pause=always duty=100 threads=1 max_stall_us=100000")
-                for to in (1, 0, 1)]
-        # It closes the files for as long as the kernel is slow, then sleeps in the connection's close.
-        assert driver.eventually(lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "S", 60)
-        in_vain = driver.stats()["unpaused"]
-        assert driver.eventually(lambda: driver.stats()["unpaused"] > in_vain or
-                                 all(driver.job(job)["state"] != "running" for job in jobs), 5)
+        # It leaves close_range(2) with the task work of a pause behind its files', then sleeps in the connection's close.
+        jobs = move_until_asleep(process.pid)
         for job in jobs:
             write("cancel", f"job={job}")
         ends = [wait_job(job, 5)["state"] for job in jobs]
