@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from copy import copy
 from dataclasses import dataclass, replace
 
 from experiments.lab.counts.profile import Profile
@@ -33,16 +34,11 @@ class Maps:
     """Holds the mappings of one process, as they were when it ended. What is mapped over something else replaces it; nothing
     tells of munmap()."""
 
-    def __init__(self, mappings: list[Mapping] | None = None):
-        self.mappings = mappings or []  # in the order of addresses
+    def __init__(self):
+        self.mappings: list[Mapping] = []  # in the order of addresses; never changed in place: copies share it
         self.loaded = False  # whether execve() has mapped all of the program
         self.program = ""  # its file
         self.end = 0  # of the program's data, where the heap begins
-
-    def copy_maps(self) -> Maps:
-        copied = Maps(list(self.mappings))
-        copied.loaded, copied.program, copied.end = self.loaded, self.program, self.end
-        return copied
 
     def find_kind(self, start: int, prot: int, name: str) -> str:
         """Finds the kind of a mapping that begins at `start`, by its protection, its name and the mapping before it."""
@@ -85,7 +81,8 @@ def build_maps(profile: Profile) -> dict[int, Maps]:
         if note.kind == "exec":
             by_process[int(note.words[0])] = Maps()
         elif note.kind == "fork":
-            by_process[int(note.words[0])] = by_process.get(int(note.words[1]), Maps()).copy_maps()
+            child, parent = map(int, note.words[:2])
+            by_process[child] = copy(by_process.get(parent, Maps()))
         elif note.kind == "mmap":
             tgid, start, size, offset, prot, name = note.words
             by_process.setdefault(int(tgid), Maps()).add_mapping(int(start, 16), int(size), int(offset), int(prot), name)
