@@ -4,7 +4,7 @@
 import json
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ MACHINES = Path(__file__).parent / "machines"
 SHAPE = re.compile(r"[0-9x+:KMG]+")  # LETTERS of userspace/lib/files/machine_shape.c
 SHAPE_MODEL = "demo-2s"  # the machine whose file has the rest
 CALIBRATED = "calibrated: "
+OF_NODE = "node."
 TOOL = HERE.programs / "numaplace"
 
 
@@ -59,12 +60,17 @@ class Machine:
     @property
     def calibrated(self) -> dict[str, str]:
         """Returns what the calibrated numbers were calibrated against, by table and field; of one node: node.dram.FIELD."""
+        return {f"{table}.{key}": entry["source"].removeprefix(CALIBRATED) for table, key, entry in self.list_numbers()
+                if entry["source"].startswith(CALIBRATED)}
+
+    def list_numbers(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yields table, key and {"value": .., "source": ..} of each number of [model]; the table of one node begins with OF_NODE."""
         tables = [(name, table) for name, table in self.model.items() if isinstance(table, dict)]
         tables += [("link", link) for link in self.model.get("link", [])]
-        tables += [(f"node.{name}", table) for one in self.model.get("node", []) for name, table in one.items()
+        tables += [(f"{OF_NODE}{name}", table) for one in self.model.get("node", []) for name, table in one.items()
                    if isinstance(table, dict)]
-        return {f"{name}.{key}": entry["source"].removeprefix(CALIBRATED) for name, table in tables
-                for key, entry in table.items() if isinstance(entry, dict) and entry["source"].startswith(CALIBRATED)}
+        for name, table in tables:
+            yield from ((name, key, entry) for key, entry in table.items() if isinstance(entry, dict))
 
 
 def describe_machine(name: str, changes: Sequence[str] = ()) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def print_cells(table: luo.Table, model: Model):
     print("cell   paper  model  residual")
     for x in luo.THREADS:
         for y in luo.THREADS:
-            if x + y:
+            if (x, y) != (0, 0):
                 note = "  outlier of the paper, not fitted" if (x, y) in table.outliers else ""
                 print(f"{x}L{y}R  {cells[x, y]:6.3f} {ours[x, y]:6.3f}  "
                       f"{ours[x, y] - cells[x, y]:+7.3f}{note}")
@@ -51,8 +51,8 @@ def print_packets(described: machine.Machine):
 
 def print_held_out(table: luo.Table):
     """Prints what fits of parts of the table say of the rest."""
-    what, cells = held_out.HALVES[table.machine]
-    part = held_out.predict_cells(table.machine, cells())
+    what, cells = held_out.PARTS[table.machine]
+    part = held_out.predict_cells(table.machine, cells)
     print(f"the {len(part.cells)} cells {what}, predicted from the {part.fitted} others: "
           f"mean absolute error {part.mean:.3f} of 4L0R, worst {part.worst:.3f}")
     for x, row in enumerate(held_out.predict_rows(table.machine)):

@@ -14,11 +14,10 @@ class Machine:
     cores: int        # of a node
     bad_node: int     # without NUMA awareness node i uses node i + bad_node, in another package
     peak_gb_s: float  # NUMA-aware, from the text
-    peak_bound: float  # how far the model may be off, in parts
 
 
-OPTERON = Machine("opteron-6172-4s", 8, 6, 2, 55, 0.05)
-XEON = Machine("xeon-x7560-4s", 4, 8, 1, 40, 0.05)
+OPTERON = Machine("opteron-6172-4s", 8, 6, 2, 55)
+XEON = Machine("xeon-x7560-4s", 4, 8, 1, 40)
 
 
 @dataclass(frozen=True)

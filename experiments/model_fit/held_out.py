@@ -25,11 +25,12 @@ class Prediction:
 
     @property
     def worst(self) -> float:
+        """Returns the largest absolute error, relative to 4L0R."""
         return max(abs(ours - paper) for paper, ours in self.cells.values())
 
 
 def predict_cells(name: str, held: set[Cell]) -> Prediction:
-    """Fits the model to the table of a machine of FITS without the cells `held`, and predicts these, but neither outliers nor 4L0R."""
+    """Fits the model to the table of a machine of FITS without the cells `held`, and predicts these, but neither outliers, 0L0R nor 4L0R."""
     table = fit.FITS[name].table
     fitted = table.select_fitted()
     held = {cell for cell in held if fitted[cell] and cell != (luo.CORES, 0)}
@@ -40,21 +41,12 @@ def predict_cells(name: str, held: set[Cell]) -> Prediction:
     return Prediction(model, int(fitted.sum()), {cell: (paper[cell], ours[cell]) for cell in sorted(held)})
 
 
-def list_both_sides() -> set[Cell]:
-    """Returns the cells where local and remote threads run: predicted from those where one side is alone."""
-    return {(x, y) for x in luo.SOME for y in luo.SOME}
-
-
-def list_odd_cells() -> set[Cell]:
-    """Returns half of the table, as the fields of one colour of a chessboard."""
-    return {(x, y) for x in luo.THREADS for y in luo.THREADS if (x + y) % 2}
-
-
 def predict_rows(name: str) -> list[Prediction]:
     """Predicts each row of the table of a machine of FITS from the four others, in the order of luo.THREADS."""
     return [predict_cells(name, {(x, y) for y in luo.THREADS}) for x in luo.THREADS]
 
 
-# Half of each table, in words and as cells.
-HALVES = {luo.E5620.machine: ("where local and remote threads run", list_both_sides),
-          luo.LS3A.machine: ("with an odd number of threads", list_odd_cells)}
+# A part of each table, in words and as cells.
+PARTS: dict[str, tuple[str, set[Cell]]] = {
+    luo.E5620.machine: ("where local and remote threads run", {(x, y) for x in luo.SOME for y in luo.SOME}),
+    luo.LS3A.machine: ("with an odd number of threads", {(x, y) for x in luo.THREADS for y in luo.THREADS if (x + y) % 2})}

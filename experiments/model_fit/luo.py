@@ -27,7 +27,7 @@ class Table:
         """Reads the total bandwidth with x local and y remote threads, relative to 4L0R; shape [x][y]."""
         text = (REFERENCE / self.file).read_text(encoding="utf-8")
         rows = [row for row in csv.reader(text.splitlines()) if row and row[0].isdigit()]
-        return np.array([[float(cell) for cell in row[1:]] for row in rows])
+        return np.array([[float(cell) for cell in cells] for _local, *cells in rows])
 
     def select_fitted(self) -> np.ndarray:
         """Returns, by cell, whether the model is fitted to it."""
@@ -102,6 +102,7 @@ class Errors:
 
 
 def compute_errors(table: Table, model: Model) -> Errors:
+    """Computes the errors of a model against its table; 0L0R, which is 0 in both, is none of the cells."""
     residual = np.abs(predict_relative(model) - table.read_cells())
     fitted = residual[table.select_fitted()]
     return Errors(residual.sum() / (residual.size - 1), fitted.mean(), residual.max(), fitted.max())

@@ -11,6 +11,7 @@ from itertools import chain
 from experiments.paths import HERE
 
 ERROR_BYTES = 256
+AS_MUCH_AS_THEY_CAN = 0  # in the place of bytes a second
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Model:
         """Returns the latency from node a to memory of node b while nothing else runs, in ns."""
         return load_library().np_model_unloaded_ns(self.machine, a, b)
 
-    def compute_chase_ns(self, node: int, to: int, cores: int, bytes_per_s: float) -> float:
-        """Returns the latency of a pointer chase by a core of a node in the memory of node `to`, beside so many of its other cores,
-        which read bytes_per_s each there, in ns; 0: as much as they can."""
-        return load_library().native_chase_ns(self.machine, node, to, cores, bytes_per_s)
+    def compute_chase_ns(self, node: int, to: int, other_cores: int, bytes_per_s: float) -> float:
+        """Returns the latency, in ns, of a pointer chase by a core of a node in the memory of node `to`, while each of `other_cores` of the
+        node reads bytes_per_s there, or AS_MUCH_AS_THEY_CAN."""
+        return load_library().native_chase_ns(self.machine, node, to, other_cores, bytes_per_s)

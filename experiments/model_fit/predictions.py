@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments.bounds import Outcome
 from experiments.lab import machine
-from experiments.model_fit.native import READ, Model
+from experiments.model_fit.native import AS_MUCH_AS_THEY_CAN, READ, Model
 
 PUBLISHED = Path(__file__).with_name("published.toml")
 SATURATED = 0.985  # of the bandwidth: more is how many lines the cores keep in flight
@@ -46,14 +46,18 @@ def get_number(described: machine.Machine, key: str, node: int = 0) -> float:
 
 
 def predict_loaded(name: str, described: machine.Machine, figures: Figures) -> list[Prediction]:
-    """Predicts the latencies under load, in ns, that the machine file's numbers were not made from."""
+    """Predicts the published latencies under load, in ns; left out are those that the machine file's numbers were made from."""
     model, cores, memory_node = Model(described.model_text), len(described.nodes[0].cpus), figures.get("memory", 0)
     bytes_per_s, found = figures["node_mb_s"] * 1e6, []  # of a controller
-    for ns, mb_s in figures.get("loaded", [])[figures.get("full_fitted", False):]:
+    points = figures.get("loaded", [])
+    if figures.get("full_fitted"):
+        points = points[1:]  # the file's stream_lines was made from the first
+    for ns, mb_s in points:  # MB/s of all loaded nodes together
         load = mb_s * 1e6 / (figures.get("loaded_nodes", 2) * bytes_per_s)
         full = load >= SATURATED
-        if full or all(abs(load - point) > NEAR for point in figures["fitted"]):
-            predicted = model.compute_chase_ns(0, memory_node, cores - 1, 0 if full else load * bytes_per_s / (cores - 1))
+        if full or all(abs(load - fitted) > NEAR for fitted in figures["fitted"]):
+            of_core = AS_MUCH_AS_THEY_CAN if full else load * bytes_per_s / (cores - 1)
+            predicted = model.compute_chase_ns(0, memory_node, cores - 1, of_core)
             found.append(Prediction(FULL if full else LOADED, name, f"{load:.0%} of the bandwidth", predicted, ns))
     return found
 
@@ -116,7 +120,8 @@ def measure_predictions() -> Outcome:
 def fit_loaded(idle_ns: float, node_mb_s: float, points: list[tuple[float, float]]) -> tuple[float, float]:
     """Fits the latency of a controller to `points`, one or two (part of node_mb_s, ns under that load); returns variability and load_ns.
 
-    Of one point load_ns alone is fitted, and the variability is 1."""
+    The latency is idle_ns + load_ns * part + at_half_load * part / (1 - part), and at_half_load is LINE / bandwidth * variability. Of one
+    point load_ns alone is fitted, and the variability is 1."""
     low, low_ns = points[0]
     low_queue, at_half_load = low / (1 - low), LINE * 1e3 / node_mb_s  # ns of queueing
     if len(points) == 2:
@@ -136,12 +141,13 @@ def fit_published(described: machine.Machine, figures: Figures) -> tuple[float, 
 
 def fit_stream_lines(described: machine.Machine, figures: Figures) -> float:
     """Returns the lines of streams in flight with which a full controller has the published latency without delay."""
+    (published_ns, _), *_ = figures["loaded"]
     low, high = 1.0, 1000.0  # lines
     while high / low > 1 + PRECISION:
         middle = (low + high) / 2
         model = Model(described.model_text, {("core", "stream_lines"): middle})
-        full_ns = model.compute_chase_ns(0, figures.get("memory", 0), len(described.nodes[0].cpus) - 1, 0)
-        low, high = (middle, high) if full_ns < figures["loaded"][0][0] else (low, middle)
+        full_ns = model.compute_chase_ns(0, figures.get("memory", 0), len(described.nodes[0].cpus) - 1, AS_MUCH_AS_THEY_CAN)
+        low, high = (middle, high) if full_ns < published_ns else (low, middle)
     return high
 
 

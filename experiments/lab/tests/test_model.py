@@ -68,14 +68,14 @@ def test_the_e5620s_cross_is_no_part_of_its_fit(monkeypatch):
 
 
 def test_half_of_the_ls3as_table_predicts_the_other_half():
-    found = held_out.predict_cells("ls3a-2s", held_out.list_odd_cells())
+    found = held_out.predict_cells("ls3a-2s", held_out.PARTS["ls3a-2s"][1])
     assert (found.fitted, len(found.cells)) == (12, 10)
     assert found.mean <= 0.04 and found.worst <= 0.06
 
 
 def test_what_is_held_out_moves_no_fit(monkeypatch):
     """Other values in the cells held out leave the fitted model as it is."""
-    held = held_out.list_both_sides()
+    _, held = held_out.PARTS["xeon-e5620-2s"]
     before = held_out.predict_cells("xeon-e5620-2s", held)
     cells = luo.E5620.read_cells()
     for cell in held:
@@ -121,7 +121,7 @@ def test_split_costs_the_local_threads_on_the_e5620_only():
 @pytest.mark.parametrize("of", [bergstrom.OPTERON, bergstrom.XEON])
 def test_copy_peaks_where_bergstrom_says(of):
     points = bergstrom.predict_curve(of, load_model(of.name))
-    assert points[-1].aware_gb_s == pytest.approx(of.peak_gb_s, rel=of.peak_bound)
+    assert points[-1].aware_gb_s == pytest.approx(of.peak_gb_s, rel=0.05)
     aware = [point.aware_gb_s for point in points]
     assert all(a < b for a, b in zip(aware, aware[1:]))
     eight = bergstrom.predict_copy(of, load_model(of.name), 8)
