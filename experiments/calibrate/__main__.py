@@ -13,13 +13,16 @@ import sys
 from pathlib import Path
 
 from experiments.calibrate import hardware, pattern_search, picture
-from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, measure_node_latencies
+from experiments.calibrate.measure import PROGRAM, Effort, Failed, Triads, Value, measure_chase_ns
 from experiments.calibrate.picture import DEFAULT_LINE, HEADER_BYTES, Cell, Picture
+from experiments.host import host_nodes
+from experiments.host.host_nodes import Node
 from experiments.paths import HERE
 from experiments.units import mib, seconds
 
 FAILED, USAGE, UNABLE = 1, 2, 3
 TIMES_THE_CACHE = 4
+LEAST_CACHE = 8 << 20  # bytes, where the kernel knows no cache
 LONGEST_NAME = 63  # of a machine file
 LINE_SHARE = 4 / 3  # a triad moves four lines where it counts three
 READ_PART = 3 / 4  # of these lines
@@ -57,43 +60,47 @@ def parse_arguments() -> argparse.Namespace:
 
 def describe_machine(args: argparse.Namespace) -> tuple[Picture, Effort]:
     """Reads the machine as the kernel describes it; returns it, and how to measure it. Ends the program where it cannot be measured."""
-    nodes, (name, platform) = hardware.read_nodes(), hardware.read_platform()
+    nodes, platform = host_nodes.list_nodes(), host_nodes.read_platform()
     first_cpu = next((node.cpus[0] for node in nodes if node.cpus), 0)
     if platform == "lab-functional":
         exit_with(UNABLE, "times mean nothing in a functional lab machine: start it without --functional")
     if not PROGRAM.exists():
         exit_with(UNABLE, f"{PROGRAM} is missing, and it measures: {HERE.remedy('run make tools', 'install numaplace again')}")
-    if sum(bool(node.cpus and node.mib) for node in nodes) < 2:
+    if sum(node.usable for node in nodes) < 2:
         exit_with(UNABLE, "this machine has fewer than two nodes with CPUs and memory, so nothing is remote: "
                   "numaplace lab run boots one with more")
-    if empty := next((node for node in nodes if not node.cpus and not node.mib), None):
+    if empty := next((node for node in nodes if not node.cpus and not node.total_kib), None):
         exit_with(UNABLE, f"node {empty.id} has neither CPUs nor memory, and a machine file describes no such node")
     cpus = [cpu for node in nodes for cpu in node.cpus]
     if len(set(cpus)) < len(cpus):
         exit_with(UNABLE, "nodes have the same CPUs, as with numa=fake, so nothing is remote: numaplace lab run boots one with more")
-    name = re.sub(r"[^a-z0-9.-]", "-", (args.name or name).lower())[:LONGEST_NAME]
-    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, hardware.read_caches(first_cpu),
-                    hardware.read_megahertz())
-    size = args.size << 20 if args.size else TIMES_THE_CACHE * hardware.find_largest_cache(first_cpu)
+    name = re.sub(r"[^a-z0-9.-]", "-", (args.name or host_nodes.read_machine_name()).lower())[:LONGEST_NAME]
+    caches = hardware.read_caches(first_cpu)
+    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, caches, hardware.read_megahertz())
+    size = args.size << 20 if args.size else TIMES_THE_CACHE * max([LEAST_CACHE, *(cache.bytes for cache in caches)])
     return taken, Effort(size, args.seconds, args.repeats)
+
+
+def list_pairs(nodes: list[Node]) -> list[tuple[Node, Node]]:
+    """Lists the pairs of a node with CPUs and one with memory, which may be the same."""
+    return [(near, far) for near in nodes for far in nodes if near.cpus and far.total_kib]
 
 
 def measure_latencies(taken: Picture, effort: Effort):
     """Measures and prints the latency from each node with CPUs to each with memory, in ns; adds it to `taken`."""
     print_line(f"latency, ns: a chase of {effort.size >> 20} MiB, mean ± 95 %, {effort.repeats} times")
-    for near, far, value in measure_node_latencies(taken.nodes, effort):
-        taken.latency[near.id, far.id] = value
+    for near, far in list_pairs(taken.nodes):
+        taken.latency[near.id, far.id] = value = measure_chase_ns(near.cpus[0], far.id, effort)
         print_line(f"  node {near.id}, memory {far.id}   {value}")
 
 
 def measure_bandwidths(taken: Picture, triads: Triads, most_threads: int):
     """Measures and prints the bandwidth of each pair of nodes, in MB/s, with a thread a CPU, `most_threads` at most."""
     print_line(f"bandwidth, MB/s of a triad: as many threads as CPUs, {most_threads} at most")
-    for near in taken.list_nodes_with_cpus():
-        for far in taken.list_nodes_with_memory():
-            (value,) = triads.measure_groups([(near, far, min(most_threads, len(near.cpus)))])
-            taken.bandwidth[near.id, far.id] = value
-            print_line(f"  node {near.id}, memory {far.id}   {value}")
+    for near, far in list_pairs(taken.nodes):
+        (value,) = triads.measure_groups([(near, far, min(most_threads, len(near.cpus)))])
+        taken.bandwidth[near.id, far.id] = value
+        print_line(f"  node {near.id}, memory {far.id}   {value}")
 
 
 def format_cell(local: int, remote: int, local_mb_s: Value | None, remote_mb_s: Value | None) -> str:
@@ -103,17 +110,17 @@ def format_cell(local: int, remote: int, local_mb_s: Value | None, remote_mb_s: 
 def measure_contention(taken: Picture, triads: Triads, most_threads: int):
     """Measures and prints the contention table, in MB/s: memory of the first node with CPUs and memory, threads of it and of the farthest
     one with both, `most_threads` of each at most."""
-    node, *others = (n for n in taken.nodes if n.cpus and n.mib)
-    other = max(others, key=lambda n: node.distances[taken.nodes.index(n)])
+    node, *others = (n for n in taken.nodes if n.usable)
+    other = max(others, key=lambda n: node.distances[n.id])
     print_line(f"contention, MB/s: memory of node {node.id}; threads of node {node.id} (local) and of node {other.id} (remote)")
     for local in range(min(most_threads, len(node.cpus)) + 1):
         for remote in range(min(most_threads, len(other.cpus)) + 1):
-            if not local + remote:
+            if (local, remote) == (0, 0):
                 continue
             groups = [(node, node, local)] * bool(local) + [(other, node, remote)] * bool(remote)
-            values = triads.measure_groups(groups)
-            local_mb_s = values[0] if local else None
-            remote_mb_s = values[-1] if remote else None
+            values = iter(triads.measure_groups(groups))
+            local_mb_s = next(values) if local else None
+            remote_mb_s = next(values) if remote else None
             taken.contention.append(Cell(node.id, other.id, local, remote, local_mb_s, remote_mb_s))
             print_line(format_cell(local, remote, local_mb_s, remote_mb_s))
 

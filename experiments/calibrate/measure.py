@@ -3,13 +3,12 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from experiments.calibrate.hardware import Node
 from experiments.calibrate.teams import LEAD, Team
 from experiments.host import host_nodes
+from experiments.host.host_nodes import Node
 from experiments.paths import HERE
 
 PROGRAM = HERE.programs / "np-mem"
@@ -59,14 +58,6 @@ def measure_chase_ns(cpu: int, node: int, effort: Effort) -> Value:
         raise Failed(f"the chase on CPU {cpu} in the memory of node {node}: {done.stderr.strip()}")
     results = [json.loads(line) for line in done.stdout.splitlines()[2:]]  # after `ready` and the warm-up
     return Value.from_samples([result["ns_per_operation"] for result in results])
-
-
-def measure_node_latencies(nodes: list[Node], effort: Effort) -> Iterator[tuple[Node, Node, Value]]:
-    """Measures the latency of each node with CPUs to each with memory, in ns."""
-    for near in nodes:
-        for far in nodes:
-            if near.cpus and far.mib:
-                yield near, far, measure_chase_ns(near.cpus[0], far.id, effort)
 
 
 class Triads:

@@ -3,9 +3,10 @@
 
 from dataclasses import dataclass, field
 
-from experiments.calibrate.hardware import Cache, Node
+from experiments.calibrate.hardware import Cache
 from experiments.calibrate.measure import Value
 from experiments.calibrate.pattern_search import Numbers
+from experiments.host.host_nodes import Node
 
 HEADER_BYTES = 8
 DEFAULT_LINE = 64  # bytes, where the kernel knows no cache
@@ -34,12 +35,6 @@ class Picture:
     contention: list[Cell] = field(default_factory=list)
     numbers: Numbers | None = None
     residual: float = 0  # mean, in parts of the largest total
-
-    def list_nodes_with_cpus(self) -> list[Node]:
-        return [node for node in self.nodes if node.cpus]
-
-    def list_nodes_with_memory(self) -> list[Node]:
-        return [node for node in self.nodes if node.mib]
 
     def compute_local_ns(self) -> float:
         """Computes the mean of the nodes' latencies to their own memory."""
@@ -73,8 +68,8 @@ def build_head(picture: Picture) -> list[str]:
     return ["# Written by numaplace calibrate-machine. Nodes and CPUs are numbered from 0 in their order.",
             f'name = "{picture.name}"', f'summary = "as measured: {len(picture.nodes)} nodes, {len(cpus)} CPUs"',
             f'source = "{picture.source}"', f"cpus = {len(cpus)}",
-            f'memory = "{sum(node.mib for node in picture.nodes)} MiB"', "distances = [",
-            *(f"    {node.distances}," for node in picture.nodes), "]", ""]
+            f'memory = "{sum(node.total_kib >> 10 for node in picture.nodes)} MiB"', "distances = [",
+            *(f"    {list(node.distances.values())}," for node in picture.nodes), "]", ""]
 
 
 def build_node_tables(picture: Picture) -> list[str]:
@@ -83,7 +78,7 @@ def build_node_tables(picture: Picture) -> list[str]:
     lines = []
     for node in picture.nodes:
         lines += ["[[node]]", f'cpus = "{format_ranges([numbers[cpu] for cpu in node.cpus])}"',
-                  f'memory = "{node.mib} MiB"' if node.mib else 'memory = "0"', ""]
+                  f'memory = "{node.total_kib >> 10} MiB"' if node.total_kib else 'memory = "0"', ""]
     return lines
 
 

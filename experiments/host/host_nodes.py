@@ -63,12 +63,19 @@ def _read_node(directory: Path, online: list[int], caches: list[dict[str, Any]] 
 def list_nodes(root: Path = SYSFS) -> list[Node]:
     """Reads all nodes that are online, which are those that have a folder, in the order of their ids."""
     online = sorted(int(number) for d in root.glob("node*") if (number := d.name.removeprefix("node")).isdigit())
-    return [_read_node(root / f"node{number}", online, _find_lab_caches()) for number in online]
+    caches = _find_lab_caches()
+    return [_read_node(root / f"node{number}", online, caches) for number in online]
 
 
 def read_lab_name() -> str | None:
     """Reads the name of the lab's machine that this is; None where it is none."""
     return _read_kernel_option(r"numaplace_lab=([^,\s]+)")
+
+
+def read_platform() -> str:
+    """Reads what this machine is: real, lab-timed or lab-functional."""
+    mode = _read_kernel_option(r"numaplace_lab=[^,\s]+,(\w+)")
+    return f"lab-{mode}" if mode else "real"
 
 
 def read_lab_scale() -> int:

@@ -48,8 +48,12 @@ def test_an_interval_is_students():
     assert value.mean == 12 and value.half == pytest.approx(4.30 * 2 / 3 ** 0.5) and value.n == 3
 
 
+def make_node(number: int, cpus: tuple[int, ...], mib: int, distances: dict[int, int]) -> host_nodes.Node:
+    return host_nodes.Node(number, cpus, distances, mib << 10, mib << 10)
+
+
 def build_picture() -> picture.Picture:
-    nodes = [hardware.Node(0, [0, 1, 4, 5], 512, [10, 21]), hardware.Node(3, [2, 3], 256, [21, 10])]
+    nodes = [make_node(0, (0, 1, 4, 5), 512, {0: 10, 3: 21}), make_node(3, (2, 3), 256, {0: 21, 3: 10})]
     caches = [hardware.Cache(1, 32 << 10, 8, 64, 1), hardware.Cache(3, 4 << 20, 16, 64, 2)]
     one = picture.Picture("box", "calibrated: box (real), 2026-11-21", nodes, caches, 2400)
     one.latency = {(0, 0): Value(80, 1, 3), (0, 3): Value(131, 1, 3), (3, 0): Value(129, 1, 3), (3, 3): Value(80, 1, 3)}
@@ -72,7 +76,7 @@ def test_the_lab_takes_the_file(tmp_path):
 
 
 def test_a_machine_of_one_node_cannot_be_measured(tmp_path):
-    if sum(bool(node.cpus and node.mib) for node in hardware.read_nodes()) > 1:
+    if sum(node.usable for node in host_nodes.list_nodes()) > 1:
         pytest.skip("this machine has several nodes")
     argv = [sys.executable, "-m", "experiments.calibrate", str(tmp_path / "x.toml")]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -99,17 +103,16 @@ def test_the_clock_is_that_of_the_data_sheet(tmp_path, monkeypatch: pytest.Monke
 
 
 def test_nodes_of_the_same_cpus_cannot_be_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(hardware, "read_nodes", lambda: [hardware.Node(0, [0, 1], 512, [10, 20]), hardware.Node(1, [0, 1], 512, [20, 10])])
-    monkeypatch.setattr(hardware, "read_platform", lambda: ("box", "real"))
+    nodes = [make_node(0, (0, 1), 512, {0: 10, 1: 20}), make_node(1, (0, 1), 512, {0: 20, 1: 10})]
+    monkeypatch.setattr(host_nodes, "list_nodes", lambda: nodes)
     with pytest.raises(SystemExit, match="3"):
         calibrate.describe_machine(SimpleNamespace(name=None, size=24, seconds=1, repeats=2, threads=8))
     assert "nodes have the same CPUs" in capsys.readouterr().err
 
 
 def test_a_node_with_neither_cpus_nor_memory_cannot_be_described(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    nodes = [hardware.Node(k, [k] if k != 1 else [], 512 if k != 1 else 0, [10, 20, 20]) for k in range(3)]
-    monkeypatch.setattr(hardware, "read_nodes", lambda: nodes)
-    monkeypatch.setattr(hardware, "read_platform", lambda: ("box", "real"))
+    nodes = [make_node(k, (k,) if k != 1 else (), 512 if k != 1 else 0, {0: 10, 1: 20, 2: 20}) for k in range(3)]
+    monkeypatch.setattr(host_nodes, "list_nodes", lambda: nodes)
     with pytest.raises(SystemExit, match="3"):
         calibrate.describe_machine(SimpleNamespace(name=None, size=24, seconds=1, repeats=2, threads=8))
     assert "node 1 has neither CPUs nor memory" in capsys.readouterr().err
@@ -150,6 +153,6 @@ def test_threads_hear_of_their_start_in_a_scaled_machine_too(monkeypatch: pytest
     monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: 16)
     monkeypatch.setattr(teams.Team, "list_members", lambda team, cell: [member])
     monkeypatch.setattr(teams.time, "monotonic", lambda: 100.0)
-    near = hardware.Node(0, [0], 512, [10])
+    near = make_node(0, (0,), 512, {0: 10})
     Triads(Effort(24 << 20, 0.16, 2)).measure_groups([(near, near, 1)])
     assert member.sent == [f"run 0.16 {100 + 16 * teams.LEAD} 0.16"] * 2

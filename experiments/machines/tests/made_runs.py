@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.calibrate import hardware, pattern_search, picture
 from experiments.calibrate.measure import Value
+from experiments.host.host_nodes import Node
 
 LATENCY, LOADED, CORES, STREAM = "latency-matrix", "loaded-latency", "core-to-core", "numa-stream"
 MACHINE = "box.toml"
@@ -43,7 +44,7 @@ def make_observations(suite: str) -> list[dict[str, Any]]:
 
 def make_machine_file() -> str:
     """Makes the text of a machine file as calibrate-machine writes it."""
-    nodes = [hardware.Node(0, [0, 1, 2, 3], 1024, [10, 21]), hardware.Node(1, [4, 5, 6, 7], 1024, [21, 10])]
+    nodes = [Node(0, (0, 1, 2, 3), {0: 10, 1: 21}, 1 << 20, 1 << 20), Node(1, (4, 5, 6, 7), {0: 21, 1: 10}, 1 << 20, 1 << 20)]
     taken = picture.Picture("box", "calibrated: box (real)", nodes, [hardware.Cache(3, 4 << 20, 16, 64, 4)], 2400)
     taken.latency = {(a, b): Value(80.0 if a == b else 130.0, 1, 3) for a in (0, 1) for b in (0, 1)}
     taken.bandwidth = {(a, b): Value(9600.0 if a == b else 4800.0, 10, 3) for a in (0, 1) for b in (0, 1)}
