@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.lab import qemu, simulated, snapshot, timeline
-from experiments.lab.console import build_failure, find_last_line, find_lost_timer, find_plugin_refusal
+from experiments.lab.console import build_failure, find_last_line, find_lost_timer, find_plugin_refusal, read_text
 from experiments.lab.errors import BOOT_FAILED, TIME_LIMIT, UNABLE, LabError, print_message
 from experiments.lab.kernels import Kernel
 from experiments.lab.machine import Machine
@@ -152,12 +152,13 @@ def run_job(job: Job) -> int:
             qemu.check_writable(Path.cwd())
             if job.timed:
                 simulated.check_simulation(job.machine, job.kernel)
-            for use_snapshot in (job.snapshot, *[False] * (STARTS - 2)):
+            for _ in range(STARTS - 1):
                 try:
-                    return run_once(replace(job, snapshot=use_snapshot))
+                    return run_once(job)
                 except FlawedStart as flawed:
-                    print_message(f"{str(flawed).partition(';')[0]}: it is started anew")
-            return run_once(replace(job, snapshot=False))
+                    print_message(f"{str(flawed).partition(';')[0]}: it is started anew")  # without the console's lines
+                    job = replace(job, snapshot=False)
+            return run_once(job)
         except Ended as ended:
             return ended.status
 
@@ -187,7 +188,7 @@ def run_once(job: Job) -> int:
         if qemu_status is None:
             where = f"the step '{read_step(files)}'" if read_step(files) != "boot" else f"its boot after '{find_last_line(files.run)}'"
             raise build_time_limit_error(job, where)
-        status = read_text(files.run / "status")
+        status = read_text(files.run / "status").strip()
         if status:
             return int(status)
         check_plugin(job, files)
@@ -223,16 +224,9 @@ def keep_profile(job: Job, files: qemu.Files):
         shutil.copyfile(written, job.profile)
 
 
-def read_text(path: Path) -> str:
-    """Returns the file's text without blanks around it, "" where there is no file."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except FileNotFoundError:
-        return ""
-
-
 def read_step(files: qemu.Files) -> str:
-    return read_text(files.run / "step") or "boot"
+    """Reads how far the guest came, as guest.sh says it; "boot" before its first word."""
+    return read_text(files.run / "step").strip() or "boot"
 
 
 def start_time_limit(timeout: float | None) -> snapshot.Limit:
@@ -253,7 +247,7 @@ def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.
         files.console.unlink(missing_ok=True)
         return boot_machine(job, argv, files, limit)
     try:
-        return boot_machine(job, kept.add_incoming(waiting_argv), files, limit, kept)
+        return boot_machine(job, [*waiting_argv, "-incoming", "defer"], files, limit, kept)
     except QmpError as error:
         kept.remove_files()
         raise FlawedStart(LabError(BOOT_FAILED, f"machine '{job.machine.name}' could not be restored from its snapshot "

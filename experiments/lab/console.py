@@ -13,6 +13,9 @@ NO_TIMER = re.compile(r"numaplace lab: (CPU \d+ has no timer)$", re.MULTILINE)
 FAULT = re.compile(r"WARNING:|BUG:|UBSAN:|ODEBUG:|Oops|Kernel panic|general protection|Call Trace|leaked|refcount_t"
                    r"|INFO: task|INFO: trying to register|self-detected stall|detected (expedited )?stalls on CPUs"
                    r"|suspicious RCU usage|inconsistent lock|recursive locking|circular locking")
+FAILURES = {"simulation": "loading the simulation's module failed", "module": "loading the module failed",
+            "machine": "preparing the machine (debugfs, numa_balancing) failed",
+            "command": "the kernel died while the command ran"}  # by step of guest.sh
 
 
 def read_text(path: Path) -> str:
@@ -45,14 +48,8 @@ def find_lost_timer(run_folder: Path) -> str | None:
 def describe_step(run_folder: Path, step: str) -> str:
     """Describes in words what failed. step: how far the guest came; before its first step the console says more."""
     console = read_text(run_folder / "console")
-    if step == "simulation":
-        return "loading the simulation's module failed"
-    if step == "module":
-        return "loading the module failed"
-    if step == "command":
-        return "the kernel died while the command ran"
-    if step == "machine":
-        return "preparing the machine (debugfs, numa_balancing) failed"
+    if step in FAILURES:
+        return FAILURES[step]
     if lost := find_lost_timer(run_folder):
         return f"the kernel was started, but {lost}"
     if "Run /init as init process" in console:

@@ -103,8 +103,9 @@ def list_parents(paths: list[Path]) -> list[Path]:
     return sorted({parent for path in paths for parent in path.parents} - {Path("/")})
 
 
-def build_archive(job: boot.Job, asked_for: list[Path], cwd: Path) -> bytes:
-    """Builds the archive that the machine has in its memory: first program, modules, the files of find_needed(). LabError: as of that."""
+def build_entries(job: boot.Job, asked_for: list[Path], cwd: Path) -> list[bytes]:
+    """Builds the entries of the archive that the machine has in its memory: first program, modules, the files of find_needed(). LabError: as
+    of that."""
     settings = initramfs.format_environment({"lab_cwd": str(cwd), "lab_tasks": str(int(bool(job.profile)))})
     of_lab = {"init": (0o755, INIT.read_bytes()), "settings": (0o644, settings.encode()),
               "command": (0o644, f"exec {shlex.join(boot.add_watch(job))}\n".encode()),
@@ -114,16 +115,13 @@ def build_archive(job: boot.Job, asked_for: list[Path], cwd: Path) -> bytes:
     files = find_needed(job.command, [*asked_for, *[boot.WATCH] * bool(job.profile)])
     of_command = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
     folders = dict.fromkeys([*FOLDERS, *list_parents([*files, cwd / "any"])])
-    return b"".join([*(initramfs.build_entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in folders),
-                     *(initramfs.build_entry(name.lstrip("/"), stat.S_IFREG | mode, content)
-                       for name, (mode, content) in (of_lab | of_command).items()),
-                     initramfs.build_entry("TRAILER!!!", 0, b"")])
+    return [*(initramfs.build_entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in folders),
+            *(initramfs.build_entry(name.lstrip("/"), stat.S_IFREG | mode, content)
+              for name, (mode, content) in (of_lab | of_command).items())]
 
 
-def adapt_command(argv: list[str], files: qemu.Files, memory: bytes) -> list[str]:
-    """Changes virtme-ng's command of QEMU to that of a machine without the host's files, and appends `memory` to its initramfs."""
-    with files.initramfs.open("ab") as file:
-        file.write(b"\0" * (-file.tell() % 4) + memory)
+def remove_host(argv: list[str], files: qemu.Files) -> list[str]:
+    """Changes virtme-ng's command of QEMU to that of a machine without the host's files, which writes what read_result() reads."""
     kept: list[str] = []
     for option, value in qemu.pair_options(argv):
         if option not in OF_THE_HOST and not (value or "").startswith("virtio-9p"):
@@ -136,10 +134,12 @@ def adapt_command(argv: list[str], files: qemu.Files, memory: bytes) -> list[str
 
 
 def read_result(files: qemu.Files) -> Result | None:
-    """Reads the run's result; None where the machine ended before the command."""
+    """Reads the run's result; None where the machine ended before the command.
+
+    exact.sh writes, for each of STREAMS, its name and its bytes in a line and then these bytes; last a line with the status."""
     path = files.run / "result"
-    rest, streams = path.read_bytes() if path.exists() else b"", {}
-    whole = rest
+    rest = whole = path.read_bytes() if path.exists() else b""
+    streams = {}
     for name in STREAMS:
         head, newline, rest = rest.partition(b"\n")
         if not newline or not head.startswith(name.encode() + b" "):
@@ -182,7 +182,8 @@ def run_in_memory(job: boot.Job, asked_for: list[Path]) -> Result:
         files = qemu.Files(folder)
         argv = qemu.build_command(job.machine, job.kernel, files, Path.cwd(), boot.GUEST, True, job.kernel_options, counts=job.counts)
         argv += simulated.build_qemu_options(job.machine, files.run, exact=True, counts=job.counts, profiles=bool(job.profile))
-        argv = adapt_command(argv, files, build_archive(job, asked_for, Path.cwd()))
+        initramfs.append_archive(files.initramfs, build_entries(job, asked_for, Path.cwd()))
+        argv = remove_host(argv, files)
         try:
             with run_qemu(argv, files.run / "qemu") as (process, _):
                 process.wait(job.timeout)

@@ -3,6 +3,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 INIT = Path(__file__).with_name("init.sh")
@@ -22,14 +23,16 @@ def build_entry(name: str, mode: int, content: bytes) -> bytes:
             + pad_data(content))
 
 
+def append_archive(initramfs: Path, entries: Iterable[bytes]):
+    """Appends an archive of entries, made by build_entry(), to the initramfs; its files take the place of earlier ones."""
+    with initramfs.open("ab") as file:
+        file.write(b"\0" * (-file.tell() % 4) + b"".join(entries) + build_entry("TRAILER!!!", 0, b""))
+
+
 def complete_initramfs(initramfs: Path, drivers: list[Path]):
     """Appends an archive to the initramfs: the drivers, and a first program that takes the place of virtme-ng's."""
-    with initramfs.open("ab") as file:
-        file.write(b"\0" * (-file.tell() % 4))
-        file.write(build_entry("init", 0o100755, INIT.read_bytes()) + build_entry("drivers", 0o40755, b""))
-        for driver in drivers:
-            file.write(build_entry(f"drivers/{driver.name}", 0o100644, driver.read_bytes()))
-        file.write(build_entry("TRAILER!!!", 0, b""))
+    append_archive(initramfs, [build_entry("init", 0o100755, INIT.read_bytes()), build_entry("drivers", 0o40755, b""),
+                               *(build_entry(f"drivers/{driver.name}", 0o100644, driver.read_bytes()) for driver in drivers)])
 
 
 def divide_options(kernel_options: str) -> tuple[str, dict[str, str]]:

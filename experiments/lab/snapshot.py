@@ -63,11 +63,9 @@ class Snapshot:
     """Names the folder with the state of a machine."""
     path: Path
 
-    def add_incoming(self, argv: list[str]) -> list[str]:
-        return [*argv, "-incoming", "defer"]
-
     def load_state(self, qmp: Qmp):
-        """Loads the state: the machine is as it was, and stands still. QmpError: QEMU refuses it."""
+        """Loads the state into a QEMU that was started with -incoming defer: the machine is as it was, and stands still. QmpError: QEMU
+        refuses it."""
         qmp.begin_session()
         map_memory(qmp)
         qmp("migrate-incoming", uri=f"file:{self.path}/state")
@@ -127,12 +125,10 @@ def drop_oldest_snapshots(most_bytes: int):
     """Removes the snapshots that were not used for longest, until the others take `most_bytes` or less."""
     # A machine that is being restored keeps what it has opened; one that was about to is started without.
     kept_bytes = 0
-    by_use = sorted(((state.stat(), state.parent) for state in get_folder().glob("*/state")),
-                    key=lambda entry: entry[0].st_mtime, reverse=True)
-    for status, path in by_use:
-        kept_bytes += status.st_blocks * BLOCK
+    for state in sorted(get_folder().glob("*/state"), key=lambda state: state.stat().st_mtime, reverse=True):  # the last use first
+        kept_bytes += state.stat().st_blocks * BLOCK
         if kept_bytes > most_bytes:
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(state.parent, ignore_errors=True)
 
 
 @contextmanager
