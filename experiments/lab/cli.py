@@ -146,8 +146,8 @@ def make_job(args: argparse.Namespace, command: list[str]) -> boot.Job:
     kernel = choose_kernel(args)
     if args.console:
         check_output("console", Path(args.console))
-    return boot.Job(described, kernel, command, choose_module(args, kernel), args.timeout or None, args.console,
-                    not args.functional, tuple(args.kernel_option), not args.no_snapshot)
+    return boot.Job(described, kernel, command, choose_module(args, kernel), timeout=args.timeout or None, console=args.console,
+                    timed=not args.functional, kernel_options=tuple(args.kernel_option), snapshot=not args.no_snapshot)
 
 
 def run_command(args: argparse.Namespace) -> int:

@@ -63,9 +63,11 @@ def find_parent() -> Path:
 
 @contextmanager
 def make_run_folder() -> Iterator[Path]:
-    """Removes folders of killed runs; makes and locks one, and removes it when the block ends. LabError: there is no room for it."""
-    remove_left_folders(find_parent())
-    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
+    """Removes folders of killed runs; makes and locks one, and removes it when the block ends. LabError: there is no place or no room for
+    it."""
+    parent = find_parent()
+    remove_left_folders(parent)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True) as name:
         descriptor = lock_folder(Path(name))
         try:
             yield Path(name)

@@ -30,7 +30,8 @@ class Reader:
         self.names = names.rstrip(b"\0").decode("ascii").split()
 
     def read_now_ns(self) -> int:
-        return HEAD.unpack_from(self.shared)[5]
+        *_, now_ns, _names = HEAD.unpack_from(self.shared)
+        return now_ns
 
     def read_cpu(self, index: int) -> tuple[int, ...]:
         """Reads the totals of a CPU, of one moment: the named ones, then lines of DRAM by node. Torn: QEMU ended while it wrote them."""

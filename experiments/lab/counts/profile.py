@@ -43,7 +43,7 @@ class Use:
 class Note:
     ns: int
     kind: str
-    words: list[str]
+    words: list[str]  # cgroup: ID PATH; of watch/watch.c exec: TGID NAME; fork: TGID PARENT; mmap: TGID START BYTES OFFSET PROT NAME
 
 
 @dataclass
@@ -71,10 +71,6 @@ class Profile:
                 and (note.words[1] + "/").startswith(wanted.rstrip("/") + "/")}
 
 
-def parse_numbers(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(",")))
-
-
 def parse_note(text: str) -> Note:
     """Parses a note, 'NS KIND WORDS'. The last word is a name, which may have blanks: the sixth of mmap, the second of others."""
     ns, kind, rest = text.split(" ", 2)
@@ -93,10 +89,12 @@ def read_profile(path: Path) -> Profile:
         elif kind == "note":
             profile.notes.append(parse_note(rest))
         elif kind == "task":
-            cpu, node, context, *numbers = map(int, words[:-1])  # tgid, tid, cgroup, .. of Task
-            tasks[cpu, context] = Task(cpu, node, *numbers, parse_numbers(words[-1]))
+            *words, dram = words
+            cpu, node, context, *numbers = map(int, words)  # tgid, tid, cgroup, .. of Task
+            tasks[cpu, context] = Task(cpu, node, *numbers, tuple(map(int, dram.split(","))))
         elif kind == "dram":
-            profile.uses.append(Use(tasks[int(words[0]), int(words[1])], int(words[2], 16), int(words[3], 16), *map(int, words[4:])))
+            on_cpu, in_context, page, code, node, lines = words
+            profile.uses.append(Use(tasks[int(on_cpu), int(in_context)], int(page, 16), int(code, 16), int(node), int(lines)))
         elif kind == "lost":
             profile.lost += int(words[0])
         ended = kind == "end"

@@ -45,12 +45,13 @@ class Program:
         address = self.find_address(offset)
         if address is None:
             return None
-        index = bisect_right(self.functions, address, key=lambda f: f[0]) - 1
-        while index >= 0 and self.functions[index][1] <= address:  # one that ends before may be inside one that does not
-            index -= 1
-            if index < 0 or address - self.functions[index][0] > LONGEST_FUNCTION:
+        following = bisect_right(self.functions, address, key=lambda function: function[0])
+        for start, end, name in map(self.functions.__getitem__, range(following - 1, -1, -1)):
+            if address < end:
+                return demangle_name(name)
+            if address - start > LONGEST_FUNCTION:  # one that ends before may be inside one that does not
                 return None
-        return demangle_name(self.functions[index][2]) if index >= 0 else None
+        return None
 
     def find_line(self, offset: int) -> tuple[str, int] | None:
         """Finds source file and line of the code at an offset in the file; None without debugging information."""

@@ -9,7 +9,8 @@ from experiments.lab.counts import symbols
 from experiments.lab.counts.maps import Mapping, build_maps
 from experiments.lab.counts.profile import Profile, Selection
 
-MOST = 10
+MOST = 10  # places
+Key = tuple[str, str, bool]  # of a function: name, path and named, as of Function
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Function:
 
 @dataclass(frozen=True)
 class Place:
-    """Holds so many lines, read of so many pages of nodes."""
+    """Holds the remote lines that were read of one mapping, or by one function."""
     lines: int
-    nodes: tuple[int, ...]
+    nodes: tuple[int, ...]  # in whose memory they were
     what: Mapping | Function | str
 
 
@@ -50,9 +51,9 @@ def find_remote(profile: Profile, selection: Selection) -> Remote:
 
     Refused: nothing was selected, as select_tasks() says."""
     tasks, maps = set(selection.select_tasks(profile)), build_maps(profile)
-    mappings: dict[object, Counter[int]] = {}
-    functions: dict[tuple[str, str, bool], Counter[int]] = {}
-    nodes: dict[tuple[str, str, bool], set[int]] = {}
+    mappings: dict[object, Counter[int]] = {}  # lines by node
+    functions: dict[Key, Counter[int]] = {}    # lines by offset
+    nodes: dict[Key, set[int]] = {}
     for use in profile.uses:
         if use.task not in tasks or not use.remote:
             continue
@@ -63,7 +64,7 @@ def find_remote(profile: Profile, selection: Selection) -> Remote:
         functions.setdefault(key, Counter())[offset] += use.lines
         nodes.setdefault(key, set()).add(use.node)
     by_mapping = [Place(counts.total(), tuple(sorted(counts)), what) for what, counts in mappings.items()]
-    by_function = [Place(counts.total(), tuple(sorted(nodes[key])), Function(*key, counts.most_common(1)[0][0]))
+    by_function = [Place(counts.total(), tuple(sorted(nodes[key])), Function(*key, offset=max(counts, key=counts.__getitem__)))
                    for key, counts in functions.items()]
     return Remote(sum(place.lines for place in by_mapping), _select_most(by_mapping), _select_most(by_function))
 
@@ -72,8 +73,8 @@ def _select_most(places: list[Place]) -> list[Place]:
     return sorted(places, key=lambda p: (-p.lines, str(p.what)))[:MOST]
 
 
-def _find_function(mapping: Mapping | None, code: int) -> tuple[tuple[str, str, bool], int]:
-    """Finds the function at an address. Returns its name, its program's path and whether it has a name, then the offset in the file."""
+def _find_function(mapping: Mapping | None, code: int) -> tuple[Key, int]:
+    """Finds the function at the address `code` in its mapping, None of an unknown one. Returns its key, and the code's offset in the file."""
     if mapping is None or not mapping.name.startswith("/"):
         return (mapping.name if mapping else f"{code:#x}", "", False), 0
     offset = mapping.offset + code - mapping.start
