@@ -5,6 +5,7 @@ By `fitted` a comparison says what the model knew: nothing of the machine but it
 same table, or these very figures.
 """
 
+import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
@@ -43,7 +44,7 @@ class Comparison:
 
     @property
     def cells(self) -> list[tuple[float, float]]:
-        """Returns measured and predicted, where both are there."""
+        """Returns measured and predicted, where both are there and the measured one is not 0."""
         pairs = [pair for rows in zip(self.measured, self.predicted, strict=True) for pair in zip(*rows, strict=True)]
         return [(m, p) for m, p in pairs if m and p is not None]
 
@@ -74,7 +75,7 @@ def derive_model(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Mod
 
 
 LUO_TABLES = {table.file: table for table in (luo.E5620, luo.LS3A)}
-# Of the theoretical bandwidths: the rows of Bergstrom's tables, with two nodes that a row is about.
+# Of the theoretical bandwidths: the number of Bergstrom's table, and its paths, each with two nodes that it is between.
 PATHS = {"opteron-6172-4s": ("2", {"local memory": (0, 0), "node in same package": (0, 1), "node on another package": (0, 2)}),
          "xeon-x7560-4s": ("4", {"local memory": (0, 0), "other node": (0, 1)})}
 
@@ -126,8 +127,8 @@ def _make_grid(values: np.ndarray, kept: np.ndarray) -> Grid:
 def _compare_theoretical(described: machine.Machine, source: str, file: str) -> Comparison:
     """Compares the bandwidths in GB/s of a file of REFERENCE, which the paper computed, with the model's; they are not scored."""
     number, paths = PATHS[described.name]
-    lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()  # number of the table, machine, path, GB/s
-    printed = {words[2]: float(words[3]) for line in lines if (words := line.split(","))[0] == number}
+    _note, *lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()
+    printed = {row["path"]: float(row["bandwidth_gb_s"]) for row in csv.DictReader(lines) if row["table"] == number}
     model = Model(described.model_text)
     predicted = [model.compute_bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
     return Comparison(described.name, source, "bandwidth of a path: theoretical", "GB/s", "machine file", OTHERS, "path",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +81,9 @@ def make_entries(files: list[Path]) -> list[Entry]:
 
 def make_page(entries: list[Entry]) -> str:
     """Makes the page as HTML, the scored comparisons in the order of what their models were fitted to."""
-    scored = [(entry, comparison) for entry in entries for comparison in entry.comparisons if comparison.mean is not None]
-    scored.sort(key=lambda pair: ORDER.index(pair[1].fitted))
-    groups = [(fitted, list(pairs)) for fitted, pairs in groupby(scored, key=lambda pair: pair[1].fitted)]
+    scored = {fitted: [(entry, comparison) for entry in entries for comparison in entry.comparisons
+                       if comparison.fitted == fitted and comparison.mean is not None] for fitted in ORDER}
+    groups = [(fitted, pairs) for fitted, pairs in scored.items() if pairs]
     return build_page("zoo.html", title="Machines", entries=entries, groups=groups, percent=_format_percent, figure=_format_figure)
 
 

@@ -21,18 +21,19 @@ Record = dict[str, Any]
 
 def format_record(record: Record) -> str:
     """Formats a record as the text of its file."""
-    return _format_value(record, "", WIDTH) + "\n"
+    return _format_value(record, "") + "\n"
 
 
-def _format_value(value: Any, indent: str, width: int) -> str:
-    """Formats a value inside `indent` as JSON; one that holds neither lists nor objects stands on one line of up to `width` characters."""
+def _format_value(value: Any, indent: str) -> str:
+    """Formats a value inside `indent` as JSON; one that holds neither lists nor objects, but the whole record, stands on one line of up to
+    WIDTH characters."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if not inside or indent and len(line) <= width and not any(isinstance(item, (dict, list)) for item in inside):
+    if not inside or indent and len(line) <= WIDTH and not any(isinstance(item, (dict, list)) for item in inside):
         return line
     deeper = indent + " "
-    lines = [_format_value(item, deeper, width) for item in value] if isinstance(value, list) else [
-        f"{json.dumps(key)}: {_format_value(value[key], deeper, width)}" for key in sorted(value)]
+    lines = [_format_value(item, deeper) for item in value] if isinstance(value, list) else [
+        f"{json.dumps(key)}: {_format_value(value[key], deeper)}" for key in sorted(value)]
     first, last = "[]" if isinstance(value, list) else "{}"
     return f"{first}\n{deeper}" + f",\n{deeper}".join(lines) + f"\n{indent}{last}"
 
@@ -88,8 +89,7 @@ def _find_problem_of_published(record: Record) -> str | None:
 
 def _find_problem_of_measured(record: Record) -> str | None:
     """Returns what is wrong with the nodes and matrices of a measured record, as the end of a sentence; None where nothing is."""
-    parts = ("machine", "measured", "missing")
-    lacking = [key for key in parts if not isinstance(record.get(key), dict)]
+    lacking = [key for key in ("machine", "measured", "missing") if not isinstance(record.get(key), dict)]
     if lacking:
         return f"has no {', '.join(lacking)}"
     machine = record["machine"]

@@ -145,15 +145,15 @@ def make_latency_matrix(observations: Observations) -> dict[str, Any] | None:
 
 
 def make_matrix(values: dict[tuple[int, int], tuple[float | None, float | None, int | None]], unit: str) -> dict[str, Any] | None:
-    """Makes a matrix of (mean, half of the interval, number) by (node of CPUs, node of memory): a row for each node of CPUs.
-
-    Returns None without values."""
+    """Makes a matrix of (mean, half of the interval, number) by (node of CPUs, node of memory): a row for each node of CPUs. Returns None
+    without values; a pair without one is None in it, and numbers are left out where none is known."""
     if not values:
         return None
-    rows, columns = (sorted({pair[k] for pair in values}) for k in (0, 1))
-    parts = [[[values.get((a, b), (None, None, None))[k] for b in columns] for a in rows] for k in range(3)]
-    return {"unit": unit, "from": rows, "to": columns, "mean": parts[0], "half": parts[1]} | (
-        {"n": parts[2]} if any(n is not None for row in parts[2] for n in row) else {})
+    rows, columns = sorted({a for a, _ in values}), sorted({b for _, b in values})
+    nothing = (None, None, None)
+    means, halves, numbers = ([[values.get((a, b), nothing)[part] for b in columns] for a in rows] for part in range(len(nothing)))
+    return {"unit": unit, "from": rows, "to": columns, "mean": means, "half": halves} | (
+        {"n": numbers} if any(n is not None for row in numbers for n in row) else {})
 
 
 def _read_calibrated(file: Path | None) -> dict[str, Any]:
