@@ -22,13 +22,13 @@ class Daemon(Mechanism):
     counters = ("pgmigrate_success",)
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
-        """Starts the daemon for these programs; its output goes to the scratch folder."""
+        """Starts the daemon for these programs; its errors go to a file of the scratch folder."""
+        self.log = scope.guard.scratch / "daemon.log"
         self.process = start_process([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
                                       "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
                                       *self._list_trial_words(), *map(str, pids)], signal.SIGTERM,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                     stderr=open(scope.guard.scratch / "daemon.log", "wb"))
-        self.log = scope.guard.scratch / "daemon.log"
+                                     stderr=open(self.log, "wb"))
 
     def _list_trial_words(self) -> list[str]:
         """Lists the words of the daemon's option --trial or --no-trial."""

@@ -43,7 +43,7 @@ class Damon(Mechanism):
 
     def set_up(self, scope: Scope) -> None:
         """Describes a kernel thread for each node of the fastest and the slowest tier in sysfs and starts it; the guard undoes it."""
-        fast, slow = list_tiers()[0], list_tiers()[-1]
+        fast, *_, slow = list_tiers()  # nodes; lacks() has found two tiers or more
         schemes = [(node, "migrate_cold", slow[0]) for node in fast] + [(node, "migrate_hot", fast[0]) for node in slow]
         with scope.changing(self.name):
             if STAT.exists():
@@ -68,7 +68,8 @@ class Damon(Mechanism):
         for number, (start, end) in enumerate(ranges):
             write_values(context / "targets/0/regions" / str(number), {"start": start, "end": end})
         write_values(context / "schemes/0", self._make_scheme(action, to))
-        self._tune_quota(context / "schemes/0/quotas", *((USED if action == "migrate_hot" else FREE)), fast)
+        metric, share = USED if action == "migrate_hot" else FREE
+        self._tune_quota(context / "schemes/0/quotas", metric, share, fast)
 
     def _make_scheme(self, action: str, to: int) -> dict[str, int | str]:
         """Makes the values of the scheme's files: which regions it takes, and the bytes that it moves at most each RESET_MS."""

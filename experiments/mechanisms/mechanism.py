@@ -68,7 +68,9 @@ class Mechanism:
         """Returns the parameters; None: the kernel's own. In a machine of the lab at 1/S of its speed those of bytes are S times less, also
         the kernel's own; of one that is a file of the kernel's to the nearest whole number. CannotError: that would be less than 1."""
         scale, scaled = read_lab_scale(), dict(self.values)
-        for name, value in self._read_sizes().items() if scale > 1 else ():
+        if scale == 1:
+            return scaled
+        for name, value in self._read_sizes().items():
             if name in self.files and value < scale:
                 raise CannotError(f"mechanism {self.name}: {name}={value} is less than a whole number at 1/{scale} of the machine's speed: "
                                   f"give {scale} or more, or take more of its speed")
@@ -78,8 +80,10 @@ class Mechanism:
     def describe_scaled(self) -> list[str]:
         """Describes each parameter that is less because the machine has a part of its speed; [] at full speed."""
         scale, scaled = read_lab_scale(), self.read_values()
+        if scale == 1:
+            return []
         return [f"{self.name}: {name} is {scaled[name]:g} in the place of {value} at 1/{scale} of the machine's speed"
-                for name, value in self._read_sizes().items()] if scale > 1 else []
+                for name, value in self._read_sizes().items()]
 
     def _read_sizes(self) -> dict[str, int]:
         """Reads the parameters of bytes as they are at full speed: the kernel's own from their files."""

@@ -89,7 +89,8 @@ def read_version(program: str | Path) -> tuple[int, ...]:
 
 def explain_missing_object(path: Path) -> str | None:
     """Returns that the scheduler is not built, and how to build it; None where it is."""
-    return None if path.exists() else f"there is no {path}: {'run make setup-check tools, or install clang and run make tools' if path == SchedExt.scheduler else 'compile it'}"
+    remedy = "run make setup-check tools, or install clang and run make tools" if path == SchedExt.scheduler else "compile it"
+    return None if path.exists() else f"there is no {path}: {remedy}"
 
 
 def run_command(*words: str) -> None:

@@ -10,6 +10,7 @@ from .mechanism import Mechanism, missing
 MPOL_INTERLEAVE, MPOL_WEIGHTED_INTERLEAVE = 3, 6  # linux/mempolicy.h
 WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
 LIBNUMA = "libnuma.so.1"
+MASK_WORDS = 16  # of 64 bits: a bit for each of 1024 nodes
 
 
 class StartInterleave(Mechanism):
@@ -22,7 +23,7 @@ class StartInterleave(Mechanism):
         """Returns a function that gives a new process the memory policy `mode` over the nodes with memory."""
         libnuma = ctypes.CDLL(LIBNUMA, use_errno=True)
         mask = sum(1 << node.id for node in nodes if node.total_kib)
-        words = (ctypes.c_ulong * 16)(*[mask >> 64 * k & (1 << 64) - 1 for k in range(16)])
+        words = (ctypes.c_ulong * MASK_WORDS)(*[mask >> 64 * k & (1 << 64) - 1 for k in range(MASK_WORDS)])
 
         def set_policy() -> None:
             """Sets the memory policy of this process. OSError: the kernel refuses it."""
