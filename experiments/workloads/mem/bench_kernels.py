@@ -17,10 +17,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import comb
 from pathlib import Path
 from statistics import median
 from typing import Self
+
+from scipy.stats import binom
 
 from experiments.bounds import Outcome, all_hold, verdicts
 
@@ -144,9 +145,8 @@ class Ratio:
     def divide(cls, ours: list[float], theirs: list[float]) -> Self:
         """Computes the median of the pairs' ratios, with its 95 % interval by order statistics, which asks for no distribution."""
         pairs = sorted(a / b for a, b in zip(ours, theirs))
-        n, below, cut = len(pairs), 0.0, 0
-        while (below := below + comb(n, cut) / 2 ** n) <= TAIL:
-            cut += 1
+        n = len(pairs)
+        cut = int(binom.ppf(TAIL, n, 0.5))
         return cls(median(pairs), pairs[max(cut - 1, 0)], pairs[min(n - cut, n - 1)])
 
     def __str__(self) -> str:
