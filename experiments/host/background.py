@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import CannotError, ExperimentError
 from .host_nodes import scale_limit
@@ -18,6 +19,8 @@ from .tool import take_last_line
 
 END_LIMIT = scale_limit(15)  # s, for a program to end when it is asked to
 PROC = Path("/proc")
+ZOMBIE = "Z"  # a state
+START_FIELD = 17  # of /proc/PID/stat, after the parent
 
 
 @dataclass(frozen=True)
@@ -31,20 +34,26 @@ class Process:
     @property
     def alive(self) -> bool:
         """Checks whether the process runs; a zombie does not."""
-        found = _read_stat(self.pid)
-        return found is not None and found[2] == self.started and found[3] != "Z"
+        stat = _read_stat(self.pid)
+        return stat is not None and stat.started == self.started and stat.state != ZOMBIE
 
 
-def _read_stat(pid: int) -> tuple[int, str, str, str] | None:
-    """Reads /proc/PID/stat. Returns the parent's pid, the name, the start in clock ticks since boot and the state's letter;
-    None where the process has ended."""
+class Stat(NamedTuple):
+    parent: int
+    comm: str
+    started: str  # clock ticks since boot
+    state: str    # a letter
+
+
+def _read_stat(pid: int) -> Stat | None:
+    """Reads /proc/PID/stat; None where the process has ended."""
     try:
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
         return None
     head, _, tail = text.rpartition(")")
-    fields = tail.split()
-    return int(fields[1]), head.partition("(")[2], fields[19], fields[0]
+    state, parent, *fields = tail.split()
+    return Stat(int(parent), head.partition("(")[2], fields[START_FIELD], state)
 
 
 def list_tree(pid: int) -> list[Process]:
@@ -52,8 +61,8 @@ def list_tree(pid: int) -> list[Process]:
     stats = {int(name): stat for name in os.listdir(PROC) if name.isdigit() and (stat := _read_stat(int(name)))}
     ordered = [pid] if pid in stats else []
     for parent in ordered:  # which grows by each one's children
-        ordered += sorted(child for child, stat in stats.items() if stat[0] == parent)
-    return [Process(number, stats[number][2], stats[number][1]) for number in ordered if stats[number][3] != "Z"]
+        ordered += sorted(child for child, stat in stats.items() if stat.parent == parent)
+    return [Process(number, stats[number].started, stats[number].comm) for number in ordered if stats[number].state != ZOMBIE]
 
 
 def find_user(user: str) -> pwd.struct_passwd | None:

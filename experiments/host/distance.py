@@ -24,7 +24,9 @@ def list_with_cpus(nodes: list[Node]) -> list[int]:
 
 
 def find_far_pair(nodes: list[Node]) -> tuple[int, int]:
-    """Finds the first two nodes with CPUs that are as far apart as any, taking the shorter way where ways differ."""
+    """Finds the first two nodes with CPUs that are as far apart as any, taking the shorter way where ways differ.
+
+    Returns (0, 1) where fewer than two have CPUs."""
     return max(combinations(list_with_cpus(nodes), 2), default=(0, 1),
                key=lambda pair: min(get_distance(nodes, *pair), get_distance(nodes, *reversed(pair))))
 

@@ -138,10 +138,10 @@ def has_remote_memory(found: Iterable[Node]) -> bool:
     return sum(node.total_kib > 0 for node in found) > 1
 
 
-def select_usable(needed: int, suite: str, root: Path = SYSFS, among: list[Node] | None = None) -> list[Node]:
+def select_usable(needed: int, suite: str, among: list[Node] | None = None) -> list[Node]:
     """Selects, of this machine's nodes or of those in `among`, those with CPUs and memory, then those of memory alone.
     suite: for the message. CannotError: fewer than `needed` have CPUs and memory."""
-    candidates = list_nodes(root) if among is None else among
+    candidates = list_nodes() if among is None else among
     usable = [node for node in candidates if node.usable]
     if len(usable) < needed:
         names = ", ".join(f"node {node.id}" for node in usable) or "none"

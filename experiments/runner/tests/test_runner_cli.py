@@ -79,10 +79,10 @@ def test_a_machine_without_two_nodes_of_cpus_and_memory(tmp_path: Path) -> None:
     one_node(tmp_path, 1, "", 1024)
     one_node(tmp_path, 2, "2-3", 0)
     with pytest.raises(CannotError, match=r"has 1 \(node 0\): run it in the lab") as refused_:
-        host_nodes.select_usable(2, "policy-matrix", tmp_path)
+        host_nodes.select_usable(2, "policy-matrix", host_nodes.list_nodes(tmp_path))
     assert refused_.value.status == 3
     one_node(tmp_path, 10, "4-5,7", 2048)
-    assert [(n.id, n.cpus) for n in host_nodes.select_usable(2, "policy-matrix", tmp_path)] == [
+    assert [(n.id, n.cpus) for n in host_nodes.select_usable(2, "policy-matrix", host_nodes.list_nodes(tmp_path))] == [
         (0, (0, 1)), (10, (4, 5, 7)), (1, ())], "a node of memory alone has its place behind those that are counted"
 
 
