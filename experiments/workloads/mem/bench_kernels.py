@@ -207,7 +207,6 @@ def main() -> int:
     """Runs all comparisons. Returns 0, 1 where a bound does not hold, 3 without likwid-bench."""
     parser = argparse.ArgumentParser(prog="make bench-kernels", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--one-thread", action="store_true", help="leave out the runs on all CPUs")
     args = parser.parse_args()
     if not shutil.which("likwid-bench"):
         print("bench-kernels: likwid-bench is not installed: apt-get install likwid", file=sys.stderr)
@@ -215,7 +214,7 @@ def main() -> int:
     cpus, order = sorted(os.sched_getaffinity(0)), random.Random(1)
     print(f"platform: real, {len(cpus)} CPUs, load {os.getloadavg()[0]:.1f}")
     good = [compare_contenders(operation, used, args.rounds, order)
-            for operation in LIKWID for used in ([cpus[0]], cpus)[:1 if args.one_thread else 2]]
+            for operation in LIKWID for used in (cpus[:1], cpus)]
     good += [measure_chase(args.rounds, cpus[0], order), measure_overhead(cpus[0])]
     return 0 if all(good) else 1
 
