@@ -3,25 +3,21 @@
 
 from pathlib import Path
 
-from .mechanism import Mechanism, Scope, explain_one_tier, missing
+from .mechanism import Switch, explain_one_tier
 
 DEMOTION = Path("/sys/kernel/mm/numa/demotion_enabled")
 COUNTERS = ("pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive")
 
 
-class Demotion(Mechanism):
+class Demotion(Switch):
     """Switches demotion on."""
 
     name = "demotion"
     about = "reclaim of a full node moves cold pages to slower memory (demotion_enabled)"
     counters = COUNTERS
     threads = ("kswapd",)
+    switches = {DEMOTION: "true"}
 
     def lacks(self, nodes):
         """Returns why nothing can be demoted here; None where it can."""
-        return super().lacks(nodes) or missing(DEMOTION) or explain_one_tier()
-
-    def set_up(self, scope: Scope) -> None:
-        """Switches demotion on until the guard undoes it."""
-        with scope.changing(self.name):
-            scope.guard.write(DEMOTION, "true")
+        return super().lacks(nodes) or explain_one_tier()

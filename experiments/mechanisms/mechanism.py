@@ -134,19 +134,31 @@ class Mechanism:
         It need undo nothing else: the guard does that after it. An exception of it marks the observation."""
 
 
+class Switch(Mechanism):
+    """Describes a mechanism of the kernel's that is switched on by files, `switches`; its parameters are files too."""
+
+    switches: ClassVar[dict[Path, str]]  # what is written to each, in this order
+
+    def lacks(self, nodes):
+        """Returns why it cannot be switched on here: also that a file is missing; None where it can."""
+        given = [path for name, path in self.files.items() if self.values[name] is not None]
+        return super().lacks(nodes) or missing(*self.switches, *given)
+
+    def set_up(self, scope: Scope) -> None:
+        """Writes the parameters that have a value, then the switches; the guard undoes both. CannotError: the kernel refuses one."""
+        with scope.changing(self.name):
+            for name, value in self.read_values().items():
+                if value is not None:
+                    scope.guard.write(self.files[name], str(value))
+            for path, value in self.switches.items():
+                scope.guard.write(path, value)
+
+
 def locate_error(error: Exception, function: Callable[..., object]) -> str:
     """Returns 'FILE, line N: ' of the function's file; '' where it was not entered."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f"{file}, line {lines[-1]}: " if lines else ""
-
-
-def write_given(scope: Scope, mechanism: Mechanism) -> None:
-    """Writes the parameters that are files of the kernel's and have a value, through the guard of `scope`."""
-    values = mechanism.read_values()
-    for name, path in mechanism.files.items():
-        if values[name] is not None:
-            scope.guard.write(path, str(values[name]))
 
 
 def missing(*paths: Path) -> str | None:

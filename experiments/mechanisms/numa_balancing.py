@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from ..host.guard import NUMA_BALANCING
-from .mechanism import Mechanism, Parameter, Scope, missing, write_given
+from .mechanism import Parameter, Switch
 
 SETTINGS = Path("/sys/kernel/debug/sched/numa_balancing")
 SCANS = {
@@ -15,21 +15,12 @@ SCANS = {
 }
 
 
-class NumaBalancing(Mechanism):
+class NumaBalancing(Switch):
     """Switches NUMA balancing on."""
 
     name = "numa-balancing"
     about = "the kernel's NUMA balancing (numa_balancing=1)"
     parameters = SCANS
     files = {name: SETTINGS / name for name in SCANS}
+    switches = {NUMA_BALANCING: "1"}
     counters = ("numa_pte_updates", "numa_hint_faults", "numa_pages_migrated")
-
-    def lacks(self, nodes):
-        """Returns why NUMA balancing cannot be switched on here; None where it can."""
-        return super().lacks(nodes) or missing(NUMA_BALANCING, *(SETTINGS / name for name in self.values if self.values[name] is not None))
-
-    def set_up(self, scope: Scope) -> None:
-        """Writes the parameters and switches NUMA balancing on."""
-        with scope.changing(self.name):
-            write_given(scope, self)
-            scope.guard.write(NUMA_BALANCING, "1")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..host.guard import NUMA_BALANCING
 from .demotion import COUNTERS, DEMOTION
-from .mechanism import Mechanism, Parameter, Scope, explain_one_tier, missing, write_given
+from .mechanism import Parameter, Switch, explain_one_tier, missing
 from .numa_balancing import SCANS, SETTINGS
 
 RATE_LIMIT = Path("/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps")
@@ -13,7 +13,7 @@ HOT = Parameter("a page is hot that is touched so soon after it was unmapped", 1
 RATE = Parameter("MB/s that are promoted, at most", 1, 65536, of_bytes=True)
 
 
-class Tiering(Mechanism):
+class Tiering(Switch):
     """Switches promotion of hot pages and demotion of cold ones on."""
 
     name = "tiering"
@@ -22,14 +22,8 @@ class Tiering(Mechanism):
     counters = ("numa_hint_faults", "pgpromote_candidate", "pgpromote_success", *COUNTERS)
     threads = ("kswapd",)
     files = {name: SETTINGS / name for name in (*SCANS, "hot_threshold_ms")} | {"promote_rate_limit_mbps": RATE_LIMIT}
+    switches = {DEMOTION: "true", NUMA_BALANCING: "2"}
 
     def lacks(self, nodes):
         """Returns why nothing can be promoted or demoted here; None where it can."""
-        return super().lacks(nodes) or missing(NUMA_BALANCING, DEMOTION, RATE_LIMIT) or explain_one_tier()
-
-    def set_up(self, scope: Scope) -> None:
-        """Writes the parameters and switches both on."""
-        with scope.changing(self.name):
-            write_given(scope, self)
-            scope.guard.write(DEMOTION, "true")
-            scope.guard.write(NUMA_BALANCING, "2")
+        return super().lacks(nodes) or missing(RATE_LIMIT) or explain_one_tier()
