@@ -249,14 +249,14 @@ def start_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.
     try:
         return boot_machine(job, [*waiting_argv, "-incoming", "defer"], files, limit, kept)
     except QmpError as error:
-        kept.remove_files()
+        shutil.rmtree(kept, ignore_errors=True)
         raise FlawedStart(LabError(BOOT_FAILED, f"machine '{job.machine.name}' could not be restored from its snapshot "
                                    f"({error})")) from error
 
 
-def restore_machine(kept: snapshot.Snapshot, files: qemu.Files, qmp: Qmp, go: int):
-    """Loads the kept state into QEMU, and has it go on. go: the pipe on whose other end the machine waits for a line. QmpError: it fails."""
-    kept.load_state(qmp)
+def restore_machine(kept: Path, files: qemu.Files, qmp: Qmp, go: int):
+    """Loads the state of the snapshot `kept` into QEMU, and has it go on. go: the pipe on whose other end the machine waits for a line. QmpError: it fails."""
+    snapshot.load_state(kept, qmp)
     (files.run / "now").write_text(f"{time.time():.0f}\n", encoding="ascii")
     qmp("cont")
     os.write(go, b"\n")
@@ -278,41 +278,35 @@ def feed_input(job: Job, files: qemu.Files) -> Iterator[tuple[dict[str, int], Ca
             terminal.restore_settings()
 
 
-def boot_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None = None) -> int:
-    """Runs QEMU until it ends by itself; returns its status, below 0 when a signal ended it. kept: restored, where there is one.
+def boot_machine(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: Path | None = None) -> int:
+    """Runs QEMU until it ends by itself; returns its status, below 0 when a signal ended it. kept: the snapshot that is restored, if any.
 
     TimeoutExpired: not within the limit. QmpError: it cannot be restored. Ended: our output's reader is gone. LabError: it fails."""
-    with feed_input(job, files) as (sources, feed):
-        return boot_with_input(job, argv, files, limit, kept, sources, feed)
-
-
-def boot_with_input(job: Job, argv: list[str], files: qemu.Files, limit: snapshot.Limit, kept: snapshot.Snapshot | None,
-                    sources: dict[str, int], feed: Callable[[], None]) -> int:
-    """Runs QEMU as boot_machine() says, with `sources` and `feed` of feed_input()."""
-    pumps = [Pump(1), Pump(2)]
-    told, go = os.pipe()
-    passed = sources | {"out": pumps[0].sink, "err": pumps[1].sink, "go": told}
-    argv = qemu.adapt_command(argv, files, qemu.Streams(**{name: f"/proc/self/fd/{fd}" for name, fd in passed.items()}))
-    if kept:
-        kept.begin_run(files)
+    pumps = out, err = [Pump(1), Pump(2)]
     broken = threading.Event()
-    try:
-        with run_qemu(argv, files.run / "qemu", tuple(passed.values())) as (process, qmp):
-            feed()
-            for pump in pumps:
-                os.close(pump.sink)
-                pump.on_broken = lambda: (broken.set(), process.kill())
-                pump.start()
+    with feed_input(job, files) as (sources, feed):
+        told, go = os.pipe()
+        passed = sources | {"out": out.sink, "err": err.sink, "go": told}
+        argv = qemu.adapt_command(argv, files, qemu.Streams(**{name: f"/proc/self/fd/{fd}" for name, fd in passed.items()}))
+        try:
             if kept:
-                restore_machine(kept, files, qmp, go)
-            with timeline.keep_timeline(simulated.get_shared_path(files.run), job.timeline):
-                status = process.wait(limit())
-    finally:
-        for pump in pumps:
-            if pump.ident:  # a signal may have come before it was started
-                pump.join()
-        for end in (told, go):
-            os.close(end)
+                snapshot.begin_run(kept, files)
+            with run_qemu(argv, files.run / "qemu", tuple(passed.values())) as (process, qmp):
+                feed()
+                for pump in pumps:
+                    os.close(pump.sink)
+                    pump.on_broken = lambda: (broken.set(), process.kill())
+                    pump.start()
+                if kept:
+                    restore_machine(kept, files, qmp, go)
+                with timeline.keep_timeline(simulated.get_shared_path(files.run), job.timeline):
+                    status = process.wait(limit())
+        finally:  # while a terminal is still raw
+            for pump in pumps:
+                if pump.ident:  # a signal may have come before it was started
+                    pump.join()
+            for end in (told, go):
+                os.close(end)
     for pump in pumps:
         if pump.fault and not isinstance(pump.fault, BrokenPipeError):
             raise LabError(UNABLE, f"the command's output cannot be written: {pump.fault.strerror}: its rest is lost")

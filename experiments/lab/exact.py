@@ -122,10 +122,7 @@ def build_entries(job: boot.Job, asked_for: list[Path], cwd: Path) -> list[bytes
 
 def remove_host(argv: list[str], files: qemu.Files) -> list[str]:
     """Changes virtme-ng's command of QEMU to that of a machine without the host's files, which writes what read_result() reads."""
-    kept: list[str] = []
-    for option, value in qemu.pair_options(argv):
-        if option not in OF_THE_HOST and not (value or "").startswith("virtio-9p"):
-            kept += [option] if value is None else [option, value]
+    kept = qemu.drop_options(argv, lambda option, value: option in OF_THE_HOST or (value or "").startswith("virtio-9p"))
     at = kept.index("-append") + 1
     kept[at] = " ".join(word for word in kept[at].split() if not word.startswith("virtme"))
     kept[kept.index("-cpu") + 1] = CPU_MODEL

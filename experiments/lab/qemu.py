@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,13 +165,16 @@ def add_initiators(machine: Machine, argv: list[str]) -> list[str]:
 
 def remove_script_ports(argv: list[str]) -> list[str]:
     """Removes virtme-ng's channels for a script: its init finds them only where udev runs."""
-    kept = []
-    for option, value in pair_options(argv):
-        script_port = (option == "-device" and value.startswith(("virtio-serial", "virtserialport"))
-                       or option == "-chardev" and ",id=console," not in value)
-        if not script_port:
-            kept += [option] if value is None else [option, value]
-    return kept
+    def is_script_port(option: str, value: str | None) -> bool:
+        return (option == "-device" and value.startswith(("virtio-serial", "virtserialport"))
+                or option == "-chardev" and ",id=console," not in value)
+
+    return drop_options(argv, is_script_port)
+
+
+def drop_options(words: list[str], is_dropped: Callable[[str, str | None], bool]) -> list[str]:
+    """Returns a command without the options, and their values, of which `is_dropped` is true."""
+    return [word for pair in pair_options(words) if not is_dropped(*pair) for word in pair if word is not None]
 
 
 def pair_options(words: list[str]) -> list[tuple[str, str | None]]:

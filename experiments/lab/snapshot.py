@@ -14,7 +14,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.lab import console, qemu, qemu_program, simulated
@@ -58,32 +57,25 @@ def add_wait(argv: list[str]) -> list[str]:
     return [*argv[:at], f"{argv[at]} numaplace_lab_waits=1", *argv[at + 1:]]
 
 
-@dataclass
-class Snapshot:
-    """Names the folder with the state of a machine."""
-    path: Path
+def load_state(snapshot: Path, qmp: Qmp):
+    """Loads the state into a QEMU that was started with -incoming defer: the machine is as it was, and stands still. QmpError: QEMU refuses
+    it."""
+    qmp.begin_session()
+    map_memory(qmp)
+    qmp("migrate-incoming", uri=f"file:{snapshot}/state")
+    qmp.wait_while("query-status", {"inmigrate"})
 
-    def load_state(self, qmp: Qmp):
-        """Loads the state into a QEMU that was started with -incoming defer: the machine is as it was, and stands still. QmpError: QEMU
-        refuses it."""
-        qmp.begin_session()
-        map_memory(qmp)
-        qmp("migrate-incoming", uri=f"file:{self.path}/state")
-        qmp.wait_while("query-status", {"inmigrate"})
 
-    def remove_files(self):
-        shutil.rmtree(self.path, ignore_errors=True)
-
-    def begin_run(self, files: qemu.Files):
-        """Writes what of the first start a restored machine goes on with. QmpError: the snapshot lacks it, or is damaged."""
-        try:
-            shutil.copyfile(self.path / "console", files.console)
-            clock, size = map(int, (self.path / "clock").read_text(encoding="ascii").split())
-            if (self.path / "state").stat().st_size != size:
-                raise QmpError("the file of its state has another size than when it was written")
-            simulated.set_begin(files.run, clock)
-        except (OSError, ValueError) as error:
-            raise QmpError(f"a file of it is missing or damaged: {error}") from error
+def begin_run(snapshot: Path, files: qemu.Files):
+    """Writes what of the first start a restored machine goes on with. QmpError: the snapshot lacks it, or is damaged."""
+    try:
+        shutil.copyfile(snapshot / "console", files.console)
+        clock_ns, size = map(int, (snapshot / "clock").read_text(encoding="ascii").split())
+        if (snapshot / "state").stat().st_size != size:
+            raise QmpError("the file of its state has another size than when it was written")
+        simulated.set_begin(files.run, clock_ns)
+    except (OSError, ValueError) as error:
+        raise QmpError(f"a file of it is missing or damaged: {error}") from error
 
 
 def map_memory(qmp: Qmp):
@@ -143,8 +135,8 @@ def lock_making() -> Iterator[bool]:
             yield False
 
 
-def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Snapshot | None:
-    """Starts the machine to make the snapshot in the folder `path`; None, with a message, where its state cannot be kept.
+def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) -> Path | None:
+    """Starts the machine to make the snapshot in the folder `path`, and returns that; None, with a message, where its state cannot be kept.
 
     Removes what others have left behind, and the oldest snapshots above MOST_BYTES. TimeoutExpired: not within the limit."""
     for left_behind in get_folder().glob("*.making"):  # by one that was killed
@@ -156,7 +148,7 @@ def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) 
             shutil.rmtree(path, ignore_errors=True)  # what is left of one whose removal was interrupted
             partial.rename(path)
             drop_oldest_snapshots(MOST_BYTES)
-            return Snapshot(path)
+            return path
         # Where the kernel did not start at all, the next start says why.
         if last := console.find_lost_timer(files.run) or console.find_last_line(files.run):
             print_message(f"the machine ended before its state could be kept, and is started anew: '{last}'")
@@ -167,15 +159,15 @@ def make_snapshot(argv: list[str], files: qemu.Files, path: Path, limit: Limit) 
     return None
 
 
-def find_snapshot(argv: list[str], files: qemu.Files, cwd: Path, limit: Limit) -> Snapshot | None:
-    """Finds the snapshot of this machine, or makes it by a start of its own; None where it cannot, or another process makes one.
+def find_snapshot(argv: list[str], files: qemu.Files, cwd: Path, limit: Limit) -> Path | None:
+    """Finds the snapshot's folder of this machine, or makes it by a start of its own; None where it cannot, or another process makes one.
 
     TimeoutExpired: not within the limit."""
     path = get_folder() / compute_digest(generalise_command(qemu.adapt_command(argv, files), files, cwd), files)
     if (path / "state").exists():
         with suppress(OSError):  # another user's
             os.utime(path / "state")  # its last use
-        return Snapshot(path)
+        return path
     try:
         with lock_making() as alone:
             return make_snapshot(argv, files, path, limit) if alone else None

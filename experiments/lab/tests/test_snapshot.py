@@ -50,19 +50,19 @@ def test_added_archive_has_what_was_put_in(tmp_path):
 
 @pytest.mark.parametrize(("name", "text"), [("console", None), ("clock", None), ("clock", ""), ("clock", "7 3\n"), ("state", "cut")])
 def test_a_damaged_snapshot_is_an_error_that_starts_the_machine_anew(tmp_path, name: str, text: str | None):
-    kept = snapshot.Snapshot(tmp_path / "kept")
-    kept.path.mkdir()
+    kept = tmp_path / "kept"
+    kept.mkdir()
     for file, content in (("console", "says\n"), ("clock", "7 5\n"), ("state", "state")):
-        (kept.path / file).write_text(content)
+        (kept / file).write_text(content)
     run = qemu.Files(tmp_path)
-    kept.begin_run(run)
+    snapshot.begin_run(kept, run)
     assert run.console.read_text() == "says\n"
     if text is None:
-        (kept.path / name).unlink()
+        (kept / name).unlink()
     else:
-        (kept.path / name).write_text(text)
+        (kept / name).write_text(text)
     with pytest.raises(QmpError, match="missing or damaged|another size"):
-        kept.begin_run(run)
+        snapshot.begin_run(kept, run)
 
 
 def make_run(folder: Path, config: str = "core=1 1\n") -> tuple[list[str], qemu.Files]:
