@@ -25,7 +25,7 @@ TIMES_THE_CACHE = 4
 LEAST_CACHE = 8 << 20  # bytes, where the kernel knows no cache
 LONGEST_NAME = 63  # of a machine file
 LINE_SHARE = 4 / 3  # a triad moves four lines where it counts three
-READ_PART = 3 / 4  # of these lines
+READ_PART = 3 / 4  # of these four lines, three are read
 VARIABILITY = 0.1  # where the search begins: little
 PORT_ROOM = 1.5  # where the search begins, of a port's bandwidth: times what the local threads take of it
 
@@ -140,10 +140,10 @@ def estimate_numbers(taken: Picture, known: pattern_search.Known) -> pattern_sea
 
 def fit_numbers(taken: Picture):
     """Fits the contention model's numbers to the contention table, keeps them and the mean residual in `taken`, and prints the latter."""
-    first = taken.contention[0]
+    any_cell = taken.contention[0]  # all are of the same two nodes
     known = pattern_search.Known(nodes=2, line=taken.caches[-1].line if taken.caches else DEFAULT_LINE, header=HEADER_BYTES,
-                                 local_ns=taken.compute_local_ns(), link_ns=taken.compute_link_ns(first.node, first.other))
-    cells = []
+                                 local_ns=taken.compute_local_ns(), link_ns=taken.compute_link_ns(any_cell.node, any_cell.other))
+    cells = []  # in the model, 0 is the node whose memory it is, and 1 the other
     for cell in taken.contention:
         flows = [(0, 0, cell.local)] * bool(cell.local) + [(1, 0, cell.remote)] * bool(cell.remote)
         cells.append(pattern_search.Cell(flows, [value.mean for value in (cell.local_mb_s, cell.remote_mb_s) if value]))

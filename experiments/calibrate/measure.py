@@ -4,6 +4,7 @@
 import json
 import subprocess
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import mean, stdev
 
 from experiments.calibrate.teams import LEAD, Team
@@ -28,6 +29,7 @@ class Value:
 
     @classmethod
     def from_samples(cls, samples: list[float]) -> "Value":
+        """Computes both of one sample or more; of more than 11 by the t of 11, which is a little too wide."""
         n = len(samples)
         half = T[min(n - 1, len(T) - 1)] * stdev(samples) / n ** 0.5 if n > 1 else float("nan")
         return cls(mean(samples), half, n)
@@ -73,17 +75,16 @@ class Triads:
         """Measures the groups at once, each on CPUs of its own. Returns the MB/s of all threads of each group together.
 
         A group has fewer threads where its node has no more CPUs. AssertionError: as of Team.measure_cell()."""
-        used: dict[int, int] = {}  # CPUs of each node so far
-        threads, ends = [], []
+        unused = {node.id: list(node.cpus) for node, _, _ in groups}
+        threads, ends = [], []  # of each group: where its threads end
         for node, memory_node, count in groups:
-            first = used.setdefault(node.id, 0)
-            threads += [[cpu, memory_node.id] for cpu in node.cpus[first:first + count]]
-            used[node.id] += count
+            cpus, unused[node.id] = unused[node.id][:count], unused[node.id][count:]
+            threads += [[cpu, memory_node.id] for cpu in cpus]
             ends.append(len(threads))
         samples = []
         for _ in range(self.effort.repeats):
-            each = self.team.measure_cell({"size": self.size, "threads": threads, "warm": self.effort.seconds})
-            samples.append([sum(each[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)])
+            mb_s = self.team.measure_cell({"size": self.size, "threads": threads, "warm": self.effort.seconds})  # of each thread
+            samples.append([sum(mb_s[begin:end]) for begin, end in pairwise([0, *ends])])
         return [Value.from_samples(list(group)) for group in zip(*samples, strict=True)]
 
     def stop_team(self):
