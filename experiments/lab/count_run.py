@@ -67,7 +67,7 @@ def judge_run(job: boot.Job, args: argparse.Namespace, start: Callable[[boot.Job
             return status
         run_profile = profile.read_profile(path)
     if status and args.region is not None and args.region not in run_profile.regions:
-        return status  # which says more than that its region was not entered
+        return status  # the failed command's, which says more than that its region was not entered
     measured = metrics.compute_metrics(run_profile, selection)
     mode = "lab-counted" if args.count else "lab-timed"
     counted = output.Counted(job.machine.name, mode, job.command, status, selection, run_profile, measured,

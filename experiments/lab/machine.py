@@ -108,7 +108,9 @@ def is_known(name: str) -> bool:
 
 
 def split_speed(name: str) -> tuple[str, int]:
-    """Splits a machine's name or file into that of the machine at full speed and S, 1 without one, as of a path such as /dev/fd/63."""
+    """Splits a machine's name or file, such as demo-2s/16, into that of the machine at full speed and S.
+
+    S is 1 where there is none, as in a path such as /dev/fd/63."""
     base, slash, speed = name.rpartition("/")
     scaled = slash and speed.isdigit() and ("/" not in base or base.endswith(".toml"))
     return (base, int(speed)) if scaled else (name, 1)
@@ -120,10 +122,10 @@ def is_shape(name: str) -> bool:
 
 
 def split_title(title: str) -> tuple[str, list[str]]:
-    """Returns the machine of a title of results, such as demo-2s+dram.latency_ns=90, and what was changed of it."""
-    words = title.split("+")  # of which a shape may have two
-    changes = [word for word in words if "=" in word]
-    return "+".join(words[:len(words) - len(changes)]), [change for word in changes for change in word.split(",")]
+    """Splits a title of results, such as demo-2s+dram.latency_ns=90, into its machine and what was changed of it, NAME=NUMBER each."""
+    words = title.split("+")  # a shape, such as 2x2+1, has two
+    return ("+".join(word for word in words if "=" not in word),
+            [change for word in words if "=" in word for change in word.split(",")])
 
 
 def list_machines() -> list[Machine]:

@@ -62,9 +62,9 @@ def make_links(place: Path, image: Path, modules: Path | None, release: str):
 
 def build_modules(kernel: Kernel, headers: Path):
     """Has make build numaplace.ko and numaplace_lab.ko, in one process at a time; does nothing without headers. LabError: it fails."""
-    built = [HERE.modules / kernel.series / name for name in ("numaplace.ko", "numaplace_lab.ko")]
     if not headers.exists():
         return
+    built = [HERE.modules / kernel.series / name for name in ("numaplace.ko", "numaplace_lab.ko")]
     modules = HERE.modules if HERE.installed else HERE.modules.relative_to(HERE.sources)  # make's names have no blanks
     log = HERE.modules / kernel.series / "build.log"
     log.parent.mkdir(parents=True, exist_ok=True)

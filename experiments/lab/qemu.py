@@ -105,21 +105,21 @@ def build_machine_options(machine: Machine) -> list[str]:
         memory = f"{node.memory >> 20}M" if node.memory else "0"
         cpus = "".join(f",cpus={cpu}" for cpu in node.cpus)
         options += ["--numa", memory + cpus]
-    for i, row in enumerate(machine.distances):
-        for j, value in enumerate(row):
-            if i != j:
-                options += ["--numa-distance", f"src={i},dst={j},val={value}"]
+    for node, row in enumerate(machine.distances):
+        for other, distance in enumerate(row):
+            if node != other:
+                options += ["--numa-distance", f"src={node},dst={other},val={distance}"]
     return options
 
 
 def format_topology(machine: Machine) -> str:
-    """Formats the CPUs with one socket a last level where nodes are alike, and last levels are: of QEMU's processor a guest knows no
-    other groups."""
+    """Formats the CPUs as sockets of equal size: one for each last-level cache where these divide the nodes, else for each node where nodes
+    are alike, else for each CPU. Of QEMU's processor a guest knows no other groups."""
     sizes = {len(node.cpus) for node in machine.nodes if node.cpus}
     in_order = [cpu for node in machine.nodes for cpu in node.cpus] == list(range(machine.cpus))
-    cores = sizes.pop() if len(sizes) == 1 and in_order else 1
-    shared = machine.cache[-1]["shared_by_cpus"] if machine.cache else cores
-    cores = shared if cores % shared == 0 else cores
+    of_node = sizes.pop() if len(sizes) == 1 and in_order else 1
+    of_cache = machine.cache[-1]["shared_by_cpus"] if machine.cache else of_node
+    cores = of_cache if of_node % of_cache == 0 else of_node  # of a socket
     return f"{machine.cpus},sockets={machine.cpus // cores},cores={cores},threads=1"
 
 

@@ -46,7 +46,7 @@ def check_simulation(machine: Machine, kernel: Kernel):
 
 def list_guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
     """Lists ranges (node, start, end) of physical addresses of the guest's memory, around the hole below 4 GiB."""
-    low = LOW_MEMORY if machine.memory >= LOW_MEMORY_LIMIT else machine.memory
+    low = LOW_MEMORY if machine.memory >= LOW_MEMORY_LIMIT else machine.memory  # bytes below 4 GiB
     ranges, offset = [], 0
     for index, node in enumerate(machine.nodes):
         end = offset + node.memory
@@ -76,7 +76,7 @@ def get_shared_path(folder: Path) -> Path:
 
 
 def read_clock(folder: Path) -> int:
-    """Reads the guest's clock of a stopped machine, in ns, and adds AHEAD_NS, so that it is not past; 0 without simulated time."""
+    """Reads the guest's clock of a stopped machine, in ns, plus AHEAD_NS, as it may be further than that; 0 without simulated time."""
     if not get_shared_path(folder).exists():
         return 0
     with get_shared_path(folder).open("rb") as file:

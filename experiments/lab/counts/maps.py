@@ -41,7 +41,9 @@ class Maps:
         self.end = 0  # of the program's data, where the heap begins
 
     def find_kind(self, start: int, prot: int, name: str) -> str:
-        """Finds the kind of a mapping that begins at `start`, by its protection, its name and the mapping before it."""
+        """Finds the kind of a mapping that begins at `start`, by its protection, its name and the mapping that ends there.
+
+        Anonymous memory after data is its bss; but once the program is loaded, that at its end, or after the heap, is the heap."""
         if name.startswith("[stack"):
             return "stack"
         if name == "[heap]":
@@ -55,7 +57,7 @@ class Maps:
 
     def add_mapping(self, start: int, size: int, offset: int, prot: int, name: str):
         """Adds a mapping, cutting what it replaces out of the others. start: address; size: bytes; prot: bits; offset: in file `name`."""
-        end, kept = start + size, []
+        end, kept = start + size, []  # what is left of the others, some of it empty
         new = Mapping(start, end, offset, name, self.find_kind(start, prot, name), size)
         for old in self.mappings:
             if old.start < start:

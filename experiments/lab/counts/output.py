@@ -118,8 +118,8 @@ def format_annotation(counted: Counted, verdict: Verdict) -> str:
     remote lines first, in programs below the current folder."""
     below = [place.what for place in counted.remote.functions
              if isinstance(place.what, Function) and place.what.path and not Path(place.what.path).is_absolute()]
-    lines = (symbols.load_program(str(Path(f.path).absolute())).find_line(f.offset) for f in below)
-    path, number = next(filter(None, lines), ("", 0))
+    found = (symbols.load_program(str(Path(function.path).absolute())).find_line(function.offset) for function in below)
+    path, number = next(filter(None, found), ("", 0))  # "": none has a line known
     where = f" file={_escape_text(path, ',:')},line={number}," if path else " "
     return f"::error{where}title=numaplace::{_escape_text(format_failure(counted, verdict))}"
 
