@@ -78,8 +78,9 @@ class Guard:
 
     def join(self, pid: int, group: Path) -> None:
         """Moves a process, with all its threads, into a cgroup; it goes back to the one (version 2) in which it was."""
-        before = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()[-1].partition("::/")[2]
-        self._add_step("write", str(CGROUPS / before / "cgroup.procs"), str(pid))
+        *_, of_version_2 = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()  # 0::/PATH
+        before = CGROUPS / of_version_2.partition("::/")[2]
+        self._add_step("write", str(before / "cgroup.procs"), str(pid))
         with self._dropping_step():
             (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
@@ -153,7 +154,8 @@ class Guard:
 
 
 def _keep_steps(theirs: socket.socket, scratch: Path) -> None:
-    """Keeps the steps, in the child, answers the runner, and undoes what is left after the runner's end; does not return."""
+    """Keeps the steps, in the child, and answers the runner; after its end kills its programs, undoes the steps that are left and removes
+    `scratch`. Does not return."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -257,7 +259,7 @@ def _restore_processes(numaplace: str, *pids: str) -> None:
 
 
 def _is_placing(pids: tuple[str, ...]) -> bool:
-    """Checks whether a numaplace apply of one of them runs."""
+    """Checks whether a `numaplace apply .. PID ..` of one of them runs."""
     wanted = {pid.encode() for pid in pids}
     commands = (line.split(b"\0") for _, line in read_processes("cmdline"))
     return any(words[1:2] == [b"apply"] and wanted & set(words) for words in commands)

@@ -18,7 +18,7 @@ def read_mappings(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, i
         return {}
     kib: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for line in text.splitlines():
-        words = line.split(" ")[2:]
+        _address, _policy, *words = line.split(" ")
         pages = {match[1] or "size": int(match[2]) for word in words if (match := FIELD.fullmatch(word))}
         page_kib = pages.pop("size", PAGE)
         for node, count in pages.items():

@@ -68,9 +68,9 @@ def list_missing(command: Command) -> list[str]:
 
 
 def check_needs(command: Command) -> None:
-    """Checks that nothing that a workload needs is missing. CannotError says what is."""
-    for line in list_missing(command):
-        raise CannotError(f"workload {command.name}: {line}")
+    """Checks that nothing that a workload needs is missing. CannotError says what is, of several the first."""
+    if missing := list_missing(command):
+        raise CannotError(f"workload {command.name}: {missing[0]}")
 
 
 def read_versions(command: Command) -> dict[str, str | None]:
