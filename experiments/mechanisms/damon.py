@@ -72,7 +72,9 @@ class Damon(Mechanism):
         self._tune_quota(context / "schemes/0/quotas", metric, share, fast)
 
     def _make_scheme(self, action: str, to: int) -> dict[str, int | str]:
-        """Makes the values of the scheme's files: which regions it takes, and the bytes that it moves at most each RESET_MS."""
+        """Makes the values of the scheme's files: which regions it takes, and the bytes that it moves at most each RESET_MS.
+
+        Accesses are in looks of an aggregation in which a region was accessed, an age in aggregations."""
         looks = max(1, self.values["aggregation_ms"] // self.values["sample_ms"])
         hot = max(1, looks * self.values["hot_percent"] // 100)
         least_accesses, most_accesses, least_age = (hot, MOST_COUNT, 0) if action == "migrate_hot" else (
