@@ -39,7 +39,7 @@ def list_kinds(text: str) -> list[str]:
 
 
 def find_end(output: str) -> str:
-    """Returns the end of an output, from the head of its last table on."""
+    """Returns the end of an output, from the head of its last table on; "" without a table."""
     lines = output.splitlines(keepends=True)
     head = max((number for number, line in enumerate(lines) if line.startswith(" workload")), default=len(lines))
     return "".join(lines[head:])

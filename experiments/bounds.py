@@ -59,8 +59,9 @@ class Claim:
 
 
 def verdicts(checks: list[Check]) -> list[str]:
-    what, measured = (max((len(getattr(check, name)) for check in checks), default=0) for name in ("what", "measured"))
-    return [f"{c.verdict:9}  {c.what:{what}}  {c.measured:>{measured}}  {c.asked}" for c in checks]
+    """Formats a line for each check, in columns."""
+    what_width, measured_width = (max((len(getattr(check, name)) for check in checks), default=0) for name in ("what", "measured"))
+    return [f"{c.verdict:9}  {c.what:{what_width}}  {c.measured:>{measured_width}}  {c.asked}" for c in checks]
 
 
 def all_hold(checks: list[Check]) -> bool:

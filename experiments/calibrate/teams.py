@@ -46,16 +46,17 @@ class Member:
 
 
 class Team:
-    """Runs the members of cells. plan: program, seconds and lead, as in the plan of the command line."""
+    """Runs the members of cells, which are those of PLAN. plan: program, seconds and lead, as in PLAN."""
     def __init__(self, plan: dict):
         self.plan = plan
-        self.members: dict[tuple, Member] = {}
+        self.members: dict[tuple[str, int, int, int], Member] = {}  # by size, CPU, memory node, and number among those of the same
 
     def list_members(self, cell: dict) -> list[Member]:
         """Returns a member for each thread of a cell, starting those that are missing; threads on the same CPU and memory have one each."""
         members = []
         for index, (cpu, memory_node) in enumerate(cell["threads"]):
-            key = (cell["size"], cpu, memory_node, cell["threads"][:index].count([cpu, memory_node]))
+            same_before = cell["threads"][:index].count([cpu, memory_node])
+            key = (cell["size"], cpu, memory_node, same_before)
             if key not in self.members:
                 self.members[key] = Member(self.plan["program"], cell["size"], cpu, memory_node)
             members.append(self.members[key])

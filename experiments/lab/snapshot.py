@@ -89,7 +89,7 @@ def wait_for_machine(process: subprocess.Popen, files: qemu.Files, limit: Limit)
     while WAITS not in console.read_text(files.console):
         with suppress(subprocess.TimeoutExpired):
             process.wait(POLL)
-            return False
+            return False  # it has ended
         if (seconds_left := limit()) is not None and seconds_left <= 0:
             raise subprocess.TimeoutExpired(process.args, 0)
     return True

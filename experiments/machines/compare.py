@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def errors(self) -> list[float]:
-        """Returns the errors in parts of what was measured; none where nothing is scored."""
+        """Returns the errors in parts of what was measured; [] where the comparison is not scored."""
         return [p / m - 1 for m, p in self.cells] if self.scored else []
 
     @property

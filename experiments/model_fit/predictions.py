@@ -73,7 +73,9 @@ def predict_hitm(name: str, described: machine.Machine, figures: Figures) -> lis
 
 
 def predict_mixes(name: str, described: machine.Machine, figures: Figures) -> list[Prediction]:
-    """Predicts the GB/s of reads with writes from those of reads and what a write takes beyond a read."""
+    """Predicts the GB/s of reads with writes, of which one takes a controller the time of 1 + write_loss reads; a socket's port is a bound.
+
+    Left out is the mix that the machine file's write_loss was made from."""
     memory_node, port = figures.get("memory", 0), described.model["port"]["bandwidth_mb_s"]["value"] or float("inf")
     loss, controller = get_number(described, "write_loss", memory_node), get_number(described, "bandwidth_mb_s", memory_node)
     return [Prediction(MIXES, name, f"{reads} reads to a write",

@@ -126,6 +126,7 @@ class Selection:
             raise Refused(f"there was no cgroup '{self.cgroup}' in the machine: correct --cgroup, or have the command make it")
         processes = profile.processes
         for task in profile.tasks:
-            if (task.cgroup in groups if self.cgroup is not None else task.tgid in processes) and (
-                    self.region is None or task.regions >> profile.regions[self.region] & 1):
+            in_group = task.tgid in processes if self.cgroup is None else task.cgroup in groups
+            in_region = self.region is None or task.regions >> profile.regions[self.region] & 1
+            if in_group and in_region:
                 yield task
