@@ -29,7 +29,8 @@ class Activity:
 
 
 def read_activity(counters: Sequence[str], threads: Sequence[str]) -> Activity:
-    """Reads the counters of /proc/vmstat and the times of the kernel threads whose names begin so."""
+    """Reads MOVED and `counters` of /proc/vmstat, what the module has moved, and the times of the kernel threads whose names begin with
+    one of `threads`."""
     counter_names = dict.fromkeys((*MOVED, *counters))
     rows = (line.split() for line in VMSTAT.read_text(encoding="ascii").splitlines())
     counted = {name: int(value) for name, value in rows if name in counter_names} | {BY_MODULE: _count_moved_by_module()}

@@ -24,15 +24,11 @@ class Daemon(Mechanism):
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:
         """Starts the daemon for these programs; its errors go to a file of the scratch folder."""
         self.log = scope.guard.scratch / "daemon.log"
-        self.process = start_process([HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override",
-                                      "--interval", f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]),
-                                      *self._list_trial_words(), *map(str, pids)], signal.SIGTERM,
-                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                     stderr=open(self.log, "wb"))
-
-    def _list_trial_words(self) -> list[str]:
-        """Lists the words of the daemon's option --trial or --no-trial."""
-        return ["--trial", f"{self.values['trial_ms']}ms"] if self.values["trial_ms"] else ["--no-trial"]
+        trial = ["--trial", f"{self.values['trial_ms']}ms"] if self.values["trial_ms"] else ["--no-trial"]
+        words = [HERE.programs / "numaplace", "daemon", "--policy", "maximum-local:pages=follow", "--override", "--interval",
+                 f"{self.values['interval_ms']}ms", "--hysteresis", str(self.values["hysteresis"]), *trial, *map(str, pids)]
+        with open(self.log, "wb") as log:
+            self.process = start_process(words, signal.SIGTERM, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
 
     def tear_down(self) -> None:
         """Ends the daemon, where attach() has started it. ExperimentError: it had ended before with a status other than 0."""
