@@ -103,21 +103,21 @@ class Guard:
         try:
             yield
         except ExperimentError as error:
-            failed = self._undo_steps(before)
+            failed = self._go_back(before)
             if failed:
                 raise NotPutBackError(f"{error}; {describe_not_put_back(failed)}") from None
             raise
         except Interrupted as stop:
-            stop.add(self._undo_steps(before))
+            stop.add(self._go_back(before))
             raise
         except BaseException:
-            self._undo_steps(before)
+            self._go_back(before)
             raise
-        failed = self._undo_steps(before)
+        failed = self._go_back(before)
         if failed:
             raise NotPutBackError(describe_not_put_back(failed))
 
-    def _undo_steps(self, keep: int) -> list[str]:
+    def _go_back(self, keep: int) -> list[str]:
         """Has the child undo the steps but for the first `keep`. Returns what could not be put back, a line each."""
         failed: list[str] = []
         try:
@@ -243,7 +243,7 @@ def _run_command(*command: str) -> None:
 def _wait_for_end(pid_file: str) -> None:
     """Waits until the file is gone or the process whose number it has. TimeoutError: not within LIMIT seconds."""
     file, deadline = Path(pid_file), time.monotonic() + LIMIT
-    while file.exists() and Path("/proc", file.read_text(encoding="ascii").strip() or "none").exists():
+    while file.exists() and Path("/proc", file.read_text(encoding="ascii").strip() or "none").exists():  # "none": not yet written
         if time.monotonic() > deadline:
             raise TimeoutError(errno.ETIMEDOUT, "its process does not end")
         time.sleep(TURN)

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-FIELD = re.compile(r"(?:N(\d+)|kernelpagesize_kB)=(\d+)")
+FIELD = re.compile(r"(?:N(\d+)|kernelpagesize_kB)=(\d+)")  # pages of a node, or the KiB of a page
 OTHER = "anonymous memory"
 PAGE = 4  # KiB, of a line that does not say the size of its pages
 
@@ -19,9 +19,9 @@ def read_mappings(pid: int, proc: Path = Path("/proc")) -> dict[str, dict[str, i
     kib: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for line in text.splitlines():
         _address, _policy, *words = line.split(" ")
-        pages = {match[1] or "size": int(match[2]) for word in words if (match := FIELD.fullmatch(word))}
-        page_kib = pages.pop("size", PAGE)
-        for node, count in pages.items():
+        numbers = {match[1]: int(match[2]) for word in words if (match := FIELD.fullmatch(word))}  # by node; None: of the page size
+        page_kib = numbers.pop(None, PAGE)
+        for node, count in numbers.items():
             kib[name_mapping(words)][node] += count * page_kib
     return {name: dict(by_node) for name, by_node in kib.items()}
 

@@ -134,7 +134,9 @@ class Program:
         return answer
 
     def _read_line(self, deadline: float, event: str) -> bytes:
-        """Reads the next line until `deadline`, in s of the monotonic clock. ExperimentError: none came, or the program has ended."""
+        """Reads the next line until `deadline`, in s of the monotonic clock. ExperimentError: none came, or the program has ended.
+
+        event: what is waited for, for the message."""
         out = self.process.stdout.fileno()
         while b"\n" not in self.pending:
             remaining = deadline - time.monotonic()
