@@ -36,7 +36,7 @@ def remove_left_folders(parent: Path):
             if status.st_uid != os.geteuid() or time.time() - status.st_mtime < YOUNG:
                 continue
             descriptor = lock_folder(folder)
-        except OSError:
+        except OSError:  # another process has removed it, or it may not be opened
             continue
         if descriptor is not None:
             shutil.rmtree(folder, ignore_errors=True)

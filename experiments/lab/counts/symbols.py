@@ -74,7 +74,7 @@ def _find_line(elf: ELFFile, address: int) -> tuple[str, int] | None:
             state = entry.state
             if state is None:
                 continue
-            if before and before.address <= address < state.address:
+            if before and before.address <= address < state.address:  # an entry's line goes on to the next one's address
                 return _find_file(program, unit, before.file), before.line
             before = None if state.end_sequence else state
     return None
