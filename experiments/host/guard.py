@@ -98,23 +98,23 @@ class Guard:
 
     @contextmanager
     def open_scope(self) -> Iterator[None]:
-        """Opens a block at whose end all that was done in it is undone. NotPutBackError says what could not be."""
+        """Opens a block at whose end all that was done in it is undone. NotPutBackError says what could not be; of a fault of the program's
+        a note of its traceback."""
         before = self.steps
         try:
             yield
         except ExperimentError as error:
-            failed = self._go_back(before)
-            if failed:
+            if failed := self._go_back(before):
                 raise NotPutBackError(f"{error}; {describe_not_put_back(failed)}") from None
             raise
         except Interrupted as stop:
             stop.add(self._go_back(before))
             raise
-        except BaseException:
-            self._go_back(before)
+        except BaseException as fault:
+            if failed := self._go_back(before):
+                fault.add_note(describe_not_put_back(failed))
             raise
-        failed = self._go_back(before)
-        if failed:
+        if failed := self._go_back(before):
             raise NotPutBackError(describe_not_put_back(failed))
 
     def _go_back(self, keep: int) -> list[str]:

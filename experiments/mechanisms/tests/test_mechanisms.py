@@ -108,6 +108,16 @@ def test_a_scope_undoes_in_reverse_and_says_what_it_could_not(tmp_path: Path) ->
     assert second.read_text(encoding="ascii") == "a\n"
 
 
+def test_a_fault_says_what_it_left_behind(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone/file").write_text("1", encoding="ascii")
+    with pytest.raises(ZeroDivisionError) as caught, Guard() as guard, guard.open_scope():
+        guard.write(tmp_path / "gone/file", "2")
+        shutil.rmtree(tmp_path / "gone")
+        _ = 1 / 0
+    assert caught.value.__notes__ == [f"not put back: {tmp_path}/gone/file: No such file or directory: put it back by hand"]
+
+
 def test_a_file_of_choices_is_put_back_by_the_one_that_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As transparent_hugepage/enabled: the kernel takes one word, and shows all with that one in brackets."""
     monkeypatch.setattr(guard_of, "SYSFS", tmp_path / "sys")
