@@ -157,8 +157,8 @@ class Client:
         return self.summarise_latencies(requests)
 
     def summarise_latencies(self, requests: int) -> dict[str, float]:
-        """Computes mean and quantiles, in us, of the latencies after the warm-up: of the last ones that were answered, in the share that its
-        time leaves."""
+        """Computes mean and quantiles, in us, of the latencies after the warm-up: of as many of the last answers as its
+        share of the time leaves."""
         share = self.args.seconds / (self.args.warm_up + self.args.seconds)
         counted = sorted(self.latencies[-max(1, round(share * len(self.latencies))):])
         return {"requests": requests, "answered": len(self.latencies), "mean_us": 1e6 * sum(counted) / len(counted)} | {
