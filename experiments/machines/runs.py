@@ -162,8 +162,8 @@ def _read_calibrated(file: Path | None) -> dict[str, Any]:
     Raises ExperimentError where its file cannot be read."""
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8")).get("measured", {}) if file else {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        pairs = {(cell["from"], cell["to"]): (round_value(cell["mb_s"]), round_value(cell.get("mb_s_half")), None)
+                 for cell in found.get("bandwidth", [])}
+        return {"bandwidth": make_matrix(pairs, "MB/s"), "contention": found.get("contention", [])}
+    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:  # no text, no TOML, or of another form
         raise ExperimentError(f"{file}: cannot be read ({error}): give the file that calibrate-machine wrote") from None
-    pairs = {(cell["from"], cell["to"]): (round_value(cell["mb_s"]), round_value(cell.get("mb_s_half")), None)
-             for cell in found.get("bandwidth", [])}
-    return {"bandwidth": make_matrix(pairs, "MB/s"), "contention": found.get("contention", [])}

@@ -93,6 +93,15 @@ def test_runs_that_make_no_record_are_refused(tmp_path: Path, values: dict, says
     assert says in error and error.count("\n") == 1 and not (tmp_path / "x.json").exists()
 
 
+@pytest.mark.parametrize("content", [b"\xff", b"= 1", b"measured = 3", b"[measured]\nbandwidth = [{ from = 0, to = 0 }]"])
+def test_a_machine_file_of_another_program_is_refused(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    folders, file = made_runs.write_runs(tmp_path / "runs"), tmp_path / "other.toml"
+    file.write_bytes(content)
+    assert command.main(["--record", str(tmp_path / "x.json"), "--machine-file", str(file), *map(str, folders)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"machines: {file}: cannot be read (") and error.count("\n") == 1
+
+
 def test_the_text_is_sorted_and_read_back(tmp_path: Path) -> None:
     folders, file = made_runs.write_runs(tmp_path / "runs"), tmp_path / "box.json"
     words = ["--record", str(file), "--machine-file", str(tmp_path / "runs" / made_runs.MACHINE)]
