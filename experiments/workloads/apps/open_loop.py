@@ -132,8 +132,8 @@ class Client:
 
     def serve_connections(self, seconds: float) -> None:
         """Waits that long at most, takes what has come, and sends what could not be sent before."""
-        for key, _ in self.selector.select(seconds):
-            key.data.take_answers(time.monotonic(), self.latencies)
+        for ready, _events in self.selector.select(seconds):
+            ready.data.take_answers(time.monotonic(), self.latencies)  # the connection that was registered
         for connection in self.connections:
             if connection.to_send:
                 connection.send_queued()
