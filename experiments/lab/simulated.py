@@ -45,17 +45,15 @@ def check_simulation(machine: Machine, kernel: Kernel):
 
 
 def list_guest_ranges(machine: Machine) -> list[tuple[int, int, int]]:
-    """Lists ranges (node, start, end) of physical addresses of the guest's memory, around the hole below 4 GiB."""
+    """Lists ranges (node, start, end) of physical addresses of the guest's memory, around the hole below 4 GiB; none is empty."""
     low = LOW_MEMORY if machine.memory >= LOW_MEMORY_LIMIT else machine.memory  # bytes below 4 GiB
     ranges, offset = [], 0
     for index, node in enumerate(machine.nodes):
-        end = offset + node.memory
-        if offset < low and node.memory:
-            ranges.append((index, offset, min(end, low)))
-        if end > low:
-            start = max(offset, low)
-            ranges.append((index, start - low + HIGH_MEMORY, end - low + HIGH_MEMORY))
-        offset = end
+        start, offset = offset, offset + node.memory
+        if start < low and node.memory:
+            ranges.append((index, start, min(offset, low)))
+        if offset > low and node.memory:
+            ranges.append((index, max(start - low, 0) + HIGH_MEMORY, offset - low + HIGH_MEMORY))
     return ranges
 
 

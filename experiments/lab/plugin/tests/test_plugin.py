@@ -116,4 +116,6 @@ def test_guest_addresses_go_around_the_hole():
         node.memory = 3 << 30
     assert simulated.list_guest_ranges(big) == [
         (0, 0, 2 << 30), (0, 4 << 30, 5 << 30), (1, 5 << 30, 8 << 30)]
+    big.nodes[0].memory, big.nodes[1].memory = 6 << 30, 0
+    assert simulated.list_guest_ranges(big) == [(0, 0, 2 << 30), (0, 4 << 30, 8 << 30)], "the plugin takes no empty range"
     assert simulated.list_guest_ranges(machine.find("demo-2s")) == [(0, 0, 1 << 30), (1, 1 << 30, 2 << 30)]
