@@ -155,7 +155,7 @@ class Background:
         if self.alive:
             self.process.terminate()
             if not self.wait(END_LIMIT):
-                self.list_processes()
+                self.list_processes()  # what it has forked meanwhile too
         for process in self.below.values():
             if process.alive:
                 try:

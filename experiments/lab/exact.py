@@ -114,7 +114,7 @@ def build_entries(job: boot.Job, asked_for: list[Path], cwd: Path) -> list[bytes
         of_lab["numaplace.ko"] = (0o644, job.module.read_bytes())
     files = find_needed(job.command, [*asked_for, *[boot.WATCH] * bool(job.profile)])
     of_command = {str(path): (path.stat().st_mode & 0o777, path.read_bytes()) for path in files}
-    folders = dict.fromkeys([*FOLDERS, *list_parents([*files, cwd / "any"])])
+    folders = dict.fromkeys([*FOLDERS, *list_parents([*files, cwd / "any"])])  # cwd too, as a parent; each after those above it
     return [*(initramfs.build_entry(str(path).lstrip("/"), stat.S_IFDIR | 0o755, b"") for path in folders),
             *(initramfs.build_entry(name.lstrip("/"), stat.S_IFREG | mode, content)
               for name, (mode, content) in (of_lab | of_command).items())]

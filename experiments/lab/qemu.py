@@ -89,8 +89,8 @@ def check_writable(cwd: Path):
 
 
 def find_virtme_run() -> str:
-    """Finds virtme-ng's program: of the environment that this runs in, or of `numaplace lab setup`. Debian 13's package has no
-    init that runs a script without udev."""
+    """Finds virtme-ng's program: of the environment that this runs in, or of `numaplace lab setup`; not Debian 13's, which has no init that
+    runs a script without udev. LabError: there is none."""
     folders = [Path(sys.executable).parent, cache() / "venv/bin"]
     found = shutil.which("virtme-run", path=os.pathsep.join(map(str, folders)))
     if not found:
@@ -181,10 +181,11 @@ def pair_options(words: list[str]) -> list[tuple[str, str | None]]:
     """Pairs each option of a command with its value, None where it has none; no option of QEMU's has two. A lone word is an option."""
     result: list[tuple[str, str | None]] = []
     for word in words:
-        if word.startswith("-") or not result or result[-1][1] is not None:
-            result.append((word, None))
+        option, value = result[-1] if result else ("", "")
+        if value is None and not word.startswith("-"):
+            result[-1] = (option, word)
         else:
-            result[-1] = (result[-1][0], word)
+            result.append((word, None))
     return result
 
 

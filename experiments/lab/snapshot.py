@@ -27,6 +27,7 @@ RUN = "@run@"
 POLL = 0.02  # s, between two looks at the console
 DIGITS = 32  # of the digest, in a snapshot's name
 BLOCK = 512  # bytes, of st_blocks
+GOES_ON = {"setup", "active", "device", "wait-unplug", "none"}  # statuses of query-migrate
 
 Limit = Callable[[], float | None]  # seconds that are left, or None
 
@@ -105,7 +106,7 @@ def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit)
         qmp("stop")
         map_memory(qmp)
         qmp("migrate", uri=f"file:{where}/state")
-        if qmp.wait_while("query-migrate", {"setup", "active", "device", "wait-unplug", "none"}) != "completed":
+        if qmp.wait_while("query-migrate", GOES_ON) != "completed":
             raise QmpError(f"its state was not written: {qmp('query-migrate').get('error-desc', 'QEMU does not say why')}")
         size = (where / "state").stat().st_size
         (where / "clock").write_text(f"{simulated.read_clock(files.run)} {size}\n", encoding="ascii")

@@ -47,7 +47,7 @@ class SchedExt(Mechanism):
             if not os.path.ismount(BPF):
                 scope.guard.run_at_end("umount", str(BPF))
                 run_command("mount", "-t", "bpf", "bpf", str(BPF))
-            scope.guard.run_at_end("rm", "-rf", str(PINNED), str(HOMES))
+            scope.guard.run_at_end("rm", "-rf", str(PINNED), str(HOMES))  # a scheduler that is not pinned any more ends
             run_command(str(find_bpftool()), "struct_ops", "register", str(self.scheduler), str(PINNED))
 
     def attach(self, scope: Scope, pids: Sequence[int]) -> None:

@@ -77,7 +77,8 @@ def predict_cross(model: Model, traffic: Traffic = TRIAD) -> np.ndarray:
 
 
 def compute_packet_cross(line: float, header: float, traffic: Traffic) -> float:
-    """Returns the change where either side alone fills the link: a matter of the sizes of line and header only, in bytes.
+    """Returns the relative change of either side's bandwidth by the other, where either alone fills the link: a matter of the sizes of line
+    and header only, in bytes.
 
     A read sends a header out and a header with a line back, a write the reverse; opposite threads fill each
     direction with what both send through it.

@@ -146,7 +146,7 @@ class Ratio:
         """Computes the median of the pairs' ratios, with its 95 % interval by order statistics, which asks for no distribution."""
         pairs = sorted(a / b for a, b in zip(ours, theirs))
         n = len(pairs)
-        cut = int(binom.ppf(TAIL, n, 0.5))
+        cut = int(binom.ppf(TAIL, n, 0.5))  # the interval is from the pair of this rank to that of the same rank from the end
         return cls(median(pairs), pairs[max(cut - 1, 0)], pairs[min(n - cut, n - 1)])
 
     def __str__(self) -> str:
