@@ -83,26 +83,24 @@ class Expression:
             self.tree = ast.parse(PERCENT.sub(r"(\1/100)", text.strip()), mode="eval").body
         except SyntaxError as error:
             raise self._build_error(f"{error.msg} at character {error.offset}") from None
-        self._check_tree(self.tree, logic=True)
+        self._check_logic(self.tree)
 
     def _build_error(self, why: str) -> Refused:
         return Refused(f"--fail-if '{self.text}': {why}: write METRIC > NUMBER with {', '.join(SINGLE)}, "
                         f"{' or '.join(f'{name}[NODE]' for name in PER_NODE)}")
 
-    def _check_tree(self, tree: ast.AST, *, logic: bool):
-        """Checks that a tree is comparisons joined by and, or, not; with logic=False numbers and metrics. Refused: it is not."""
-        if logic and isinstance(tree, ast.BoolOp):
+    def _check_logic(self, tree: ast.AST):
+        """Checks that a tree is comparisons joined by and, or, not. Refused: it is not."""
+        if isinstance(tree, ast.BoolOp):
             for part in tree.values:
-                self._check_tree(part, logic=True)
-        elif logic and isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-            self._check_tree(tree.operand, logic=True)
-        elif logic and isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED:
-            self._check_tree(tree.left, logic=False)
-            self._check_tree(tree.comparators[0], logic=False)
-        elif logic:
-            raise self._build_error(f"'{ast.unparse(tree)}' is no comparison")
+                self._check_logic(part)
+        elif isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+            self._check_logic(tree.operand)
+        elif isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED:
+            self._check_number(tree.left)
+            self._check_number(tree.comparators[0])
         else:
-            self._check_number(tree)
+            raise self._build_error(f"'{ast.unparse(tree)}' is no comparison")
 
     def _check_number(self, tree: ast.AST):
         """Checks that a tree is a number, a metric that the machine has, or arithmetic of these. Refused: it is not."""
@@ -134,7 +132,6 @@ class Expression:
             return all(parts_true) if isinstance(tree.op, ast.And) else any(parts_true)
         if isinstance(tree, ast.UnaryOp):
             return not self._evaluate_logic(tree.operand, metrics, [])
-        assert isinstance(tree, ast.Compare)
         sign, compare = COMPARED[type(tree.ops[0])]
         value, bound = self._evaluate_number(tree.left, metrics), self._evaluate_number(tree.comparators[0], metrics)
         if compare(value, bound):
