@@ -154,7 +154,7 @@ def fit_numbers(taken: Picture):
 def read_penalties(file: Path) -> str:
     """Returns the tables of a machine file that numaplace measure-penalty has written, so that they are kept; "" without any or a file.
 
-    Raises OSError where the file cannot be read."""
+    Raises OSError where the file cannot be read, and UnicodeDecodeError where it is no text."""
     tables = re.split(r"(?m)^(?=\[)", file.read_text(encoding="utf-8")) if file.is_file() else []
     found = "".join(table for table in tables if re.match(r"\[\[?penalty\b", table))
     return f"\n{found}" if found else ""
@@ -182,8 +182,8 @@ def main():
     try:
         penalties = read_penalties(file)
         write_whole(file, None)  # before what takes long
-    except OSError as error:
-        exit_with(FAILED, f"cannot write {args.file}: {error.strerror}: give another file")
+    except (OSError, UnicodeDecodeError) as error:
+        exit_with(FAILED, f"cannot write {args.file}: {getattr(error, 'strerror', 'it is no text')}: give another file")
     triads = Triads(effort)
     try:
         measure_latencies(taken, effort)

@@ -140,6 +140,12 @@ def test_penalties_stay_in_the_file(tmp_path, monkeypatch: pytest.MonkeyPatch) -
     assert text.endswith(penalties) and "old = 1" not in text and list(tmp_path.iterdir()) == [file]
 
 
+def test_a_file_that_is_no_text_is_left_alone(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other").write_bytes(b"\xff")
+    assert calibrate_to(tmp_path / "other", monkeypatch) == []
+    assert "it is no text: give another file" in capsys.readouterr().err and (tmp_path / "other").read_bytes() == b"\xff"
+
+
 def test_a_file_that_cannot_be_written_is_told_before_it_measures(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert calibrate_to(tmp_path / "none/machine.toml", monkeypatch) == []
     assert "cannot write" in capsys.readouterr().err
