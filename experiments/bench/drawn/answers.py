@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -16,33 +16,15 @@ from ...analysis.policies.decision import Decision
 from ...analysis.runs.results import Results
 from ...analysis.stats import compare as comparison
 from ...commands.judge import verdict as judge_verdict
-from ...commands.judge.cli import BOOTS as JUDGE_BOOTS
 from ...commands.worth import stop
 from ...commands.worth import verdict as worth_verdict
-from ...runner.repeats import precision
 from . import draw
-
-__all__ = ["JUDGE_BOOTS"]
-
-
-def decide_speedups(run: Results) -> dict[tuple[str, str], Decision]:
-    """Returns the decision on each workload and policy but the baseline."""
-    return speedup.decide_cells(run)
-
-
-def is_precise(values: list[float], percent: float) -> bool:
-    return precision.is_precise(values, draw.UNIT, percent)
 
 
 def mentions_slow_runs(percent: float) -> bool:
     """Checks whether the report of a run until `percent` says that slow runs may not be in its intervals."""
     run = draw.Cells({("w", "none"): 1.0}).draw_run(Random(1), 10)
     return any("slow runs" in note for note in summary.list_notes(replace(run, manifest=run.manifest | {"repeat_until_ci": percent})))
-
-
-def compute_half_width(values: list[float]) -> float:
-    """Returns the half width of the interval of the mean, in percent of the mean; 0 where it has none."""
-    return precision.compute_half_width(values, draw.UNIT) or 0.0
 
 
 @dataclass(frozen=True)
@@ -57,32 +39,23 @@ class Worth:
     said_one_boot: bool      # the sentence says that it holds in one boot
 
 
-WORTH_BOOTS = stop.BOOTS     # of `numaplace worth --lab` at least
-
-
 def answer_worth(cells: draw.Cells, source: Random, blocks: int, stops: bool = False) -> Worth:
     """Returns the answer of `numaplace worth` for one program under options, of a run of `blocks` blocks.
 
     stops: as the command does when it stops by itself: it looks after stop.LOOKS blocks, and ends, or drops decided options."""
-    drawn, levels, used_blocks = cells.draw_run(source, blocks), None, blocks
-    run = drawn
-    for look in (n for n in stop.LOOKS if stops and n < blocks):
-        kept = [o for o in drawn.observations if o.repeat < look and (levels is None or o.policy in levels)]
-        dropped = [o for o in run.observations if levels is not None and o.policy not in levels]  # has no further blocks
-        run = draw.build_results([*kept, *dropped], drawn.policies)
-        verdict = _judge_worth(run)
+    drawn = cells.draw_run(source, blocks)
+    levels: Collection[str] = drawn.policies           # that have further blocks
+    blocks_of = dict.fromkeys(drawn.policies, 0)       # that each level has had
+    for look in (*(n for n in stop.LOOKS if stops and n < blocks), blocks):
+        blocks_of |= dict.fromkeys(levels, look)
+        verdict = _judge_worth(draw.build_results([o for o in drawn.observations if o.repeat < blocks_of[o.policy]], drawn.policies))
         if not verdict.undecided:
-            used_blocks = look
             break
         levels = {worth_verdict.BASELINE, *(option.policy for option in verdict.undecided)}
-    else:
-        run = draw.build_results([o for o in drawn.observations if levels is None or o.policy in levels]
-                                 + [o for o in run.observations if levels is not None and o.policy not in levels], drawn.policies)
-    verdict = _judge_worth(run)
     sentence = verdict.format_sentence()
     lost = [o.policy for o in verdict.options if o.significant and o.value < 1 - worth_verdict.LEAST]
     return Worth(verdict.best, lost if " loses " in sentence else [], sentence.startswith("nothing is worth it"), verdict.decided,
-                 verdict.options, used_blocks < blocks, "within this boot" in sentence)
+                 verdict.options, look < blocks, "within this boot" in sentence)
 
 
 def _judge_worth(run: Results) -> worth_verdict.Verdict:
@@ -98,21 +71,9 @@ def compare_runs(first: Results, second: Results) -> tuple[list[dict[str, Any]],
     return pair["rows"], any("of one boot" in note for note in pair["notes"])
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Holds what `numaplace judge` answers, by workload."""
-    slower: list[str]
-    faster: list[str]
-    excluded: Callable[[str], bool]  # whether what is printed excludes that this workload is slower
-    rows: list[dict[str, Any]]
-
-
-def judge_runs(first: Results, second: Results, smallest: float = 0.01, exclude: float = 0.05) -> Judged:
-    """Returns the verdict of `numaplace judge` on two runs; smallest: change that counts, exclude: slowdown to exclude, as shares."""
+def judge_runs(first: Results, second: Results) -> dict[str, str]:
+    """Returns the word of `numaplace judge` on each workload of two runs, at its defaults: 1 % is a change, 5 % slower is excluded."""
     with tempfile.TemporaryDirectory() as folder:
         found = judge_verdict.compare_kernels(*(draw.write_run(Path(folder) / side, run) for side, run in (("a", first), ("b", second))),
-                                              [draw.METRIC], smallest, exclude)
-    words = {row["workload"]: row["verdict"] for row in found.rows}
-    return Judged([w for w, word in words.items() if word == judge_verdict.SLOWER],
-                  [w for w, word in words.items() if word == judge_verdict.FASTER],
-                  lambda workload: words[workload] != judge_verdict.NOT_EXCLUDED, found.rows)
+                                              [draw.METRIC], smallest=0.01, exclude=0.05)
+    return {row["workload"]: row["verdict"] for row in found.rows}

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from random import Random
 
+from ...commands.judge.cli import BOOTS as JUDGE_BOOTS
+from ...commands.judge.verdict import FASTER, NOT_EXCLUDED, SLOWER
+from ...commands.worth import stop
 from . import answers, draw
 from .draw import Boots, Cells
 from .tally import HOLDS, Bound, Case, Event, bound_false, holds_truth
@@ -18,7 +21,7 @@ OPTIONS = "abcdefg"
 NAMED = Bound("of those named, the interval holds")
 WORTH_A_CHANGE = 0.01  # worth: a gain of so much or less is not worth it
 SPREAD = {"fault": 0.008, "fork": 0.012, "huge-fault": 0.010, "map": 0.032, "move": 0.013}  # between boots, in parts of the mean, measured by check-judge
-SLOWER = 0.05  # the part of its speed that a slower workload loses
+LOSS = 0.05  # the part of its speed that a slower workload loses
 
 
 def build_cases() -> Iterator[Case]:
@@ -29,7 +32,7 @@ def build_cases() -> Iterator[Case]:
 
 def build_worth_cases() -> Iterator[Case]:
     """Builds the cases of `numaplace worth`: several boots, runs that stop by themselves, and answers that name an option."""
-    for number, between in product(sorted({1, answers.WORTH_BOOTS}), (0, 0.002, 0.005, 0.01, 0.02)):
+    for number, between in product(sorted({1, stop.BOOTS}), (0, 0.002, 0.005, 0.01, 0.02)):
         yield Case("worth boots", f"seven options, nothing reacts, 12 blocks of {number} boot{'s' * (number > 1)}, repeats 0.5 %, "
                    f"{100 * between:g} % between boots", 100,
                    lambda d, number=number, between=between: check_worth(d, {}, 0.005, 12, Boots(number, between)))
@@ -100,19 +103,19 @@ def build_judge_cases() -> Iterator[Case]:
     """Builds the cases of `numaplace judge`: no workload of kernel-mm is slower under the second kernel, all are, each one is."""
     for slow in ((), tuple(SPREAD), *((w,) for w in SPREAD)):
         what = "nothing" if not slow else "all five" if len(slow) > 1 else f"{slow[0]} alone"
-        yield Case("judge", f"kernel-mm, {answers.JUDGE_BOOTS} boots of each kernel, 5 % slower: {what}", 150,
+        yield Case("judge", f"kernel-mm, {JUDGE_BOOTS} boots of each kernel, 5 % slower: {what}", 150,
                    lambda d, slow=slow: check_judge(d, slow))
 
 
 def _make_kernel(slow: tuple[str, ...]) -> Cells:
-    """Makes a kernel that runs the workloads `slow` slower by SLOWER; each boot has one observation, so its noise is SPREAD."""
-    return Cells({(w, "none"): 1 - SLOWER * (w in slow) for w in SPREAD}, boots=Boots(answers.JUDGE_BOOTS),
+    """Makes a kernel that runs the workloads `slow` slower by LOSS; each boot has one observation, so its noise is SPREAD."""
+    return Cells({(w, "none"): 1 - LOSS * (w in slow) for w in SPREAD}, boots=Boots(JUDGE_BOOTS),
                  noises={(w, "none"): draw.make_normal(deviation) for w, deviation in SPREAD.items()})
 
 
 def check_judge(source: Random, slow: tuple[str, ...]) -> Iterator[Event]:
     """Draws the runs of two kernels, the second slower at the workloads `slow`, and yields whether each kind of verdict is false."""
-    verdict = answers.judge_runs(*(_make_kernel(slower).draw_run(source, answers.JUDGE_BOOTS) for slower in ((), slow)))
-    yield Event(bound_false("slower or faster"), bool(set(verdict.slower) - set(slow) or verdict.faster))
+    words = answers.judge_runs(*(_make_kernel(slower).draw_run(source, JUDGE_BOOTS) for slower in ((), slow)))
+    yield Event(bound_false("slower or faster"), any(word == FASTER or word == SLOWER and w not in slow for w, word in words.items()))
     for workload in slow:
-        yield Event(bound_false(f"no regression of {workload}"), workload not in verdict.slower and verdict.excluded(workload))
+        yield Event(bound_false(f"no regression of {workload}"), words[workload] not in (SLOWER, NOT_EXCLUDED))

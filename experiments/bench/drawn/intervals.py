@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from ...analysis.policies import speedup
 from ...analysis.policies.decision import CHANCE
 from ...analysis.runs.results import Results
 from ...analysis.stats.intervals import (
@@ -99,7 +100,7 @@ def check_speed_up(source: Random, blocks: int, option_noise: Noise, base_noise:
     for true in (TRUE, 1.0):
         cells = Cells({("w", "none"): 1.0, ("w", "o"): true * base_mean}, option_noise, noises={("w", "none"): base_noise})
         run = cells.draw_run(source, blocks)
-        found, = answers.decide_speedups(run).values()
+        found, = speedup.decide_cells(run).values()
         true_ratio = true * base_mean / find_shown_mean(run, base_noise, base_mean)
         if true_ratio == 1:
             yield Event(bound_false("faster or slower"), found.significant)
@@ -116,7 +117,7 @@ def find_shown_mean(run: Results, base_noise: Noise, base_mean: float) -> float:
 def check_equal_options(source: Random, blocks: int) -> Iterator[Event]:
     """Draws seven options as fast as the baseline and yields whether any is said to differ."""
     cells = Cells({("w", p): 1.0 for p in ("none", *"abcdefg")}, draw.make_normal(0.03))
-    speedups = answers.decide_speedups(cells.draw_run(source, blocks))
+    speedups = speedup.decide_cells(cells.draw_run(source, blocks))
     yield Event(bound_false("any of seven differs"), any(s.significant for s in speedups.values()))
 
 
@@ -149,7 +150,7 @@ def check_until_precise(source: Random, noise: Noise, true_mean: float, percent:
 
     slow_is_said: the report says that slow runs may not be in it."""
     values = list(noise(source, most))
-    n = next((n for n in range(precision.LEAST, most)
-              if answers.compute_half_width(values[:n]) <= percent and answers.is_precise(values[:n], percent)), most)
+    n = next((n for n in range(precision.LEAST, most) if precision.is_precise(values[:n], draw.UNIT, percent)), most)
     mean = fmean(values[:n])
-    yield Event(HOLDS, abs(mean - true_mean) <= answers.compute_half_width(values[:n]) / 100 * mean, slow_is_said)
+    half_width = precision.compute_half_width(values[:n], draw.UNIT) / 100 * mean
+    yield Event(HOLDS, abs(mean - true_mean) <= half_width, slow_is_said)

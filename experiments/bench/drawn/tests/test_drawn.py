@@ -7,10 +7,11 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
+from experiments.analysis.policies import speedup
 from experiments.analysis.runs.results import rank_policy, read_results
 from experiments.analysis.stats.intervals import compute_t_interval
 from experiments.bench.drawn import __main__ as program
-from experiments.bench.drawn import answers, commands, draw, intervals, reports, tally
+from experiments.bench.drawn import commands, draw, intervals, reports, tally
 from experiments.bench.drawn.draw import Boots, Cells
 from experiments.bench.drawn.tally import FAILS, HOLDS, NONE, OK, SAID, Bound, Case, Event, bound_false
 from experiments.errors import UsageError
@@ -78,7 +79,7 @@ def test_a_run_is_read_as_it_was_drawn(tmp_path) -> None:
     run = Cells({("w", "none"): 1.0, ("w", "o"): 1.1}, boots=Boots(2, 0.01)).draw_run(Random(1), 4)
     again = read_results(draw.write_run(tmp_path, run))
     assert [o.metrics for o in again.independent] == [o.metrics for o in run.independent] and again.boots == ["0", "1"]
-    assert answers.decide_speedups(again) == answers.decide_speedups(run)
+    assert speedup.decide_cells(again) == speedup.decide_cells(run)
 
 
 def test_each_kind_of_case_gives_its_lines() -> None:
