@@ -12,30 +12,25 @@ from ...runner.suite import schedule
 from ...runner.suite import suite as suites
 
 METRIC, UNIT = "rate", "1/s"
-MODES = (1.0, 1.6)  # of a program that starts on node 0, and on node 1
+MODES = (1.0, 1.6)  # factors of a program that starts on node 0, and on node 1
+BETWEEN_MODES = 1.3
 MEAN = 1000.0
 Noise = Callable[[Random, int], Iterator[float]]  # factors around 1, for so many observations
 
 
 def make_normal(deviation: float) -> Noise:
     """Makes noise of normal factors with this deviation around 1."""
-    def draw_factors(draw: Random, n: int) -> Iterator[float]:
-        return (draw.gauss(1, deviation) for _ in range(n))
-    return draw_factors
+    return lambda draw, n: (draw.gauss(1, deviation) for _ in range(n))
 
 
-def make_slow(share: float, factor: float, deviation: float = 0.01) -> Noise:
-    """Makes noise of normal factors of which a share, 0..1, is `factor` times as large. The mean is 1 + share * (factor - 1)."""
-    def draw_factors(draw: Random, n: int) -> Iterator[float]:
-        return (draw.gauss(1, deviation) * (factor if draw.random() < share else 1) for _ in range(n))
-    return draw_factors
+def make_slow(share: float, factor: float) -> Noise:
+    """Makes noise of factors of 1 %, of which a share, 0..1, is `factor` times as large. The mean is 1 + share * (factor - 1)."""
+    return lambda draw, n: (draw.gauss(1, 0.01) * (factor if draw.random() < share else 1) for _ in range(n))
 
 
 def make_lognormal(deviation: float) -> Noise:
     """Makes noise of lognormal factors of the median 1; deviation: of their logarithm."""
-    def draw_factors(draw: Random, n: int) -> Iterator[float]:
-        return (draw.lognormvariate(0, deviation) for _ in range(n))
-    return draw_factors
+    return lambda draw, n: (draw.lognormvariate(0, deviation) for _ in range(n))
 
 
 def draw_two_modes(draw: Random, n: int) -> Iterator[float]:
@@ -64,12 +59,12 @@ class Boots:
     deviation: float = 0.0  # between boots
 
 
-def build_observation(workload: str, policy: str, repeat: int, value: float, boot: str = "0", order: int = 0, node: int = 0) -> Observation:
-    """Builds a clean observation of the metric METRIC; node: that its task started on."""
+def build_observation(workload: str, policy: str, repeat: int, value: float, boot: str = "0", node: int = 0) -> Observation:
+    """Builds a clean observation of the metric METRIC; node: that its task started on. build_results() gives it its order and line."""
     task = {"role": "program", "node_before": node}
-    record = {"workload": workload, "policy": policy, "repeat": repeat, "order": order, "platform": "real", "marks": [], "check": "ok",
+    record = {"workload": workload, "policy": policy, "repeat": repeat, "platform": "real", "marks": [], "check": "ok",
               "metrics": [{"name": METRIC, "unit": UNIT, "value": value}], "tasks": [task], "boot_id": boot}
-    return Observation(workload, policy, "real", repeat, order, False, (), (Metric(METRIC, UNIT, value),), (task,), None, {}, record, order)
+    return Observation(workload, policy, "real", repeat, 0, False, (), (Metric(METRIC, UNIT, value),), (task,), None, {}, record, 0)
 
 
 def build_results(observations: Sequence[Observation], policies: Sequence[str] = ()) -> Results:
@@ -87,15 +82,18 @@ class Cells:
     noises: Mapping[tuple[str, str], Noise] = field(default_factory=dict)  # of cells that have another one
 
     def draw_run(self, draw: Random, repeats: int) -> Results:
-        """Draws `repeats` observations of every cell, as many in each boot, and returns the run."""
+        """Draws `repeats` observations of every cell, as many in each boot where that divides, and returns the run.
+
+        Those of draw_two_modes started on the node that their factor tells."""
         observations = []
         for (workload, policy), speed in self.speeds.items():
-            values = list(self.noises.get((workload, policy), self.noise)(draw, repeats))
+            noise = self.noises.get((workload, policy), self.noise)
+            factors = list(noise(draw, repeats))
             means = [draw.gauss(1, self.boots.deviation) for _ in range(self.boots.number)]
-            for number, value in enumerate(values):
-                boot = number * self.boots.number // repeats
-                node = int(self.noises.get((workload, policy)) is draw_two_modes and value > 1.3)  # between MODES
-                observations.append(build_observation(workload, policy, number, MEAN * speed * means[boot] * value, str(boot), node=node))
+            for repeat, factor in enumerate(factors):
+                boot = repeat * self.boots.number // repeats
+                node = int(noise is draw_two_modes and factor > BETWEEN_MODES)
+                observations.append(build_observation(workload, policy, repeat, MEAN * speed * means[boot] * factor, str(boot), node=node))
         return build_results(observations, list(dict.fromkeys(policy for _, policy in self.speeds)))
 
 
