@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..calibrate import in_lab
 from ..errors import CannotError, ExperimentError
-from ..host import host_nodes
+from ..host import host_nodes, state
 from ..host.process import start_process
 from ..host.tool import DERIVED, Numaplace, take_last_line
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 NEED = "contention model"  # as `numaplace policies` says it
 INSTALLED = Path("/etc/numaplace/machine.toml")
-BOOT = Path("/proc/sys/kernel/random/boot_id")
 LOG = "calibrate.log"
 SWITCHED_OFF = "calibration was switched off"
 NO_TIMES = "times mean nothing in a functional lab machine, so it cannot be calibrated"
@@ -90,7 +89,7 @@ def _describe_model(origin: str, file: Path | None = None) -> dict[str, Any]:
 def _measure_in_this_boot(suite: Suite, numaplace: Numaplace, platform: str, needing: list[str], out: Path) -> Path:
     """Calibrates the machine, unless that was done in this boot. Returns the path of its file. Errors: as of _calibrate()."""
     machine = re.sub(r"[^A-Za-z0-9.-]", "-", host_nodes.read_machine_name())
-    path = _find_folder() / f"calibrated-{machine}-{BOOT.read_text().strip()}.toml"
+    path = _find_folder() / f"calibrated-{machine}-{state.read_boot_id()}.toml"
     if path.exists():
         print(f"{suite.name}: plans with {path}, calibrated earlier in this boot", flush=True)
         return path

@@ -18,13 +18,7 @@ def count_local_pages(task: TaskState) -> int | None:
     return task["pages"].get(str(task["node"]), 0)
 
 
-def compute_locality(task: TaskState) -> float | None:
-    """Computes a task's local pages / all its pages, 0..1; None where it may run on several nodes or has no pages."""
-    local, total = count_local_pages(task), count_pages(task)
-    return None if local is None or not total else local / total
-
-
-def compute_overall(tasks: Iterable[TaskState]) -> float | None:
+def compute_locality(tasks: Iterable[TaskState]) -> float | None:
     """Computes local pages / all pages over all tasks, 0..1; None where some task may run on several nodes or none has pages."""
     local = total = 0
     for task in tasks:

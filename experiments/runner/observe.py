@@ -227,18 +227,14 @@ class Observer:
 
     def _fill_record(self, running: RunningWorkload, before: list[TaskState], after: list[TaskState],
                      measured: Measured, record: Record) -> None:
-        """Fills the record's tasks, metrics and series from what was measured, and from the tasks before and after."""
+        """Fills the record with what was measured, and with metrics that are computed from the tasks before and after."""
         if record["platform"] != "lab-functional":  # where times mean nothing, so do those in which tasks worked together
             record["marks"] += measured.marks
-        record["tasks"] = [make_task_record(task.role, task_before, task_after, measured.details.get(task.role))
-                           for task, task_before, task_after in zip(running.tasks, before, after)]
-        record["metrics"] = measured.metrics
-        if measured.series:
-            record["series"] = measured.series
+        fill_measured(running, before, after, measured, record)
         if running.work:
             self._fill_work(running, record)
         for name, tasks in (("locality_before", before), ("locality_after", after)):
-            value = locality.compute_overall(tasks)
+            value = locality.compute_locality(tasks)
             if value is None and running.unpinned:
                 continue
             if value is None:
@@ -372,11 +368,20 @@ def count_moved_pages(applied: Applied) -> int:
     return sum((r.get("migrate") or {}).get("moved", 0) for r in results)
 
 
+def fill_measured(running: RunningWorkload, before: list[TaskState], after: list[TaskState], measured: Measured, record: Record) -> None:
+    """Fills the record's tasks, metrics and series from what was measured, and from the tasks before and after."""
+    record["tasks"] = [make_task_record(task.role, task_before, task_after, measured.details.get(task.role))
+                       for task, task_before, task_after in zip(running.tasks, before, after)]
+    record["metrics"] = measured.metrics
+    if measured.series:
+        record["series"] = measured.series
+
+
 def make_task_record(role: str, before: TaskState, after: TaskState,
                      details: dict[str, Any] | None) -> dict[str, Any]:
     """Makes the record of a task: its node, its pages by node and its locality, each before and after; details: its program's own."""
     record = {"role": role, "pid": after["pid"], "comm": after["comm"]}
     for when, task in (("before", before), ("after", after)):
         record |= {f"node_{when}": task["node"], f"pages_{when}": task["pages"],
-                   f"locality_{when}": locality.compute_locality(task)}
+                   f"locality_{when}": locality.compute_locality([task])}
     return record | {"details": details}

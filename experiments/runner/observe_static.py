@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from . import locality
-from .observe import ENOUGH, Observer, Stopwatch, make_task_record
+from .observe import ENOUGH, Observer, Stopwatch, fill_measured
 from .records.record import Record, TaskState
 from .suite.schedule import Trial
 from .workloads.workload import RunningWorkload
@@ -28,11 +28,7 @@ class StaticObserver(Observer):
             record["check"] = running.verify()
         self._check_placed("at the end", running, after, record)
         record["marks"] += measured.marks
-        record["metrics"] = measured.metrics
-        if measured.series:
-            record["series"] = measured.series
-        record["tasks"] = [make_task_record(task.role, task_before, task_after, measured.details.get(task.role))
-                           for task, task_before, task_after in zip(running.tasks, before, after)]
+        fill_measured(running, before, after, measured, record)
 
     def _check_placed(self, when: str, running: RunningWorkload, tasks: list[TaskState],
                       record: Record) -> None:

@@ -6,7 +6,6 @@ The manifest is the first boot's: another begins when it is there, so that all p
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import time
@@ -89,11 +88,11 @@ def find_manifest(out: Path) -> Path | None:
 
 def gather_records(out: Path) -> None:
     """Collects records, manifests and logs of all boots in the run's folder, also of a run that was killed, and removes their folders."""
-    records, merged = results.read_records(out), _read_manifest(out)
+    records, merged = results.read_records(out), manifest.read(out)
     for folder in list_folders(out):
         known = {_identify_record(record) for record in records}
         records += [record for record in results.read_records(folder) if _identify_record(record) not in known]
-        merged = _merge_boots(merged, _read_manifest(folder))
+        merged = _merge_boots(merged, manifest.read(folder))
     if records:  # a file without any would count as a run's
         results.rewrite_records(out, sorted(records, key=lambda record: record["started"]))
     if merged:
@@ -116,11 +115,6 @@ def name_log(name: str, boot: int) -> str:
 
 def _identify_record(record: Record) -> tuple[str, str]:
     return record["boot_id"], record["started"]
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / manifest.NAME
-    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def _merge_boots(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

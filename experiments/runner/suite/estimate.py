@@ -14,19 +14,15 @@ import math
 import os
 import platform
 import re
-import time
 from argparse import ArgumentTypeError
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ...errors import UsageError
 from ...host.host_nodes import read_lab_name
 from ...paths import cache
 from ...units import format_duration
 from ..kinds import footprint
-from ..records import results
 from . import schedule
 from .suite import Suite, Workload
 
@@ -132,11 +128,3 @@ def keep_estimate(suite: Suite, lab: str | None, seconds: float, observations: i
             os.replace(partial, _find_file())
     except OSError:
         partial.unlink(missing_ok=True)
-
-
-def measure_estimate(suite: Suite, lab: str | None, out: Path, work: Callable[[], Any]) -> Any:
-    """Calls `work`, and keeps how long it took for the observations that it has added to the run in `out`. Returns what it returned."""
-    before, begin = results.count_records(out), time.monotonic()
-    returned = work()
-    keep_estimate(suite, lab, time.monotonic() - begin, results.count_records(out) - before)
-    return returned

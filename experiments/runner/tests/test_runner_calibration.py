@@ -14,7 +14,7 @@ from experiments.calibrate import in_lab
 from experiments.commands.experiment.cli import main
 from experiments.commands.run_request import make_request, read_options
 from experiments.errors import CannotError, ExperimentError, UsageError
-from experiments.host import host_nodes
+from experiments.host import host_nodes, state
 from experiments.host.tool import DERIVED, Numaplace
 from experiments.host.topology import Cpu
 from experiments.runner import calibration, check_machine
@@ -68,7 +68,7 @@ def fake(tmp_path: Path, monkeypatch) -> Fake:
     nodes = [host_nodes.Node(number, (number,), {0: 10, 1: 21}, 1 << 20, 1 << 20,
                              (Cpu(number, number, number, 1 << 20, 32 << 20),)) for number in range(2)]
     monkeypatch.setattr(host_nodes, "list_nodes", lambda: nodes)
-    monkeypatch.setattr(calibration, "BOOT", tmp_path / "boot_id")
+    monkeypatch.setattr(state, "BOOT", tmp_path / "boot_id")
     monkeypatch.setattr(calibration, "INSTALLED", tmp_path / "machine.toml")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     (tmp_path / "run").mkdir()

@@ -16,18 +16,18 @@ def task(node: int | None, **pages: int) -> dict[str, Any]:
 
 
 def test_of_one_task() -> None:
-    assert locality.compute_locality(task(0, n0=300, n1=100)) == 0.75
-    assert locality.compute_locality(task(1, n0=300, n1=100)) == 0.25
-    assert locality.compute_locality(task(1, n0=300)) == 0.0
-    assert locality.compute_locality(task(0)) is None
-    assert locality.compute_locality(task(None, n0=300)) is None
+    assert locality.compute_locality([task(0, n0=300, n1=100)]) == 0.75
+    assert locality.compute_locality([task(1, n0=300, n1=100)]) == 0.25
+    assert locality.compute_locality([task(1, n0=300)]) == 0.0
+    assert locality.compute_locality([task(0)]) is None
+    assert locality.compute_locality([task(None, n0=300)]) is None
 
 
 def test_over_all_tasks_every_page_counts_the_same() -> None:
-    assert locality.compute_overall([task(0, n0=900), task(1, n0=100)]) == 0.9
-    assert locality.compute_overall([task(0, n0=0, n1=10), task(1, n0=10, n1=0)]) == 0.0
-    assert locality.compute_overall([task(0, n0=10), task(None, n1=10)]) is None
-    assert locality.compute_overall([task(0), task(1)]) is None
+    assert locality.compute_locality([task(0, n0=900), task(1, n0=100)]) == 0.9
+    assert locality.compute_locality([task(0, n0=0, n1=10), task(1, n0=10, n1=0)]) == 0.0
+    assert locality.compute_locality([task(0, n0=10), task(None, n1=10)]) is None
+    assert locality.compute_locality([task(0), task(1)]) is None
 
 
 def test_share_on_some_nodes() -> None:
