@@ -12,7 +12,7 @@ import pytest
 from experiments.commands.experiment.cli import main, split_policies
 from experiments.errors import CannotError
 from experiments.host import host_nodes
-from experiments.runner.workloads.kinds import find_redis_server
+from experiments.runner.workloads.kinds import find_program
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -89,7 +89,7 @@ def test_a_machine_without_two_nodes_of_cpus_and_memory(tmp_path: Path) -> None:
 def test_no_redis_server(monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(CannotError, match="redis-server is not installed: apt-get install") as refused_:
-        find_redis_server()
+        find_program("redis-server")
     assert refused_.value.status == 3
 
 

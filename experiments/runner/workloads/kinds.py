@@ -15,7 +15,7 @@ from .command import Command
 from .latency import Handover, Loaded
 from .mem import Memory
 from .memtier import RedisMemtier
-from .redis import Redis, RedisBenchmark, RedisTimes, find_redis_benchmark, find_redis_server
+from .redis import Redis, RedisBenchmark, RedisTimes, find_program
 from .stealing import Stealing
 from .workload import RunningWorkload
 
@@ -36,9 +36,9 @@ def check_programs(suite: Suite) -> None:
         if not (HERE.programs / name).exists():
             raise CannotError(f"{HERE.programs / name} is missing: {MAKE_TOOLS}")
     if any(kind.startswith("redis") for kind in kinds):
-        find_redis_server()
+        find_program("redis-server")
     if "redis-benchmark" in kinds:
-        find_redis_benchmark()
+        find_program("redis-benchmark")
     for workload in suite.workloads:
         if workload.kind == "command":
             packages.check_needs(workload.options["command"])

@@ -33,7 +33,8 @@ AIM_SECONDS, PILOT_PART, TICK_SECONDS = 0.03, 10, 0.001
 LARGEST_PILOT = 100000  # requests, beyond those of the suite
 POLL = 0.02  # s, between two attempts at the server's socket
 LATENCIES = {"latency_p50": "p50_latency_ms", "latency_p99": "p99_latency_ms"}  # columns of redis-benchmark's CSV
-
+REMEDIES = {"redis-server": "apt-get install redis-server, or leave the redis workloads out with --workloads",
+            "redis-benchmark": "apt-get install redis-tools"}
 
 
 class Redis(RunningWorkload):
@@ -76,7 +77,7 @@ class Redis(RunningWorkload):
         self.path = path = self.scratch / "redis.sock"
         path.unlink(missing_ok=True)
         self.log = self.scratch / "redis.log"
-        self.run(task, [find_redis_server(), "--port", "0", "--unixsocket", path, "--save", "",
+        self.run(task, [find_program("redis-server"), "--port", "0", "--unixsocket", path, "--save", "",
                         "--appendonly", "no", "--dir", self.scratch, "--logfile", self.log,
                         "--loglevel", "warning", "--daemonize", "no"], KEEP_FREED, keep_memory=True, cpus=cpus)
         self._wait_for_socket(path)
@@ -255,7 +256,7 @@ class RedisBenchmark(ForeignClient):
         ExperimentError: there are none."""
         options = self.options
         random_keys = ["-r", str(options["keys"])] if options["keys"] else []  # without them, all requests have one key
-        output = self.call_client(find_redis_benchmark(), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(options["clients"]),
+        output = self.call_client(find_program("redis-benchmark"), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(options["clients"]),
                                   "-P", str(options["pipeline"]), *random_keys, "-d", str(options["value_bytes"]), "-t", tests)
         rows = [row for row in csv.DictReader(io.StringIO(output)) if "needed to benchmark" not in row["test"]]
         if not rows:
@@ -292,18 +293,9 @@ def count_command_calls(info: str) -> dict[str, tuple[int, int]]:
         r"cmdstat_(\w+):calls=(\d+).*?rejected_calls=(\d+),failed_calls=(\d+)", info)}
 
 
-def find_redis_server() -> str:
-    """Finds the path of redis-server. CannotError: it is not installed."""
-    path = shutil.which("redis-server")
+def find_program(name: str) -> str:
+    """Finds the path of a program of REMEDIES. CannotError: it is not installed."""
+    path = shutil.which(name)
     if not path:
-        raise CannotError("redis-server is not installed: apt-get install redis-server, "
-                          "or leave the redis workloads out with --workloads")
-    return path
-
-
-def find_redis_benchmark() -> str:
-    """Finds the path of redis-benchmark. CannotError: it is not installed."""
-    path = shutil.which("redis-benchmark")
-    if not path:
-        raise CannotError("redis-benchmark is not installed: apt-get install redis-tools")
+        raise CannotError(f"{name} is not installed: {REMEDIES[name]}")
     return path
