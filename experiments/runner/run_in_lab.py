@@ -31,7 +31,7 @@ from .workloads.kinds import check_programs
 
 LOG = "lab.log"
 CONSOLE = "console.log"
-ToBoot = Callable[[list[Any], list[Any]], list[str]]  # the words of one boot, from those of its command and options of `lab run`
+ListBootWords = Callable[[Share, Path], list[str]]  # of the boot of a share, with results in a folder
 POLL = 0.5  # s
 END_LIMIT = 30  # s, for the lab to power off
 
@@ -65,10 +65,13 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
     check_programs(request.suite)
     shares = boot_shares.divide_repeats(request.suite, request.boots)[:boots]
     check_shared(request.out)
-    def build_boot_words(command: list[Any], options: list[Any]) -> list[str]:
-        return build_words(machine, command, [*guest.kernel, *options], functional=functional)
 
-    arguments = guest.list_words([HERE.programs / "numaplace-experiment", *arguments])
+    def list_boot_words(share: Share, folder: Path) -> list[str]:
+        """Lists the words that boot the machine for one share, with results in `folder`."""
+        command, options = complete_words(arguments, request, share, folder)
+        return build_words(machine, guest.list_words([HERE.programs / "numaplace-experiment", *command]), [*guest.kernel, *options],
+                           functional=functional)
+
     with stop_signals(), results.lock_folder(request.out):
         if request.force:
             for folder in parallel_boots.list_folders(request.out):
@@ -84,7 +87,7 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
             return until is not None and time.monotonic() >= until
 
         run_shares = _run_side_by_side if request.jobs > 1 else _run_in_turn
-        status, boot = run_shares(build_boot_words, arguments, request, machine, _list_left(request, shares), is_late)
+        status, boot = run_shares(list_boot_words, request, machine, _list_left(request, shares), is_late)
         if is_late() and _list_unfinished(request, shares):
             print(f"{request.suite.name}: the budget is spent, {len(_list_unfinished(request, shares))} of {len(shares)} boots are not whole: "
                   "--resume makes them", flush=True)
@@ -108,27 +111,27 @@ def _list_unfinished(request: Request, shares: list[Share]) -> list[Share]:
     return [share for share in shares if share.has_left(records)]
 
 
-def _run_in_turn(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str, shares: list[Share],
+def _run_in_turn(list_boot_words: ListBootWords, request: Request, machine: str, shares: list[Share],
                  is_late: Callable[[], bool]) -> tuple[int, int]:
     """Runs the boots one after the other, up to one that did not make its share, or until is_late(). Returns the exit status of the last
-    one, and 0, the number of the boot that the log is of. build_boot_words, arguments: as of list_command()."""
+    one, and 0, the number of the boot that the log is of."""
     status = 0
     with open(request.out / LOG, "w+b") as log:
         for share in shares:
             if share != shares[0] and is_late():
                 break
-            status = _run_boot(list_command(build_boot_words, arguments, request, share, request.out), log, request, machine)
+            status = _run_boot(list_boot_words(share, request.out), log, request, machine)
             if share.has_left(results.read_records(request.out)):
                 break
     return status, 0
 
 
-def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: Request, machine: str,
-                      shares: list[Share], is_late: Callable[[], bool]) -> tuple[int, int]:
-    """Runs the boots side by side; parameters: as of _run_in_turn(). Returns the status, or 0, and the number of the last that failed."""
+def _run_side_by_side(list_boot_words: ListBootWords, request: Request, machine: str, shares: list[Share],
+                      is_late: Callable[[], bool]) -> tuple[int, int]:
+    """Runs the boots side by side, `request.jobs` at a time; none begins once is_late(). Returns the status, or 0, and the number of the last that failed."""
     def begin_boot(share: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
-            return _start_boot(list_command(build_boot_words, arguments, request, share, folder), log)
+            return _start_boot(list_boot_words(share, folder), log)
 
     total = len(schedule.make_schedule(request.suite))  # each boot has warm-ups besides
     with progress.make_progress(total) as display:
@@ -136,14 +139,14 @@ def _run_side_by_side(build_boot_words: ToBoot, arguments: list[Any], request: R
                                         lambda made: display.show(min(made, total), machine), is_late)
 
 
-def list_command(build_boot_words: ToBoot, arguments: list[Any], request: Request, share: Share, folder: Path) -> list[str]:
-    """Lists the words that boot the machine for one share, with results in `folder`. arguments: the guest's command, which is completed."""
+def complete_words(arguments: list[str], request: Request, share: Share, folder: Path) -> tuple[list[Any], list[Any]]:
+    """Completes the words of `numaplace experiment` for one share, with results in `folder`. Returns them, and options of `lab run`."""
     console = folder / (CONSOLE if folder != request.out else parallel_boots.name_log(CONSOLE, share.boot))
     goes_on = (folder / manifest.NAME).exists()
     share_words = ["--share", str(share.boot), str(request.boots)] if request.boots > 1 else []
     command = [*arguments, "--out", folder, *["--resume"] * (goes_on and "--resume" not in arguments), *share_words]
     # Several boots are without a snapshot, which has what a kernel chose at random.
-    return build_boot_words(command, [*["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console])
+    return command, [*["--no-snapshot"] * (goes_on or request.boots > 1), "--console", console]
 
 
 def _start_boot(command: list[Any], log: BinaryIO) -> subprocess.Popen[bytes]:
