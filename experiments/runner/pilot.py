@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import CannotError, ExperimentError
 from ..host import host_nodes
-from ..host.tool import Numaplace, get_policy
+from ..host.tool import Numaplace
 from .suite import knowledge
 from .suite.schedule import Trial
 from .suite.suite import Task, Workload
@@ -28,6 +28,7 @@ EXACT = 1e-9           # steps, by which a logarithm may miss a whole number; RO
 ROUNDING = 6
 FLIP = 0.02  # s, of each of a flip's four phases
 TURN = 0.25  # s: between two turns a task waits, and what its CPU counts then is others' work
+INDEPENDENT = ("memory", "triad")  # kinds whose tasks are processes of one program that need none of the others
 MakeWorkload = Callable[[Trial], RunningWorkload]
 
 
@@ -52,16 +53,15 @@ class Pilot:
 def run_pilot(trial: Trial, levels: tuple[str, ...], make_workload: MakeWorkload, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
     """Measures the tasks' inputs, where a level needs them, and the work that takes TIMES as long as the first level's placement.
 
-    levels: the suite's placements. turn: seconds that tasks are watched for. timed: whether times mean anything here."""
-    placing = [level for level in levels if get_policy(level) != BASELINE]
-    kinds_of_knowledge = {knowledge.read_knowledge(level).knows for level in placing}
-    inputs = measure_inputs(trial, make_workload, numaplace) if timed and "measured" in kinds_of_knowledge else {}
-    running = make_workload(replace(trial, policy=placing[0]))
+    levels: the suite's policies but BASELINE, one at least. turn: seconds that tasks are watched for. timed: whether times mean anything here."""
+    needs_inputs = any(knowledge.read_knowledge(level).knows == "measured" for level in levels)
+    inputs = measure_inputs(trial, make_workload, numaplace) if timed and needs_inputs else {}
+    running = make_workload(replace(trial, policy=levels[0]))
     try:
         running.start()
         begin = time.monotonic()
         with running.keep_working(turn) as sample:
-            numaplace.apply(placing[0], running.pids, list_assumptions(running, inputs), sample)
+            numaplace.apply(levels[0], running.pids, list_assumptions(running, inputs), sample)
             seconds = time.monotonic() - begin
         work = round_work(TIMES * seconds * running.compute_rate())
         numaplace.restore(running.pids)
@@ -86,18 +86,14 @@ def measure_inputs(trial: Trial, make_workload: MakeWorkload, numaplace: Numapla
 
 
 def identify_kind(task: Task, workload: Workload) -> tuple[str, int]:
-    """Returns what a task's inputs depend on: the number of its threads and, where it needs the workload's other tasks, its role."""
-    return "" if workload.kind in ALONE else task.role, task.threads
-
-
-# Kinds whose tasks are processes of one program that need none of the others.
-ALONE = ("memory", "triad")
+    """Returns what a task's inputs depend on: its role, or "" where it needs none of the other tasks, and the number of its threads."""
+    return "" if workload.kind in INDEPENDENT else task.role, task.threads
 
 
 def measure_input(trial: Trial, task: Task, make_workload: MakeWorkload, numaplace: Numaplace) -> Input:
     """Measures penalty and MPKI of a task with its memory on the node that it runs on, the others beside it where it needs them.
     Returns an Input without them, but with the reason, where that fails."""
-    needed = (task,) if trial.workload.kind in ALONE else trial.workload.tasks
+    needed = (task,) if trial.workload.kind in INDEPENDENT else trial.workload.tasks
     tasks = tuple(replace(local, memory_on=(local.runs_on,)) for local in needed)
     running = make_workload(replace(trial, workload=replace(trial.workload, tasks=tasks)))
     try:
