@@ -9,8 +9,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-SPELLED = {"policies": "placements"}  # the option of a field that has another name
-
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -54,7 +52,7 @@ class RunOptions:
 
 def spell_option(name: str, value: Any) -> list[str]:
     """Returns the words that give one option its value; none where a list has nothing in it."""
-    option = f"--{SPELLED.get(name, name).replace('_', '-')}"
+    option = "--placements" if name == "policies" else f"--{name.replace('_', '-')}"
     if value is True or value == "":
         return [option]
     if name == "set":

@@ -13,10 +13,8 @@ from pathlib import Path
 
 from ...errors import CannotError, ExperimentError
 from ...host import host_nodes
-from ...host.host_nodes import Node, read_lab_name
+from ...host.host_nodes import read_lab_name
 from ...host.tool import Numaplace
-from ..suite.schedule import Trial
-from ..suite.suite import Suite
 from .workload import Measured, RunningWorkload, make_metric
 
 URL_LIMIT = 10  # s
@@ -28,10 +26,6 @@ class Attached(RunningWorkload):
     unpinned = True
     runs_already = True
     works = False
-
-    def __init__(self, trial: Trial, suite: Suite, nodes: list[Node], scratch: Path) -> None:
-        super().__init__(trial, suite, nodes, scratch)
-        self.numaplace = Numaplace()
 
     def start(self) -> None:
         """Checks that the processes are there. CannotError: one has ended."""
@@ -79,7 +73,7 @@ class Attached(RunningWorkload):
         if read_lab_name():
             raise CannotError("the lab counts instructions by CPU, and other programs run there too: give a count of the program's by "
                               "--url and --metric")
-        tasks = self.numaplace.read_tasks(self.pids, seconds)["tasks"]
+        tasks = Numaplace().read_tasks(self.pids, seconds)["tasks"]
         unknown = next((task for task in tasks if task["ipc"]["value"] is None or task["cycles"]["value"] is None), None)
         if unknown or not tasks:
             why = unknown.get("not_counted_because") if unknown else "they have ended"

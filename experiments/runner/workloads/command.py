@@ -10,7 +10,7 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -65,9 +65,7 @@ class Command(RunningWorkload):
         self._prepare()
         self._crowd_memory()
         words = (*self.spec.command, *(self.spec.oracle if self.trial.policy == ORACLE else ()))
-        main = Background(self._fill_words(words), self._make_environment(), self.directory, self.logs / self.role,
-                          self.spec.user, self._hold_cpus)
-        self.programs[self.role] = main
+        self.programs[self.role] = main = self._begin(self.role, words, self._hold_cpus)
         if self.spec.ready:
             self._wait_until_ready(main, self.spec.ready)
         self.ready_seconds = time.monotonic() - main.started
@@ -134,16 +132,19 @@ class Command(RunningWorkload):
             self._run_to_end("prepare", self.spec.prepare)
             marker.touch()
 
-    def _run_to_end(self, name: str, words: Sequence[str], limit: float = WORK_LIMIT) -> Background:
-        """Runs a program to its end and returns it. ExperimentError, with `name`: it failed, or was not over after `limit` seconds."""
-        program = Background(self._fill_words(words), self._make_environment(), self.directory, self.logs / name, self.spec.user)
+    def _begin(self, name: str, words: Sequence[str], before_exec: Callable[[], None] = lambda: None) -> Background:
+        """Starts a program of the workload's file, as its user, with its output in the log `name`. Returns it."""
+        return Background(self._fill_words(words), self._make_environment(), self.directory, self.logs / name, self.spec.user, before_exec)
+
+    def _run_to_end(self, name: str, words: Sequence[str]) -> None:
+        """Runs a program to its end. ExperimentError, with `name`: it failed, or was not over after WORK_LIMIT seconds."""
+        program = self._begin(name, words)
         try:
-            program.finish(limit)
+            program.finish(WORK_LIMIT)
         except ExperimentError as error:
             raise ExperimentError(f"'{name}': {error}") from None
         finally:
             program.stop()
-        return program
 
     def _crowd_memory(self) -> None:
         """Fills the fast nodes with memory that nobody uses, so that they have room for only `fast_percent` of the workload's."""
@@ -232,8 +233,7 @@ class Command(RunningWorkload):
         """Waits for the end of the program, or runs its client, and reads the metrics. ExperimentError: one failed, or takes too long."""
         main = self.programs[self.role]
         if self.spec.client:
-            self.client = Background(self._fill_words(self.spec.client), self._make_environment(), self.directory, self.logs / "client",
-                                     self.spec.user)
+            self.client = self._begin("client", self.spec.client)
             self.client.finish(WORK_LIMIT)
             if not main.alive:
                 raise ExperimentError(f"{main.explain_end()}, while its client ran")
@@ -256,8 +256,7 @@ class Command(RunningWorkload):
         """Checks the result by the file's command or pattern. Returns "ok", or what is wrong."""
         check = self.spec.check
         if check and check.command:
-            program = Background(self._fill_words(check.command), self._make_environment(), self.directory, self.logs / "check",
-                                 self.spec.user)
+            program = self._begin("check", check.command)
             ended = program.wait(WORK_LIMIT)
             program.stop()
             return "ok" if ended and program.process.returncode == 0 else f"check: {program.explain_end()}"

@@ -49,8 +49,10 @@ class Memory(RunningWorkload):
         self.cpus = {task.role: self.take_cpus(task) for task in self.tasks}
         for task in self.tasks:
             cpus = self.cpus[task.role]
+            # Where it is placed later, what the loader touches is to be beside the program's memory.
+            loading_cpus = None if self.placed else cpus
             self.run(task, [HERE.programs / "np-mem", self.choose_kernel(task), *self.list_words(task),
-                            "--cpus", format_list(cpus), *([] if self.placed else ["--pin"])], cpus=self.choose_loading_cpus(cpus))
+                            "--cpus", format_list(cpus), *([] if self.placed else ["--pin"])], cpus=loading_cpus)
         self.reports = {role: program.receive("ready", START_LIMIT) for role, program in self.programs.items()}
 
     def choose_kernel(self, task: Task) -> str:
@@ -61,10 +63,6 @@ class Memory(RunningWorkload):
         free = self.free_cpus[task.runs_on]
         self.free_cpus[task.runs_on] = free[task.threads:]
         return tuple(free[:task.threads])
-
-    def choose_loading_cpus(self, cpus: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Returns the CPUs that a program starts on; None, those of its memory's node, where it is placed later."""
-        return None if self.placed else cpus  # what the loader touches is to be beside the program's memory
 
     def list_words(self, task: Task) -> list[str]:
         """Lists the words of np-mem's command line: this kernel's options, the seed, the threads and the node of the memory."""
