@@ -60,21 +60,21 @@ class ActiveMechanism:
         if not running.unpinned:
             return
         self.threads += activity.MOVERS  # which work under any placement
-        self._begin_counting()
+        self._set_up()
         if self.mechanism:
             running.before_exec, running.bound = self.mechanism.call("before_exec", self.nodes), self.mechanism.binds
 
     def place(self, running: RunningWorkload) -> dict[str, Any]:
         """Attaches the mechanism to the running programs. Returns what stands for a policy's answer, with no decision."""
-        if not running.unpinned:
-            self._begin_counting()
+        if not running.unpinned:  # else start() has
+            self._set_up()
         self.mechanism.call("attach", self._make_scope(), running.pids)
         return {"decisions": []}
 
     def watch(self, running: RunningWorkload) -> None:
         """Begins to count where a policy is about to act on programs that the suite has placed."""
-        if not running.unpinned:
-            self._begin_counting()
+        if not running.unpinned:  # else start() has
+            self._set_up()
 
     def end(self, record: Record) -> None:
         """Writes what the kernel has counted since the beginning to the record, as its key `kernel`."""
@@ -88,7 +88,8 @@ class ActiveMechanism:
             except ExperimentError as error:
                 record["marks"].append(str(error))
 
-    def _begin_counting(self) -> None:
+    def _set_up(self) -> None:
+        """Begins to count, and switches the mechanism on where there is one."""
         self.before = self._read_activity()
         if self.mechanism:
             self.mechanism.call("set_up", self._make_scope())

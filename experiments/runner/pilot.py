@@ -72,7 +72,8 @@ def run_pilot(trial: Trial, levels: tuple[str, ...], make_workload: MakeWorkload
 
 def round_work(least: float) -> int:
     """Rounds an amount of work, in parts as of RunningWorkload.work, up to the next step of a geometric series, one at least."""
-    return math.ceil(round(STEP ** math.ceil(math.log(max(least, 1), STEP) - EXACT), ROUNDING))
+    steps = math.ceil(math.log(max(least, 1), STEP) - EXACT)
+    return math.ceil(round(STEP ** steps, ROUNDING))
 
 
 def measure_inputs(trial: Trial, make_workload: MakeWorkload, numaplace: Numaplace) -> dict[str, Input]:

@@ -9,7 +9,8 @@ BOOTS = 3  # at least, where there are several; each further one is looked at
 
 
 def find_look(blocks: int, boots: int) -> int:
-    """Finds the number of the look at so many blocks and boots, from 1 on."""
+    """Finds the number of the look at so many blocks and boots, from 1 on: that of LOOKS, the last of them also later; of several boots one
+    for each from BOOTS on, the first also earlier."""
     return 1 + bisect_left(LOOKS[:-1], blocks) if boots == 1 else max(1, boots - BOOTS + 1)
 
 

@@ -31,8 +31,9 @@ def compute_half_width(values: list[float], unit: str = "") -> float | None:
     than LEAST values, or different ones whose mean is 0."""
     if len(values) < LEAST:
         return None
-    t, scale = T95[min(len(values) - 2, len(T95) - 1)], 1.0 if unit == "fraction" else abs(fmean(values))
-    half = t * stdev(values) / sqrt(len(values))
+    degrees = min(len(values) - 1, len(T95))
+    half = T95[degrees - 1] * stdev(values) / sqrt(len(values))
+    scale = 1.0 if unit == "fraction" else abs(fmean(values))
     return 100 * half / scale if scale else (0.0 if not half else None)
 
 
@@ -62,8 +63,8 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most_repeats
     """Returns one more observation of every cell of a workload with a cell that is not precise enough, in random order: policies are
     compared by the blocks that both have. percent: half the interval. None of a cell that has most_repeats, or that comes out marked again
     and again."""
-    made: dict[Cell, int] = defaultdict(int)
-    marked: dict[Cell, int] = defaultdict(int)
+    made: dict[Cell, int] = defaultdict(int)    # repeats
+    marked: dict[Cell, int] = defaultdict(int)  # observations in a row, the last included
     for record in records:
         if not record.get("warmup"):
             cell = (record["workload"], record["policy"])
@@ -72,8 +73,9 @@ def plan_block(suite: Suite, records: list[Record], percent: float, most_repeats
     values_by_cell = collect_responses(suite.responses, records)
     cells = [(w, p) for w, p in schedule.list_cells(suite) if made[w.name, p] < most_repeats and marked[w.name, p] < GIVE_UP]
     imprecise = {w.name for w, p in cells if not _is_enough(values_by_cell[w.name, p], percent)}
-    behind = {w.name: min(made[v.name, p] for v, p in cells if v.name == w.name) for w, _ in cells}  # of a run that ended in a block
-    cells = [(w, p) for w, p in cells if w.name in imprecise and made[w.name, p] == behind[w.name]]
+    # A run may have ended within a block: first those placements of a workload that have the fewest repeats.
+    fewest = {w.name: min(made[v.name, p] for v, p in cells if v.name == w.name) for w, _ in cells}
+    cells = [(w, p) for w, p in cells if w.name in imprecise and made[w.name, p] == fewest[w.name]]
     if not cells:
         return []
     repeat, order = min(made[w.name, p] for w, p in cells), get_next_order(records)
@@ -101,5 +103,5 @@ def get_next_order(records: list[Record]) -> int:
 
 
 def _is_enough(metrics: dict[tuple[str, str], list[float]], percent: float) -> bool:
-    """Checks whether a cell has metrics and each of them is precise enough."""
+    """Checks whether a cell has metrics, whose values are by name and unit, and each of them is precise to `percent`."""
     return bool(metrics) and all(is_precise(values, unit, percent) for (_, unit), values in metrics.items())

@@ -65,13 +65,14 @@ def check_levels(suite: Suite, design: Design) -> None:
 
 
 def expand_memory_only(workload: Workload, nodes: list[Node]) -> Iterator[Workload]:
-    """Yields a listed workload; one with memory on a node of memory alone once for each such node, so not at all where there is none."""
+    """Yields a listed workload; one with memory on a node of memory alone once for each such node, so not at all where there is none.
+    Where there are several, -ID of the node is added to its name."""
     if not any(ALONE in task.memory_on for task in workload.tasks):
         yield workload
         return
-    for level, k in choose_targets([MEMORY_ONLY], nodes, HOME, FAR):
+    for level, position in list_memory_only(nodes):
         yield replace(workload, name=workload.name + level.removeprefix(MEMORY_ONLY), tasks=tuple(
-            replace(task, memory_on=tuple(k if n == ALONE else n for n in task.memory_on)) for task in workload.tasks))
+            replace(task, memory_on=tuple(position if n == ALONE else n for n in task.memory_on)) for task in workload.tasks))
 
 
 def expand_spread(suite: Suite, workloads: Iterable[Workload]) -> Iterator[Workload]:
@@ -93,18 +94,18 @@ def replace_workloads(suite: Suite, workloads: Iterable[Workload], nodes: list[N
 
 
 def place_far_apart(workloads: Iterable[Workload], nodes: list[Node]) -> Iterator[Workload]:
-    """Yields the workloads with the two nodes that are farthest apart in the place of HOME and FAR."""
-    pair = find_far_pair(nodes)
+    """Yields the workloads with the two nodes that are farthest apart in the place of HOME and FAR. Other positions, which are of nodes of
+    memory alone, stay."""
+    places = dict(zip((HOME, FAR), find_far_pair(nodes), strict=True))
     for workload in workloads:
         yield replace(workload, tasks=tuple(
-            replace(task, runs_on=pair[task.runs_on],
-                    memory_on=tuple(pair[n] if n < len(pair) else n for n in task.memory_on))
+            replace(task, runs_on=places[task.runs_on], memory_on=tuple(places.get(n, n) for n in task.memory_on))
             for task in workload.tasks))
 
 
 def fits_nodes(workload: Workload, nodes: list[Node]) -> bool:
     """Checks whether its nodes are there, each with a CPU for every thread on it."""
-    threads = [0] * len(nodes)
+    threads = [0] * len(nodes)  # by position
     for task in workload.tasks:
         if max(task.runs_on, *task.memory_on) >= len(nodes):
             return False
@@ -162,11 +163,10 @@ def make_split(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 def make_numa_stream(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Makes Bergstrom's workloads: threads spread sparsely over the nodes, a process for each node in use."""
     shift, count = find_far_shift(nodes), len(list_with_cpus(nodes))
-    memory_only = choose_targets([MEMORY_ONLY], nodes, HOME, FAR)
-    # From the node that a process runs on, the node of its memory.
+    # From the position of the node that a process runs on, that of its memory's.
     memories: dict[str, Callable[[int], int]] = {"local": lambda k: k, "remote": lambda k: (k + shift) % count}
     memories = {name: memories[name] for name in levels["memory"] if name in memories} | (
-        {name: lambda _, node=node: node for name, node in memory_only} if MEMORY_ONLY in levels["memory"] else {})
+        {name: lambda _, node=node: node for name, node in list_memory_only(nodes)} if MEMORY_ONLY in levels["memory"] else {})
     for operation, access, (memory_level, memory_of), threads in product(
             levels["operation"], levels["access"], memories.items(), levels["threads"]):
         active = min(threads, count)  # nodes in use; the first of them have one thread more where it does not divide
@@ -257,10 +257,11 @@ def define_foreign_client(kind: str, program: str) -> Callable[[Levels, list[Nod
 def make_work_stealing(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
     """Makes Deters' workloads: workers on every CPU of every node, one arena for all or one for each node."""
     everywhere = tuple(list_with_cpus(nodes))
-    memory_only = choose_targets([MEMORY_ONLY], nodes, HOME, FAR) if MEMORY_ONLY in levels.get("data", []) else []
-    # From a level of `data`, the nodes of the memory and np-steal's word for it.
-    places = {data_level: (everywhere, data_level) for data_level in levels.get("data", [""]) if data_level != MEMORY_ONLY} | {
-        data_level: ((k,), str(nodes[k].id)) for data_level, k in memory_only}
+    asked = levels.get("data", [""])
+    # From a level of `data`, the positions of the memory's nodes and np-steal's word for it.
+    places = {data_level: (everywhere, data_level) for data_level in asked if data_level != MEMORY_ONLY}
+    if MEMORY_ONLY in asked:
+        places |= {data_level: ((position,), str(nodes[position].id)) for data_level, position in list_memory_only(nodes)}
     for benchmark, runtime, (data_level, (memory_on, data_word)) in product(levels["benchmark"], levels["runtime"], places.items()):
         factors = {"runtime": runtime, "benchmark": benchmark} | ({"data": data_level} if data_level else {})
         yield Workload(f"{benchmark}-{runtime}" + (f"-{data_level}" if data_level else ""), "stealing",
@@ -284,7 +285,8 @@ def make_loaded_latency(levels: Levels, nodes: list[Node]) -> Iterator[Workload]
     home, far = find_far_pair(nodes)
     for memory_level, memory_node in choose_targets(levels["memory"], nodes, home, far):
         for mix, load, delay in product(levels["mix"], levels["load"], levels["delay"]):
-            threads = min(load, len({cpu.core for cpu in nodes[home].places} or nodes[home].cpus) - 1)  # one core is the chase's
+            cores = len({cpu.core for cpu in nodes[home].places} or nodes[home].cpus)  # CPUs where the machine names no cores
+            threads = min(load, cores - 1)  # one core is the chase's
             if threads < 1:
                 continue
             yield Workload(f"loaded-{memory_level}-{mix.replace(':', 'r')}w-{threads}t-d{delay}", "loaded",
@@ -300,9 +302,14 @@ def choose_targets(levels: list[str], nodes: list[Node], home: int, far: int) ->
         yield "local", home
     if "remote" in levels and len(list_with_cpus(nodes)) > 1:
         yield "remote", far
-    alone = [k for k, node in enumerate(nodes) if node.memory_only]
-    for k in alone if MEMORY_ONLY in levels else []:
-        yield MEMORY_ONLY + (f"-{nodes[k].id}" if len(alone) > 1 else ""), k
+    if MEMORY_ONLY in levels:
+        yield from list_memory_only(nodes)
+
+
+def list_memory_only(nodes: list[Node]) -> list[tuple[str, int]]:
+    """Lists the level of each node of memory alone, MEMORY_ONLY or, where there are several, MEMORY_ONLY-ID, with the node's position."""
+    positions = [position for position, node in enumerate(nodes) if node.memory_only]
+    return [(MEMORY_ONLY + (f"-{nodes[position].id}" if len(positions) > 1 else ""), position) for position in positions]
 
 
 def make_core_to_core(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
@@ -323,11 +330,11 @@ def make_core_to_core(levels: Levels, nodes: list[Node]) -> Iterator[Workload]:
 
 
 def list_core_pairs(nodes: list[Node]) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-    """Yields how far apart two cores are, then position of the node and CPU of the owner of lines, and of their reader."""
-    first_cpus = {k: order_cpus(nodes[k].places, "cores")[0] for k in list_with_cpus(nodes)}
+    """Yields how far apart two cores are, then position of the node and ID of the CPU of the owner of lines, and of their reader."""
+    first_cpus = {k: order_cpus(nodes[k].places, "cores")[0] for k in list_with_cpus(nodes)}  # by position
     for k, cpu in first_cpus.items():
         owner = next(place for place in nodes[k].places if place.id == cpu)
-        others = [place for place in nodes[k].places if place.core == place.id != owner.core]
+        others = [place for place in nodes[k].places if place.core == place.id != owner.core]  # the first CPU of each other core
         for apart, same_l3 in (("same L3", True), ("same node", False)):
             readers = [place.id for place in others if (place.l3 == owner.l3) == same_l3]
             if readers:
