@@ -166,7 +166,8 @@ def select_boot(request: Request, records: list[Record]) -> Request:
     shares_left = [share for share in shares if share.has_left(records)]
     if begun and shares_left and begun not in shares_left:
         raise CannotError(f"{request.out}: boot {begun.boot + 1} of {request.boots} is made: reboot this machine, then go on with --resume")
-    return replace(request, share=((begun or (shares_left or shares)[0]).boot, request.boots))
+    share = begun or (shares_left or shares)[0]  # of a run that is whole, the first: it makes nothing
+    return replace(request, share=(share.boot, request.boots))
 
 
 def tell_boots(request: Request) -> None:
@@ -251,7 +252,7 @@ class Runner:
             block = self.request.rule(suite, self.records)
             if not block:
                 break
-            self._observe(block, block[0].order)
+            self._observe(block, made_before=block[0].order)
         return schedule.count_without_clean(self.records)
 
     def _observe(self, trials: list[schedule.Trial], made_before: int = 0) -> None:

@@ -87,10 +87,12 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
             return until is not None and time.monotonic() >= until
 
         run_shares = _run_side_by_side if request.jobs > 1 else _run_in_turn
-        status, boot = run_shares(list_boot_words, request, machine, _list_left(request, shares), is_late)
-        if is_late() and _list_unfinished(request, shares):
-            print(f"{request.suite.name}: the budget is spent, {len(_list_unfinished(request, shares))} of {len(shares)} boots are not whole: "
-                  "--resume makes them", flush=True)
+        shares_left = _list_unfinished(request, shares) or shares[-1:]  # one boot at least, which says how the run ended
+        status, boot = run_shares(list_boot_words, request, machine, shares_left, is_late)
+        unfinished = _list_unfinished(request, shares)
+        if is_late() and unfinished:
+            print(f"{request.suite.name}: the budget is spent, {len(unfinished)} of {len(shares)} boots are not whole: --resume makes them",
+                  flush=True)
         if not functional:
             estimate.keep_estimate(request.suite, machine, (time.monotonic() - begin) * request.jobs,
                                    results.count_records(request.out) - made_before)
@@ -98,11 +100,6 @@ def run_in_guest(request: Request, machine: str, guest: Guest, arguments: list[s
         if status:
             _explain_status(status, request.out / parallel_boots.name_log(LOG, boot), machine)
     return status
-
-
-def _list_left(request: Request, shares: list[Share]) -> list[Share]:
-    """Returns the shares of which something is left to make; the last one where nothing is, which says how the run ended."""
-    return _list_unfinished(request, shares) or shares[-1:]
 
 
 def _list_unfinished(request: Request, shares: list[Share]) -> list[Share]:
@@ -183,7 +180,7 @@ def _watch_boot(child: subprocess.Popen[bytes], out: Path, trials: list[schedule
             host.look(results.count_records(out))
             if not done and (out / calibration.LOG).exists():
                 display.show(done, f"calibrating {machine}")
-            if done and done < len(trials):
+            if done and done < len(trials):  # they are made in this order; one made again counts once
                 display.show(done, f"{trials[done].workload.name} / {trials[done].policy}")
             time.sleep(POLL)
         display.show(results.count_reached(out), "finished" if not child.returncode else "stopped")

@@ -47,8 +47,9 @@ def run_boots(out: Path, shares: Sequence[Share], jobs: int, start: Callable[[Sh
     waiting, lanes, status, boot, made_before = list(shares), list[Lane](), 0, shares[-1].boot, results.count_records(out)
     try:
         while lanes or waiting:
-            if waiting and len(lanes) < jobs and (not lanes or find_manifest(out)):
-                lanes.append(Lane(waiting[0], hand_out_records(out, waiting.pop(0)), start))
+            if waiting and len(lanes) < jobs and (not lanes or find_manifest(out)):  # the first boot's manifest is the others' too
+                share = waiting.pop(0)
+                lanes.append(Lane(share, hand_out_records(out, share), start))
             if lanes and is_late():
                 waiting.clear()
             for lane in [lane for lane in lanes if lane.has_ended()]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..suite.suite import Suite, Workload
 
 Options = Mapping[str, Any]
-Share = tuple[tuple[int, ...], float]  # nodes, and the bytes that are spread over them
+Share = tuple[tuple[int, ...], float]  # positions of nodes, and the bytes that are spread over them
 
 ARRAYS = {"copy": 2, "scale": 2, "sum": 3, "triad": 3}  # of np-mem; one for its other kernels
 # Of np-steal, bytes an element: the arrays, and what the serial run has beside them.
@@ -27,11 +27,11 @@ STORING = {"set", "lpush", "rpush", "hset"}
 
 
 def count_bytes(workload: Workload, suite: Suite) -> Counter[int]:
-    """Counts the bytes that a workload fills, by the position of the node."""
+    """Counts the bytes that a workload fills, by the position of the node. KeyError: it lacks an option of its kind."""
     options = suite.parameters[workload.kind] | workload.options
     need: Counter[int] = Counter()
     for nodes, size in SHARES[workload.kind](workload, options):
-        need.update(dict.fromkeys(nodes, round(size / len(nodes))))
+        need.update(dict.fromkeys(nodes, round(size / len(nodes))))  # adds
     return need
 
 
@@ -79,7 +79,9 @@ def count_stealing(workload: Workload, options: Options) -> Iterator[Share]:
     yield (task.runs_on,), arrays + reference
     if task.runs_on not in task.memory_on:
         yield others, arrays
-    elif options.get("data", {"locality": "spread"}.get(options["runtime"])) == "spread" and others:
+        return
+    data = options.get("data") or ("spread" if options["runtime"] == "locality" else "first")  # as np-steal chooses it
+    if data == "spread" and others:
         yield others, arrays * len(others) / len(task.memory_on)
 
 

@@ -83,12 +83,13 @@ def lock_folder(directory: Path) -> Iterator[None]:
 
 
 def _name_holder(fd: int) -> str:
-    """Names the holder of the lock on an open file or folder: 'pid 12 (python3)'."""
+    """Names the holder of the lock on an open file or folder: 'pid 12 (python3)', or 'another process' where it is not seen."""
     inode = str(os.fstat(fd).st_ino)
-    for fields in map(str.split, Path("/proc/locks").read_text().splitlines()):
-        if "FLOCK" in fields and fields[-3].rpartition(":")[2] == inode and "->" not in fields:
+    for line in Path("/proc/locks").read_text().splitlines():
+        *kinds, pid, place, _begin, _end = line.split()  # place: device:inode; "->" among the kinds: it waits for the lock
+        if "FLOCK" in kinds and place.rpartition(":")[2] == inode and "->" not in kinds:
             try:
-                return f"pid {fields[-4]} ({Path(f'/proc/{fields[-4]}/comm').read_text().strip()})"
+                return f"pid {pid} ({Path(f'/proc/{pid}/comm').read_text().strip()})"
             except OSError:
                 break  # of another namespace, or it has just ended
     return "another process"

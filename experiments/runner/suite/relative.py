@@ -63,11 +63,12 @@ def resolve_size(text: str, nodes: list[Node]) -> int:
     return max(WHOLE, round(float(part) * smallest) // WHOLE * WHOLE)
 
 
-def estimate_installed(total: int) -> int:
+def estimate_installed(managed: int) -> int:
     """Estimates a node's installed bytes from the bytes that its kernel manages: rounded up to a quarter of the power of two below."""
     # The kernel manages tens of MiB less, and by boot more or less so, as it lies on one node or another.
-    quarter = 1 << max(0, total.bit_length() - 3)
-    return -(-total // quarter) * quarter
+    power_below = 1 << (managed.bit_length() - 1)
+    quarter = max(1, power_below // 4)
+    return -(-managed // quarter) * quarter
 
 
 def resolve_threads(text: str, cores: int) -> int:

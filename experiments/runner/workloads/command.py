@@ -222,9 +222,10 @@ class Command(RunningWorkload):
             begun = time.monotonic()
             measured = self._measure_metrics()
         worker, counts = self.client or self.programs[self.role], counting.sum_counts()
-        ready = worker.started + (0 if self.client else self.ready_seconds)
+        work_begun = worker.started + (0 if self.client else self.ready_seconds)  # a client works from its start on
         ended = worker.started + worker.seconds
-        if ended - begun > COUNTED * (ended - ready) and counts.keys() >= {"local_dram", "remote_dram"}:
+        is_counted = ended - begun > COUNTED * (ended - work_begun)
+        if is_counted and counts.keys() >= {"local_dram", "remote_dram"}:
             local, remote = counts["local_dram"], counts["remote_dram"]
             measured.metrics.append(make_metric("remote_share", "fraction", remote / max(1, local + remote)))
         return measured

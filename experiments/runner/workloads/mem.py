@@ -141,6 +141,7 @@ class Memory(RunningWorkload):
         if self.operation == "cachetest":
             return [make_metric("iterations", "1/s", sum(r["iterations_per_second"] for r in reports))]
         if self.operation in ("sort", "update"):
+            # Each thread makes passes of its own, all at once.
             return [make_metric("seconds", "s", max(r["seconds"] / (r["passes"] / task.threads)
                                                     for task, r in zip(self.tasks, reports)))]
         if self.operation == "chase":

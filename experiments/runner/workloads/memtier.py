@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from ...errors import ExperimentError
-from .redis import ForeignClient
+from .redis import NO_CALLS, ForeignClient
 from .workload import Measured, make_metric
 
 PERCENTILES = {"latency_p50": "p50.00", "latency_p99": "p99.00", "latency_p999": "p99.90"}
@@ -58,7 +58,8 @@ class RedisMemtier(ForeignClient):
         what is wrong."""
         options, calls = self.options, self.count_calls()
         requests = options["keys"] + options["clients"] * options["requests"]
-        made, failed = (sum(calls.get(name, (0, 0))[i] for name in ("set", "get")) for i in (0, 1))
+        asked_for = [calls.get(name, NO_CALLS) for name in ("set", "get")]
+        made, failed = sum(call.made for call in asked_for), sum(call.failed for call in asked_for)
         keys, missed = int(self.ask("DBSIZE")), self.missed
         problems = [f"{made} commands counted by the server, {failed} failed, {requests} asked for"] \
             if made != requests or failed else []

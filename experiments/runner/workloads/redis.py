@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import CannotError, ExperimentError
 from ...host.counters import Counting
@@ -120,8 +120,9 @@ class Redis(RunningWorkload):
             server.connect(str(self.path))
             server.sendall(command.encode() + b"\r\n")
             with server.makefile("rb") as answer:
-                first_line = answer.readline()
-                return (first_line[1:] if first_line[:1] in (b":", b"+") else answer.read(int(first_line[1:]))).decode()
+                first_line = answer.readline().decode()
+                kind, rest = first_line[0], first_line[1:]
+                return rest if kind in ":+" else answer.read(int(rest)).decode()  # a number or word, or the bytes of what follows
 
     def measure(self) -> Measured:
         """Measures one update of all elements: its throughput, and its latencies in us."""
@@ -173,6 +174,15 @@ class RedisTimes(Redis):
         return Measured(metrics, [], {"client": self.details}, counting.list_series())
 
 
+class Calls(NamedTuple):
+    """Holds how often a server was asked for a command."""
+    made: int
+    failed: int  # of these, or rejected
+
+
+NO_CALLS = Calls(0, 0)
+
+
 class ForeignClient(Redis):
     """redis-server, which a program of others loads; what it asked for is counted by the server. The client stays on the
     node that the server started on, also where a placement takes the server elsewhere."""
@@ -203,8 +213,8 @@ class ForeignClient(Redis):
             raise ExperimentError(f"{name}: {take_last_line(done.stderr) or take_last_line(done.stdout)}")
         return done.stdout
 
-    def count_calls(self) -> dict[str, tuple[int, int]]:
-        """Reads the server's calls, and how many of them failed, by command."""
+    def count_calls(self) -> dict[str, Calls]:
+        """Reads the server's calls since begin_measuring(), by command in small letters."""
         return count_command_calls(self.ask("INFO commandstats"))
 
 
@@ -245,6 +255,7 @@ class RedisBenchmark(ForeignClient):
         AIM_SECONDS."""
         pilot = max(self.options["clients"], requests // PILOT_PART)
         while pilot < requests + LARGEST_PILOT:
+            # The rate of one that took no whole tick is infinite: it took one at most.
             fastest = max(min(float(row["rps"]), pilot / TICK_SECONDS) for row in self._read_rows(tests, pilot))
             if AIM_SECONDS * fastest <= PILOT_PART * pilot:
                 break
@@ -275,7 +286,7 @@ class RedisBenchmark(ForeignClient):
             if name == "lrange" and list_length < int(length):
                 problems.append(f"{row['test']}: the list had {list_length}; redis-benchmark.tests needs lpush")
         for name, requests in requests_by_command.items():
-            made, failed = calls.get(name, (0, 0))
+            made, failed = calls.get(name, NO_CALLS)
             if made < requests or failed:
                 problems.append(f"{name}: {made} commands counted by the server, {failed} failed, "
                                 f"{requests} asked for")
@@ -287,9 +298,9 @@ def name_command(test: str) -> str:
     return test.partition(" (")[0].strip().lower().replace(" ", "_")
 
 
-def count_command_calls(info: str) -> dict[str, tuple[int, int]]:
-    """Reads the calls, and the failed or rejected calls, of each command from INFO commandstats."""
-    return {name: (int(calls), int(rejected) + int(failed)) for name, calls, rejected, failed in re.findall(
+def count_command_calls(info: str) -> dict[str, Calls]:
+    """Reads the calls of each command from INFO commandstats."""
+    return {name: Calls(int(calls), int(rejected) + int(failed)) for name, calls, rejected, failed in re.findall(
         r"cmdstat_(\w+):calls=(\d+).*?rejected_calls=(\d+),failed_calls=(\d+)", info)}
 
 
