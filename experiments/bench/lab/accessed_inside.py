@@ -90,7 +90,7 @@ def parse_aggregations(text: str) -> list[list[tuple[int, int, int]]]:
     """Parses the trace into aggregations: of each the regions as (begin, end, samples that found it accessed)."""
     found: list[list[tuple[int, int, int]]] = []
     for count, begin, end, samples in re.findall(r"nr_regions=(\d+) (\d+)-(\d+): (\d+)", text):
-        if not found or sum(stop - start for start, stop, _ in found[-1]) >= WHOLE:
+        if not found or sum(stop - start for start, stop, _ in found[-1]) >= WHOLE:  # the last one is complete
             found.append([])
         found[-1].append((int(begin), int(end), int(samples)))
         assert len(found[-1]) <= int(count), text[:2000]
@@ -98,7 +98,7 @@ def parse_aggregations(text: str) -> list[list[tuple[int, int, int]]]:
 
 
 def measure_by_damon(hot: int):
-    """Prints, for each aggregation, the bytes of the regions in use, and those of them that the program uses, its first `hot`."""
+    """Prints, for each aggregation, the bytes of the regions in use, of a program that uses its first `hot`."""
     with run_program(hot) as (pid, address):
         (TRACING / "trace").write_text("", encoding="ascii")
         write_files(TRACING / "events/damon/damon_aggregated", enable=1)
@@ -107,13 +107,13 @@ def measure_by_damon(hot: int):
         write_files(TRACING / "events/damon/damon_aggregated", enable=0)
         text = (TRACING / "trace").read_text(encoding="ascii")
     for regions in parse_aggregations(text):
-        used = [(begin - address, end - address) for begin, end, samples in regions if samples >= USED_SAMPLES]
-        print(json.dumps({"what": "damon", "hot": hot, "used": sum(end - begin for begin, end in used),
-                          "right": sum(max(0, min(end, hot) - begin) for begin, end in used)}), flush=True)
+        used = [end - begin for begin, end, samples in regions if samples >= USED_SAMPLES]
+        print(json.dumps({"hot": hot, "used": sum(used)}), flush=True)
 
 
 def read_generations() -> tuple[str, dict[int, int]]:
     """Reads the number of the program's cgroup, and its anonymous pages on node 0 by generation."""
+    # Blocks of lines: "memcg NUMBER PATH", then for each node " node N" and lines "GENERATION AGE_MS ANONYMOUS FILE".
     blocks = re.split(r"^memcg\s+", GENERATIONS.read_text(encoding="ascii"), flags=re.MULTILINE)
     block = next(block for block in blocks if block.split()[1:2] == [f"/{GROUP.name}"])
     on_node_0 = re.split(r"^ *node\s+\d+\n", block, flags=re.MULTILINE)[1]
@@ -130,7 +130,7 @@ def measure_by_ageing(hot: int):
             number, pages = read_generations()
             GENERATIONS.write_text(f"+ {number} 0 {max(pages)} 1 1", encoding="ascii")
             _, pages = read_generations()
-            print(json.dumps({"what": "ageing", "hot": hot, "pages": pages}), flush=True)
+            print(json.dumps({"hot": hot, "pages": pages}), flush=True)
 
 
 WHAT = {"damon": measure_by_damon, "ageing": measure_by_ageing}

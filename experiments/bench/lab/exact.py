@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import time
+from statistics import median
 
 from experiments.bench.lab.inside import ROOT, load_host
 from experiments.bounds import Outcome
@@ -36,20 +37,20 @@ def measure_exact() -> Outcome:
     out = Outcome()
     programs = [str(ROOT / "build/lab/programs" / name) for name in ("chase", "triad")]
     files = [word for path in (*programs, shutil.which("numactl")) for word in ("--file", path)]
-    runs = []
+    runs = []  # busy processes, and what run_program() returns
     for index in range(RUNS):
         load = LOAD * (index % 2)
         with load_host(load):
             runs.append((load, *run_program("--exact", *files)))
     fast = [run_program("--timed", "--no-snapshot") for _ in range(BOOTS)]
-    figures = runs[0][1]
+    _, figures, _, _ = runs[0]  # of all, where they are the same
     out.say(f"{'':14}{'exact':>10}{'fast, by boot':>30}")
     for name, value in figures.items():
         fast_values = [boot_figures[name] for boot_figures, _, _ in fast]
         out.say(f"{name:14}{value:10.2f}{'  '.join(f'{other:.2f}' for other in fast_values):>30}")
         out.at_most(f"{name}: fast mode apart from an exact run", max(abs(other / value - 1) for other in fast_values), APART)
-    quiet = sorted(seconds for load, _, _, seconds in runs if not load)
-    out.say(f"host s of a run, median: exact {quiet[len(quiet) // 2]:.1f}, fast {sorted(s for _, _, s in fast)[BOOTS // 2]:.1f}")
+    quiet_s, fast_s = [seconds for load, _, _, seconds in runs if not load], [seconds for _, _, seconds in fast]
+    out.say(f"host s of a run, median: exact {median(quiet_s):.1f}, fast {median(fast_s):.1f}")
     digests = {digest for _, _, digest, _ in runs}
     out.at_most(f"different digests of {RUNS} exact runs, every second on a host with {LOAD} busy processes", len(digests), 1, "{:.0f}")
     out.data = {"digests": sorted(digests), "exact": figures, "fast": [boot_figures for boot_figures, _, _ in fast]}

@@ -16,6 +16,7 @@ PROGRAM = "build/lab/programs/lines"
 HOSTS = {"idle": (2, 0), "one processor": (1, 0), "four busy processes": (2, 4)}  # processors that the lab has, busy processes beside it
 REPEATS = {"idle": 3, "one processor": 1, "four busy processes": 1}
 PAUSE_NS = 20  # of the plugin
+HOME = 0  # node of the lines' memory
 HAND_OVERS = ("exchange", "store", "pause")
 
 Cpus = tuple[int, ...]  # of a test: a pair, or four
@@ -27,8 +28,8 @@ def find_node(described: machine.Machine, cpu: int) -> int:
     return next(number for number, node in enumerate(described.nodes) if cpu in node.cpus)
 
 
-def read_transfer_ns(described: machine.Machine, pair: Cpus, home: int) -> float:
-    """Reads from the machine file the ns in which a line comes from the second CPU's cache to the first CPU; `home`: node of its memory.
+def read_transfer_ns(described: machine.Machine, pair: Cpus) -> float:
+    """Reads from the machine file the ns in which a line, whose memory is on node HOME, comes from the second CPU's cache to the first CPU.
 
     A cost that [model.c2c] does not have is made of the last level's latency and the first link's."""
     reader, owner = (find_node(described, cpu) for cpu in pair)
@@ -37,7 +38,7 @@ def read_transfer_ns(described: machine.Machine, pair: Cpus, home: int) -> float
     if reader == owner:
         return local_ns
     remote_ns = costs_ns.get("remote_ns") or local_ns + described.model["link"][0]["latency_ns"]["value"]
-    return remote_ns if home == owner else costs_ns.get("remote_home_ns") or remote_ns
+    return remote_ns if owner == HOME else costs_ns.get("remote_home_ns") or remote_ns
 
 
 def choose_pairs(described: machine.Machine) -> tuple[Cpus, Cpus]:
@@ -46,15 +47,18 @@ def choose_pairs(described: machine.Machine) -> tuple[Cpus, Cpus]:
     return (first[0], first[1]), (first[0], second[0])
 
 
+def choose_four(described: machine.Machine) -> Cpus:
+    """Chooses two CPUs of each of two nodes."""
+    return tuple(cpu for node in described.nodes[:2] for cpu in node.cpus[:2])
+
+
 def list_tests(described: machine.Machine) -> Iterator[tuple[str, Cpus]]:
     """Yields each test of PROGRAM with its CPUs: all tests of a pair in a node and of a pair across nodes, two tests of four CPUs."""
-    near, far = choose_pairs(described)
-    four = (*near, *described.nodes[1].cpus[:2])
-    for pair in (near, far):
+    for pair in choose_pairs(described):
         for test in ("own", *HAND_OVERS, "add", "words", "stores", "ticket", "set", "dirty"):
             yield test, pair
-    yield "add", four
-    yield "ticket", four
+    yield "add", choose_four(described)
+    yield "ticket", choose_four(described)
 
 
 @contextmanager
@@ -66,10 +70,10 @@ def set_host(host: str) -> Iterator[list[str]]:
 
 
 def run_tests(described: machine.Machine, host: str) -> list[dict]:
-    """Boots the machine under one of HOSTS' loads and runs the tests with memory of node 0; returns an object for each, as in Figures."""
+    """Boots the machine under one of HOSTS' loads and runs the tests with memory of node HOME; returns an object for each, as in Figures."""
     words = [word for test, cpus in list_tests(described) for word in (test, ",".join(map(str, cpus)))]
     with set_host(host) as before:
-        return inside.run_program(described.name, PROGRAM, "0", *words, timeout=1500, before=before)
+        return inside.run_program(described.name, PROGRAM, str(HOME), *words, timeout=1500, before=before)
 
 
 def measure_figures(described: machine.Machine) -> dict[str, Figures]:
@@ -97,8 +101,8 @@ class Checked:
         return f"{self.described.name}, {len(pair)} CPUs of {'a node' if same else 'two nodes'}"
 
     def find_mean_transfer(self, cpus: Cpus) -> float:
-        """Computes the mean of the machine file's ns of a transfer over all ordered pairs of these CPUs; memory on node 0."""
-        return fmean(read_transfer_ns(self.described, pair, 0) for a, b in combinations(cpus, 2) for pair in ((a, b), (b, a)))
+        """Computes the mean of the machine file's ns of a transfer over all ordered pairs of these CPUs."""
+        return fmean(read_transfer_ns(self.described, pair) for a, b in combinations(cpus, 2) for pair in ((a, b), (b, a)))
 
     @staticmethod
     def read_ns(line: dict) -> float:
@@ -148,7 +152,7 @@ class Checked:
         """Checks that a load of a line that the second CPU has written takes the machine file's transfer, and that chases are alike."""
         rounds_ns = [line["rounds"] for by_test in self.figures.values() for line in by_test["dirty", pair]]
         apart = max(max(of_run) / min(of_run) for of_run in rounds_ns) - 1
-        wanted_ns = read_transfer_ns(self.described, pair, 0)
+        wanted_ns = read_transfer_ns(self.described, pair)
         worst = max((ns for of_run in rounds_ns for ns in of_run), key=lambda ns: abs(ns / wanted_ns - 1))
         self.out.at_most(f"{self.name_pair(pair)}: lines that the other writes anew, rounds apart", apart, 0.02)
         self.out.between(f"{self.name_pair(pair)}: such a line, the worst", worst, 0.95 * wanted_ns, 1.05 * wanted_ns + 1, "{:.1f} ns")
@@ -167,5 +171,5 @@ def measure_lines() -> Outcome:
             checked.check_additions(pair)
             checked.check_sharing(pair, least_slowdown)
             checked.check_dirty(pair)
-        checked.check_additions((*near, *described.nodes[1].cpus[:2]))
+        checked.check_additions(choose_four(described))
     return out

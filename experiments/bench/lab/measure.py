@@ -165,14 +165,18 @@ def measure_tool_counters():
         print_record(measure="tool-counters", node=1, memory=memory_node, task=task)
 
 
-def run_tool(*words: str) -> dict:
-    """Runs the tool, up to TRIES times where it refuses to count what other programs disturbed; returns its JSON.
-
-    AssertionError: it fails, or is disturbed each time."""
+def run_undisturbed(*words: str | Path) -> subprocess.CompletedProcess:
+    """Runs the tool, up to TRIES times where it refuses to count what other programs disturbed; returns the last run, whatever its status."""
     for _ in range(TRIES):
         run = subprocess.run([TOOL, *words], capture_output=True, text=True, check=False)
         if run.returncode != DISTURBED:
             break
+    return run
+
+
+def run_tool(*words: str) -> dict:
+    """Runs the tool by run_undisturbed(); returns its JSON. AssertionError: it fails, or is disturbed each time."""
+    run = run_undisturbed(*words)
     assert run.returncode == 0, run.stdout + run.stderr
     return json.loads(run.stdout)
 
@@ -191,11 +195,7 @@ def start_chase_on_cpu_2(memory_node: int) -> subprocess.Popen:
 def check_failing_save(penalties: Path):
     """Measures the penalty of a task that succeeds and one that fails, and prints whether the file of before is unchanged."""
     before = penalties.read_bytes()
-    for _ in range(TRIES):
-        run = subprocess.run([TOOL, "measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}",
-                               "--task", "false", "--save", penalties], capture_output=True, text=True, check=False)
-        if run.returncode != DISTURBED:
-            break
+    run = run_undisturbed("measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}", "--task", "false", "--save", penalties)
     print_record(measure="penalty-not-saved", status=run.returncode, error=run.stderr, measured=run.stdout,
                  same=penalties.read_bytes() == before, left=sorted(map(str, penalties.parent.glob("*.new*"))))
 
@@ -271,7 +271,7 @@ def measure_requests_per_second(port: int) -> float:
     """Measures the GET requests a second that a server answers to redis-benchmark on CPU 1."""
     text = run_command("numactl", "-C", "1", "-m", "0", "redis-benchmark", "-p", str(port), "-n", str(REDIS_REQUESTS),
                        "-r", str(REDIS_KEYS), "-c", "10", "--csv", "GET", "key:__rand_int__")
-    return float(text.splitlines()[-1].split('","')[1].strip('"'))
+    return float(text.splitlines()[-1].split('","')[1].strip('"'))  # "TEST","REQUESTS A SECOND",..; TEST may have commas
 
 
 def measure_redis():
@@ -281,7 +281,7 @@ def measure_redis():
         for memory_node in (0, 1):
             measure_requests_per_second(7000 + memory_node)  # loads the client's program from the host
         for pair in range(REDIS_PAIRS):
-            for memory_node in (0, 1) if pair % 2 == 0 else (1, 0):
+            for memory_node in (0, 1) if pair % 2 == 0 else (1, 0):  # neither is always the first
                 before = read_counters(0)
                 per_second = measure_requests_per_second(7000 + memory_node)
                 after = read_counters(0)

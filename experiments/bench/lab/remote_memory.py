@@ -39,11 +39,6 @@ def measure_slowdown() -> Outcome:
     return out
 
 
-def read_last_level_bytes(name: str) -> int:
-    """Returns the bytes of a machine's largest cache."""
-    return max(cache["size"] for cache in machine.find(name).cache)
-
-
 def build_cell(machine_of_paper: bergstrom.Machine, threads: int, step: int) -> dict:
     """Builds a cell, as teams.py takes it, of threads on every node in turn, each with memory `step` nodes further.
 
@@ -52,7 +47,8 @@ def build_cell(machine_of_paper: bergstrom.Machine, threads: int, step: int) -> 
     # CPU and node of the memory, of each thread
     placed = [[node * machine_of_paper.cores + index, (node + step) % machine_of_paper.nodes]
               for node, count in enumerate(counts) for index in range(count)]
-    cache_bytes = read_last_level_bytes(machine_of_paper.name) / max(counts)  # of a thread
+    last_level_bytes = max(cache["size"] for cache in machine.find(machine_of_paper.name).cache)
+    cache_bytes = last_level_bytes / max(counts)  # of a thread
     array_kib = int(ARRAYS_PER_CACHE * cache_bytes) // ARRAYS >> 10
     return {"size": f"{array_kib // 4 * 4}K", "threads": placed, "warm": WARM_CACHES * cache_bytes / THREAD_BYTES_PER_S}  # whole pages; s
 
@@ -65,7 +61,7 @@ def measure_curve(paper: bergstrom.Machine, thread_counts: list[int], gap: tuple
     cells = [build_cell(paper, threads, step) for threads in thread_counts for step in (0, paper.bad_node)]
     results = inside.measure_cells(paper.name, COPY, cells, SECONDS, keep=False, timeout=3000)
     totals = [sum(result) / 1000 for result in results]
-    aware, unaware = totals[::2], totals[1::2]
+    aware, unaware = totals[::2], totals[1::2]  # the steps of each count of threads, in turn
     _, model = load_model(paper.name)
     out.say("COPY, GB/s  NUMA-aware: lab  model.c    unaware: lab  model.c      gap")
     for threads, local, remote in zip(thread_counts, aware, unaware, strict=True):

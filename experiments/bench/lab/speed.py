@@ -76,14 +76,17 @@ def read_cpu_seconds(pid: int) -> Counter[str]:
 
 def read_anonymous_mib(pid: int) -> tuple[float, float]:
     """Reads the anonymous MiB of a process: of data, and of code that was translated."""
-    kib, executable = [0, 0], False
+    data_kib = code_kib = 0
+    executable = False
     for line in Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8").splitlines():
         words = line.split()
-        if not words[0].endswith(":"):
+        if not words[0].endswith(":"):  # the head of a mapping: addresses and permissions
             executable = "x" in words[1]
+        elif words[0] == "Anonymous:" and executable:
+            code_kib += int(words[1])
         elif words[0] == "Anonymous:":
-            kib[executable] += int(words[1])
-    return kib[False] / 1024, kib[True] / 1024
+            data_kib += int(words[1])
+    return data_kib / 1024, code_kib / 1024
 
 
 @contextmanager
@@ -127,7 +130,7 @@ def run_triads(machine: str, timed: bool, teams: list[Team], seconds: float, tim
 
 
 def compute_rates(runs: list[Run], clock: str, team: int = 0) -> list[float]:
-    """Returns million accesses a second of each turn of a team, by the time in s of Measured that `clock` names."""
+    """Returns million accesses a second of each turn of a team. clock: the field of Measured whose s are counted; team: its number."""
     turns = [by_team[team] for run in runs for by_team in run.measured]
     return [turn.accesses / getattr(turn, clock) / 1e6 for turn in turns]
 
@@ -188,7 +191,7 @@ def run_programs(timed: bool) -> dict[str, list[Ran]]:
             end = read_event(run)
             thread_s = max((read_cpu_seconds(qemu) - cpu_s).values())
             found[end["program"]].append(Ran(thread_s, time.monotonic() - begin, end["seconds"], end.get("instructions")))
-    return {name: program_runs[1:] for name, program_runs in found.items()}
+    return {name: counted for name, (_first, *counted) in found.items()}
 
 
 def measure_rate(out: Outcome):

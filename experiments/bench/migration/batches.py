@@ -3,7 +3,7 @@
 
     python -m experiments.bench.migration.batches [--kernel SERIES] [--repeats N]
 
-The question is one of the tiering calls of 2026. What was predicted is in predicted(), written before the first run.
+The question is one of the tiering calls of 2026. What was predicted is in check_predictions(), written before the first run.
 """
 
 import argparse
@@ -22,24 +22,25 @@ MODULE = 0
 PAGE = 4096  # bytes
 PAGES_OF_HUGE = 512
 NEAR = 1.05  # a batch is as good as the best that takes so many times its time
-SCALES = {"ns": 1e-3, "first_call_ns": 1e-3, "first_page_gap_ns": 1e-3, "gap_ns": 1e-3}  # of ns, so that medians are in us
+TIMES = ("ns", "first_call_ns", "first_page_gap_ns", "gap_ns")  # of np-batch
 
-Cells = dict[tuple[str, int], dict[str, float]]  # by kind of page and batch: those of SCALES, in us, us_page, gb_s, moved, whole
+Cells = dict[tuple[str, int], dict[str, float]]  # by kind of page and batch: TIMES, us_page, gb_s, moved, whole
 
 
 def compute_cells(observations: list[dict]) -> Cells:
-    """Computes the cells from all repeats: medians, in us although keys end in _ns, GB/s of all that moved, the least share moved."""
+    """Computes the cells from all repeats: medians of TIMES, the time of a page, GB/s of all that moved, the least share moved."""
     groups = defaultdict(list)
     for observation in observations:
         groups[observation["kind"], observation["batch"]].append(observation)
     cells: Cells = {}
-    for key, repeats in sorted(groups.items()):
-        row = {name: median(observation[name] for observation in repeats) * scale for name, scale in SCALES.items()}
-        row["us_page"] = row["ns"] / (repeats[0]["pages"] / (PAGES_OF_HUGE if key[0] == "huge" else 1))
-        row["gb_s"] = repeats[0]["pages"] * PAGE / row["ns"] / 1e3  # "ns" is in us by now
+    for (kind, batch), repeats in sorted(groups.items()):
+        row = {name: median(observation[name] for observation in repeats) for name in TIMES}
+        pages = repeats[0]["pages"]  # of PAGE bytes; the same in each repeat
+        row["us_page"] = row["ns"] / 1000 / (pages / PAGES_OF_HUGE if kind == "huge" else pages)
+        row["gb_s"] = pages * PAGE / row["ns"]
         row["moved"] = min(observation["moved"] / observation["pages"] for observation in repeats)
         row["whole"] = all(observation["whole"] for observation in repeats)
-        cells[key] = row
+        cells[kind, batch] = row
     return cells
 
 
@@ -55,8 +56,8 @@ def format_line(batch: int, cell: dict[str, float]) -> str:
     """Formats the line of one of Cells, or says that nothing moved."""
     if not cell["moved"]:
         return f"{batch or 'module':>12}  moves none of these by this kernel without splitting them"
-    return (f"{batch or 'module':>12}  {cell['us_page']:8.2f}  {cell['gb_s']:6.2f}  {cell['first_call_ns']:13.1f}  "
-            f"{cell['first_page_gap_ns']:13.1f}  {cell['gap_ns']:11.1f}  {cell['moved']:5.0%}  {'yes' if cell['whole'] else 'NO'}")
+    return (f"{batch or 'module':>12}  {cell['us_page']:8.2f}  {cell['gb_s']:6.2f}  {cell['first_call_ns'] / 1000:13.1f}  "
+            f"{cell['first_page_gap_ns'] / 1000:13.1f}  {cell['gap_ns'] / 1000:11.1f}  {cell['moved']:5.0%}  {'yes' if cell['whole'] else 'NO'}")
 
 
 def select_calls(cells: Cells, kind: str, key: str) -> dict[int, float]:

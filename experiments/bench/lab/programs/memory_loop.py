@@ -42,7 +42,8 @@ def main():
         for triad in team:
             triad.stdout.readline()  # ready
     for turn in range(times):
-        for number in range(len(teams))[::-1 if turn % 2 else 1]:
+        forwards = range(len(teams))
+        for number in reversed(forwards) if turn % 2 else forwards:
             measure_team(number, teams[number], seconds)
     for team in teams:
         for triad in team:
