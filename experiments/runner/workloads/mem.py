@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +26,7 @@ TURN = 0.02  # s, of a task whose work is over, where nothing is watched
 LEAD, LEAD_PART = 0.3, 5  # s, until all workers begin together; at most so many times what they measure for
 MIN_OVERLAP = 0.75  # of the time that the workers of one observation measure at once
 STREAM = ("copy", "scale", "sum", "triad")
-OPTIONS = ("size", "pages", "stride", "group", "chains", "pattern", "alpha", "accesses")
+OPTIONS = ("size", "pages", "stride", "chains", "pattern", "alpha", "accesses")
 
 
 class Memory(RunningWorkload):
@@ -79,20 +78,21 @@ class Memory(RunningWorkload):
         Yields `turn`, for how many seconds they can be watched."""
         # A task whose work is over goes on in turns, so that the others' work and what is counted stay what they are until the
         # placement is there too.
-        over = threading.Event()
+        ended: list[str] = []
         with ThreadPoolExecutor(len(self.programs)) as pool:
             begin = time.monotonic()
-            countdown = Countdown(len(self.programs), over)
-            tasks = [pool.submit(self._solve_work, role, turn, countdown) for role in self.programs]
+            tasks = [pool.submit(self._solve_work, role, turn, ended) for role in self.programs]
             try:
                 yield turn
             finally:
-                countdown.end_one()
+                ended.append("the placement")
             self.solved = max(task.result() for task in tasks) - begin
 
-    def _solve_work(self, role: str, turn: float, countdown: Countdown) -> float:
-        """Has a task do the fixed work, if any, then turns until the countdown is over; its last report is then of after the placement.
-        Returns when the work was done, in s of the monotonic clock, which the programs have too; 0 without a work."""
+    def _solve_work(self, role: str, turn: float, ended: list[str]) -> float:
+        """Has a task do the fixed work, if any, then turns until the others' works and the placement are over too; its last report is then of
+        after the placement. Returns when the work was done, in s of the monotonic clock, which the programs have too; 0 without a work.
+
+        ended: what is over so far, in all threads; the task's role is added."""
         program, finished = self.programs[role], 0.0
         try:
             if self.work:
@@ -100,8 +100,8 @@ class Memory(RunningWorkload):
                 self.reports[role] = program.receive("result", WORK_LIMIT)
                 finished = self.reports[role]["finished"]
         finally:
-            countdown.end_one()
-        while not countdown.over.is_set():
+            ended.append(role)
+        while len(ended) < len(self.programs) + 1:  # 1: the placement
             program.send(f"run {turn or TURN * host_nodes.read_lab_scale()}")
             self.reports[role] = program.receive("result", turn + WORK_LIMIT)
         return finished
@@ -187,18 +187,3 @@ class Memory(RunningWorkload):
         wrong = [f"{role}: {r['wrong_elements']} wrong elements"
                  for role, r in self.reports.items() if not r["verified"]]
         return "; ".join(wrong) or "ok"
-
-
-class Countdown:
-    """Sets the event `over` when the work of every task and the placement beside it have ended."""
-
-    def __init__(self, tasks: int, over: threading.Event) -> None:
-        """Takes the number of tasks; the placement is one more that has to end."""
-        self.left, self.over, self.lock = tasks + 1, over, threading.Lock()
-
-    def end_one(self) -> None:
-        """Counts the end of a task's work or of the placement; the last of them sets `over`."""
-        with self.lock:
-            self.left -= 1
-            if not self.left:
-                self.over.set()
