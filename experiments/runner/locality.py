@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How much of their memory tasks have beside them, from the records of 'numaplace ps --json'."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from .records.record import TaskState
 
@@ -11,23 +11,12 @@ def count_pages(task: TaskState) -> int:
     return sum(task["pages"].values())
 
 
-def count_local_pages(task: TaskState) -> int | None:
-    """Counts a task's anonymous pages on the node that it runs on; None where it may run on several."""
-    if task["node"] is None:
-        return None
-    return task["pages"].get(str(task["node"]), 0)
-
-
-def compute_locality(tasks: Iterable[TaskState]) -> float | None:
+def compute_locality(tasks: Sequence[TaskState]) -> float | None:
     """Computes local pages / all pages over all tasks, 0..1; None where some task may run on several nodes or none has pages."""
-    local = total = 0
-    for task in tasks:
-        task_local = count_local_pages(task)
-        if task_local is None:
-            return None
-        local += task_local
-        total += count_pages(task)
-    return local / total if total else None
+    total = sum(map(count_pages, tasks))
+    if not total or any(task["node"] is None for task in tasks):
+        return None
+    return sum(task["pages"].get(str(task["node"]), 0) for task in tasks) / total
 
 
 def compute_share(task: TaskState, nodes: Iterable[int]) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Observer:
 
     def _take_steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         """Starts the workload, places it while it works, measures and verifies it, and fills the record with what each step gave."""
-        timed = Stopwatch(record["steps"]).time_step
+        timed = partial(time_step, record)
         with timed("pilot"):
             self._run_pilot(trial, running, record)
         with timed("start"):
@@ -115,7 +116,7 @@ class Observer:
         with timed("ps_before"):
             before = self._read_tasks(running, record)
         self._check_start(running, before, record)
-        self.saved_cpus = read_cpus(running)
+        self.saved_cpus = read_cpus(running)  # before they change, for _restore_tasks()
         with timed("apply"), running.keep_working(self.turn if running.works else self.suite.sample) as sample:
             self._apply_policy(trial, running, sample, record)
         with timed("ps_applied"):
@@ -254,7 +255,7 @@ class Observer:
 
     def _undo_placement(self, running: RunningWorkload, record: Record) -> None:
         """Restores what apply did, marks the record where that failed, switches the mechanism off and ends the processes."""
-        timed = Stopwatch(record["steps"]).time_step
+        timed = partial(time_step, record)
         try:
             with timed("restore"):
                 self._restore_tasks(running, record)
@@ -302,25 +303,19 @@ def describe_strays(decision: dict[str, Any], task: TaskState) -> str | None:
 
 def describe_missing(decision: dict[str, Any], task: TaskState) -> str | None:
     """Describes how many pages are on the node where fewer are there than were moved to it; None where enough are."""
-    moved = ((decision.get("result") or {}).get("migrate") or {}).get("moved", 0)
+    moved = get_move(decision).get("moved", 0)
     count = task["pages"].get(str(decision["pages_to"]), 0)
     return f"{moved} pages moved to node {decision['pages_to']}, {count} are there" if count < ENOUGH * moved else None
 
 
-class Stopwatch:
-    """Writes how long steps take to `seconds`, by the step's name."""
-
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
-
-    @contextmanager
-    def time_step(self, name: str) -> Iterator[None]:
-        """Writes the seconds of the block, also of one that raises."""
-        begin = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[name] = round(time.monotonic() - begin, 3)
+@contextmanager
+def time_step(record: Record, name: str) -> Iterator[None]:
+    """Writes the seconds of the block, also of one that raises, to the record's steps."""
+    begin = time.monotonic()
+    try:
+        yield
+    finally:
+        record["steps"][name] = round(time.monotonic() - begin, 3)
 
 
 def describe_error(error: Exception) -> str:
@@ -349,7 +344,7 @@ def compute_cost(applied: Applied, seconds: float, watched: float) -> Cost:
     """Computes the price of a placement: the seconds of apply and of its moves, and the bytes that it moved.
 
     watched: the part of the seconds in which apply only looked on while the tasks worked."""
-    moves = [(decision.get("result") or {}).get("migrate") or {} for decision in applied["decisions"]]
+    moves = list(map(get_move, applied["decisions"]))
     return {"apply_s": round(seconds, 6), "watched_s": watched,
             "move_s": sum(move.get("ns", 0) for move in moves) / 1e9,
             "moved_bytes": sum(move.get("bytes", 0) for move in moves)}
@@ -364,8 +359,12 @@ def make_page_sample(roles: list[str], tasks: list[TaskState], applied: Applied 
 
 def count_moved_pages(applied: Applied) -> int:
     """Sums the pages that were moved by all decisions."""
-    results = [d.get("result") or {} for d in applied["decisions"]]
-    return sum((r.get("migrate") or {}).get("moved", 0) for r in results)
+    return sum(get_move(decision).get("moved", 0) for decision in applied["decisions"])
+
+
+def get_move(decision: dict[str, Any]) -> dict[str, int]:
+    """Returns `migrate` of a decision's result, as Applied has it; {} where no page was to move."""
+    return (decision.get("result") or {}).get("migrate") or {}
 
 
 def fill_measured(running: RunningWorkload, before: list[TaskState], after: list[TaskState], measured: Measured, record: Record) -> None:

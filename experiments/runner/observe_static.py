@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from . import locality
-from .observe import ENOUGH, Observer, Stopwatch, fill_measured
+from .observe import ENOUGH, Observer, fill_measured, time_step
 from .records.record import Record, TaskState
 from .suite.schedule import Trial
 from .workloads.workload import RunningWorkload
@@ -15,7 +17,7 @@ class StaticObserver(Observer):
 
     def _take_steps(self, trial: Trial, running: RunningWorkload, record: Record) -> None:
         """Starts the workload, measures and verifies it, checks before and after that it is in its place, and fills the record."""
-        timed = Stopwatch(record["steps"]).time_step
+        timed = partial(time_step, record)
         record["platform"] = self.platform
         with timed("start"):
             running.start()

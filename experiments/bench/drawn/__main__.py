@@ -30,11 +30,6 @@ def list_cases() -> list[Case]:
     return [*intervals.build_cases(), *commands.build_cases(), *reports.build_cases()]
 
 
-def tally_cases(cases: list[Case], seed: int) -> Iterator[Line]:
-    for case in cases:
-        yield from tally.build_lines(case, seed)
-
-
 def tally_measured(folders: list[Path]) -> Iterator[Line]:
     """Tallies measured runs of one policy as two levels, none and none#2."""
     case = Case("levels", f"{len(folders)} measured runs", len(folders), intervals.compare_levels)
@@ -72,7 +67,7 @@ def main(words: list[str] | None = None) -> int:
         print(f"check-statistics: no case is named '{args.only}': name one of {names}", file=sys.stderr)
         return 2
     bootstrap.RESAMPLES = RESAMPLES
-    lines = tally_measured(args.measured) if args.measured else tally_cases(cases, args.seed)
+    lines = tally_measured(args.measured) if args.measured else (line for case in cases for line in tally.build_lines(case, args.seed))
     if not args.json:
         return int(print_lines(lines))
     lines_made = list(lines)

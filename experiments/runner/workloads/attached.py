@@ -21,7 +21,7 @@ URL_LIMIT = 10  # s
 
 
 class Attached(RunningWorkload):
-    """Their rate is a count that a URL shows, or the instructions that they execute."""
+    """Their rate is a count that a URL shows, or the instructions that they execute. stop() ends `programs`, which stays empty."""
 
     unpinned = True
     runs_already = True
@@ -88,9 +88,3 @@ class Attached(RunningWorkload):
 
     def verify(self) -> str:
         return "ok" if len(self.list_alive()) == len(self.pids) else "a process ended meanwhile"
-
-    def list_vanished(self) -> list[str]:
-        return []
-
-    def stop(self) -> None:
-        """Leaves the processes running: they are the user's."""
