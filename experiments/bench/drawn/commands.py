@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -35,15 +36,15 @@ def build_worth_cases() -> Iterator[Case]:
     for number, between in product(sorted({1, stop.BOOTS}), (0, 0.002, 0.005, 0.01, 0.02)):
         yield Case("worth boots", f"seven options, nothing reacts, 12 blocks of {number} boot{'s' * (number > 1)}, repeats 0.5 %, "
                    f"{100 * between:g} % between boots", 100,
-                   lambda d, number=number, between=between: check_worth(d, {}, 0.005, 12, Boots(number, between)))
+                   partial(check_worth, gains={}, deviation=0.005, blocks=12, boots=Boots(number, between)))
     yield Case("worth stops", "seven options, nothing reacts, repeats 1 %, 200 blocks at most", 40,
-               lambda d: check_worth(d, {}, 0.01, 200, stops=True))
+               partial(check_worth, gains={}, deviation=0.01, blocks=200, stops=True))
     yield Case("worth stops", "one option +3 %, repeats 1 %, 200 blocks at most", 40,
-               lambda d: check_worth(d, {"a": 0.03}, 0.01, 200, stops=True))
+               partial(check_worth, gains={"a": 0.03}, deviation=0.01, blocks=200, stops=True))
     for noise, name in ((draw.make_slow(0.05, 1 / 1.2), "1 in 20 is 20 % slower"),
                         (draw.make_slow(0.02, 1 / 1.5), "1 in 50 is 50 % slower")):
         yield Case("worth stops", f"seven options, nothing reacts, {name}, 200 blocks at most", 40,
-                   lambda d, noise=noise: check_worth(d, {}, noise, 200, stops=True))
+                   partial(check_worth, gains={}, deviation=noise, blocks=200, stops=True))
     every = dict.fromkeys(OPTIONS, 0.03)
     for gains, deviation, blocks, runs, name in (
             ({"a": 0.03}, 0.03, 10, 300, "one option +3 %"), (every, 0.03, 10, 300, "all +3 %"), (every, 0.05, 10, 300, "all +3 %"),
@@ -51,7 +52,7 @@ def build_worth_cases() -> Iterator[Case]:
             ({"a": 0.05}, 0.01, 2, 200, "one option +5 %"), ({}, 0.03, 10, 300, "nothing reacts"), ({}, 0.03, 3, 300, "nothing reacts"),
             ({"a": 0.02}, 0.01, 20, 100, "one option +2 %"), (dict.fromkeys(OPTIONS, 0.009), 0.003, 12, 60, "all +0.9 %")):
         yield Case("worth named", f"{name}, repeats {100 * deviation:g} %, {blocks} blocks", runs,
-                   lambda d, gains=gains, deviation=deviation, blocks=blocks: check_worth(d, gains, deviation, blocks))
+                   partial(check_worth, gains=gains, deviation=deviation, blocks=blocks))
 
 
 def check_worth(source: Random, gains: Mapping[str, float], deviation: float | draw.Noise, blocks: int, boots: Boots = ONE_BOOT,
@@ -78,15 +79,15 @@ def check_worth(source: Random, gains: Mapping[str, float], deviation: float | d
 
 def build_compare_cases() -> Iterator[Case]:
     """Builds the cases of `experiment compare`: two equal runs, whose boots do and do not differ."""
-    for n in (3, 10):  # repeats
+    for n in (3, 10):
         yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, boots do not differ", 120,
-                   lambda d, n=n: check_compare(d, n, Boots()))
+                   partial(check_compare, repeats=n, boots=Boots()))
     for n, between in ((10, 0.002), (10, 0.005), (10, 0.01), (3, 0.01)):
         yield Case("compare", f"24 cells, two equal runs of {n} repeats, 1 %, one boot each, {100 * between:g} % between boots", 120,
-                   lambda d, n=n, between=between: check_compare(d, n, Boots(1, between)))
+                   partial(check_compare, repeats=n, boots=Boots(1, between)))
     for between in (0.01, 0.03):
         yield Case("compare", f"24 cells, two equal runs of five boots of two repeats, 1 %, {100 * between:g} % between boots", 120,
-                   lambda d, between=between: check_compare(d, 10, Boots(5, between)))
+                   partial(check_compare, repeats=10, boots=Boots(5, between)))
 
 
 def check_compare(source: Random, repeats: int, boots: Boots) -> Iterator[Event]:
@@ -104,7 +105,7 @@ def build_judge_cases() -> Iterator[Case]:
     for slow in ((), tuple(SPREAD), *((w,) for w in SPREAD)):
         what = "nothing" if not slow else "all five" if len(slow) > 1 else f"{slow[0]} alone"
         yield Case("judge", f"kernel-mm, {JUDGE_BOOTS} boots of each kernel, 5 % slower: {what}", 150,
-                   lambda d, slow=slow: check_judge(d, slow))
+                   partial(check_judge, slow=slow))
 
 
 def _make_kernel(slow: tuple[str, ...]) -> Cells:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from random import Random
 from statistics import fmean
 
@@ -50,12 +51,13 @@ LEVELS: dict[str, Noise] = {"normal 3 %": draw.make_normal(0.03), "1 in 10 is 10
 def build_cases() -> Iterator[Case]:
     """Builds the cases of the statistics: references, speed-ups, Holm's correction, levels, boots, and runs until they are precise."""
     yield Case("references", "p values and pairs of 2 to 11 values, beside scipy and statsmodels", 250, check_references)
-    for name, noises in RATIOS.items():
+    for name, (option_noise, base_noise, base_mean) in RATIOS.items():
         for n in (2, 3, 5, 10, 30):
-            yield Case(f"speed-up {n}", f"{name}, {n} blocks, true 1.05", 400, lambda d, n=n, noises=noises: check_speed_up(d, n, *noises))
+            yield Case(f"speed-up {n}", f"{name}, {n} blocks, true 1.05", 400,
+                       partial(check_speed_up, blocks=n, option_noise=option_noise, base_noise=base_noise, base_mean=base_mean))
     for n in (3, 10):
         yield Case(f"holm {n}", f"seven options as fast as the baseline, normal 3 %, {n} blocks", 300,
-                   lambda d, n=n: check_equal_options(d, n))
+                   partial(check_equal_options, blocks=n))
     for name, noise in LEVELS.items():
         yield Case("levels", f"none beside none#2, {name}, 10 repeats", 300,
                    lambda d, noise=noise: compare_levels(draw.draw_planned(noise, d, 10)))
@@ -64,8 +66,8 @@ def build_cases() -> Iterator[Case]:
         slow_is_said = answers.mentions_slow_runs(percent)
         for name, (noise, true) in PRECISE.items():
             yield Case(f"precise {percent:g}", f"{name}, until {percent:g} %, at most {most}", 100,
-                       lambda d, noise=noise, true=true, percent=percent, most=most, said=slow_is_said, slow="1 in" in name:
-                       check_until_precise(d, noise, true, percent, most, said and slow))
+                       partial(check_until_precise, noise=noise, true_mean=true, percent=percent, most=most,
+                               slow_is_said=slow_is_said and "1 in" in name))
 
 
 def check_references(source: Random) -> Iterator[Event]:
@@ -123,11 +125,14 @@ def check_equal_options(source: Random, blocks: int) -> Iterator[Event]:
 
 def compare_levels(run: Results) -> Iterator[Event]:
     """Yields, of each method, whether it finds a difference between two levels, none and none#2, that are one policy."""
-    # Of each workload: values by repeat under both levels, where both have at least two repeats in common.
-    metric = {w: run.list_performance_metrics(w)[0][0] for w in run.workloads if run.select(w)}
-    cells = [[{o.repeat: o.get_value(m) for o in run.select_independent(w, level) if o.get_value(m) is not None}
-              for level in ("none", "none#2")] for w, m in metric.items()]
-    cells = [(a, b) for a, b in cells if len(a.keys() & b.keys()) > 1]
+    cells = []  # of each workload: values by repeat under both levels, where both have at least two repeats in common
+    for workload in run.workloads:
+        if run.select(workload):
+            (metric, _unit), *_ = run.list_performance_metrics(workload)
+            a, b = ({o.repeat: o.get_value(metric) for o in run.select_independent(workload, level) if o.get_value(metric) is not None}
+                    for level in ("none", "none#2"))
+            if len(a.keys() & b.keys()) > 1:
+                cells.append((a, b))
     both = [([a[k] for k in sorted(a.keys() & b.keys())], [b[k] for k in sorted(a.keys() & b.keys())]) for a, b in cells]
     p_values = [compare_means(list(a.values()), list(b.values())).p for a, b in cells]
     ratios = [compute_ratio(list(b.values()), list(a.values())) for a, b in cells]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from random import Random
 
 from ...analysis.policies import regret, speedup
@@ -21,13 +22,13 @@ CELL_BIAS = Bound("regret of a cell - truth", least=-0.003, most=0.003)
 def build_cases() -> Iterator[Case]:
     """Builds the cases of ranks of equal placements, and of regrets where the best placement is known."""
     for n in (3, 10):
-        yield Case("ranks", f"eight equal placements, eight workloads, 3 %, {n} blocks", 90, lambda d, n=n: check_ranks(d, n))
+        yield Case("ranks", f"eight equal placements, eight workloads, 3 %, {n} blocks", 90, partial(check_ranks, blocks=n))
     for n, deviation, runs in ((3, 0.03, 120), (3, 0.1, 200), (10, 0.03, 60)):
         yield Case("regret", f"eight equal placements, eight workloads, {100 * deviation:g} %, {n} blocks", runs,
-                   lambda d, n=n, deviation=deviation: check_regret(d, n, deviation, 0.0))
+                   partial(check_regret, blocks=n, deviation=deviation, gain=0.0))
     for n, deviation, runs in ((3, 0.03, 60), (3, 0.1, 100)):
         yield Case("regret", f"a static placement is 1.5 times as fast, {100 * deviation:g} %, {n} blocks", runs,
-                   lambda d, n=n, deviation=deviation: check_regret(d, n, deviation, 0.5))
+                   partial(check_regret, blocks=n, deviation=deviation, gain=0.5))
 
 
 def _build_cells(deviation: float, gain: float = 0.0) -> Cells:

@@ -100,7 +100,8 @@ def build_line(case: Case, bound: Bound, runs: Sequence[Sequence[Event]]) -> Lin
     n, value = sum(map(len, values)), fmean(v for run in values for v in run)
     limits = _compute_mean_limits if bound.is_mean else _compute_share_limits
     low, high = limits(values, value, n, SHOWN)
-    failed = [e for events in runs for e in events if bool(e.value) != (bound.least > 0)]
+    is_wanted = bound.least > 0  # an interval that holds; a false word is bounded above
+    failed = [e for events in runs for e in events if bool(e.value) != is_wanted]
     if bound.format_text() == NONE:
         verdict = NONE
     elif not bound.is_failed(*limits(values, value, n, SURE)):
