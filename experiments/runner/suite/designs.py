@@ -29,11 +29,13 @@ INT = 4  # bytes
 
 def expand_suite(suite: Suite, nodes: list[Node]) -> Suite:
     """Returns the suite with its workloads on this machine; one without a design has them already. UsageError: a factor is missing or
-    unknown, no combination fits the nodes, or it has placements and may not."""
+    unknown, or its design is, no combination fits the nodes, or it has placements and may not."""
     suite = relative.resolve_suite(suite, nodes)
     if not suite.design:
         listed = [w for workload in suite.workloads for w in expand_memory_only(workload, nodes)]
         return replace_workloads(suite, place_far_apart(listed, nodes) if suite.nodes == 2 else listed, nodes)
+    if suite.design not in DESIGNS:
+        raise UsageError(f"suite {suite.name}: design '{suite.design}' is not one of {', '.join(DESIGNS)}")
     design = DESIGNS[suite.design]
     check_levels(suite, design)
     if why := explain_unplaceable(suite):

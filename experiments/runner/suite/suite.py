@@ -125,23 +125,23 @@ def parse_suite(text: str, folder: Path = FOLDER) -> Suite:
         raise UsageError("needs either [[workload]] tables or a design and its factors")
     suite = Suite(
         name=_get_value(data, "name", str), text=text, question=_get_value(data, "question", str),
-        paper=_get_value(data, "paper", str), presents=tuple(data.get("presents", [])), machines=tuple(_get_value(data, "machines", list)),
-        takes=_get_value(data, "takes", str), needs=tuple(data.get("needs", [])),
+        paper=_get_value(data, "paper", str), presents=_get_texts({"presents": []} | data, "presents"),
+        machines=_get_texts(data, "machines"), takes=_get_value(data, "takes", str), needs=_get_texts({"needs": []} | data, "needs"),
         repeats=_get_value(data, "repeats", int), boots=_get_value({"boots": 0} | data, "boots", int),
         warmups=_get_value(data, "warmups", int),
         seed=_get_value(data, "seed", int), sample=_get_value({"sample": 0} | data, "sample", float),
         calibrate=_get_bool({"calibrate": True} | data, "calibrate"), nodes=_get_value(data, "nodes", int),
-        responses=tuple(_get_value(data, "responses", list)),
-        policies=tuple(policies), design=data.get("design", ""), levels=_parse_levels(factors),
+        responses=_get_texts(data, "responses"),
+        policies=tuple(policies), design=_get_value({"design": ""} | data, "design", str), levels=_parse_levels(factors),
         workloads=tuple(_parse_workload(w, folder) for w in _check_tables(data.get("workload", []))),
-        parameters={kind: _parse_parameters(kind, data.get(kind, {})) for kind in PARAMETERS},
-        quick=data.get("quick", {}), real=data.get("real", {}), on=data.get("on", {}))
+        parameters={kind: _parse_parameters(kind, data) for kind in PARAMETERS},
+        **{key: _get_value({key: {}} | data, key, dict) for key in ("quick", "real", "on")})
     check_suite(suite)
     _check_responses(suite)
     for name in suite.on:
         if name not in suite.machines:
             raise UsageError(f"[on.{name}]: is not one of its machines {', '.join(suite.machines)}")
-    for levels in (suite.quick, suite.real, *suite.on.values()):
+    for levels in (suite.quick, suite.real, *(_get_value(suite.on, name, dict) for name in suite.on)):
         replace_levels(suite, levels)
     return suite
 
@@ -154,6 +154,14 @@ def _get_value(table: Mapping[str, Any], key: str, kind: type) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise UsageError(f"'{key}' is missing or not a {kind.__name__}")
     return value
+
+
+def _get_texts(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Returns a table's list of texts. UsageError: it is missing or another value."""
+    value = _get_value(table, key, list)
+    if not all(isinstance(text, str) for text in value):
+        raise UsageError(f"'{key}' is not a list of texts")
+    return tuple(value)
 
 
 def _check_tables(value: Any) -> list[dict[str, Any]]:
@@ -227,8 +235,10 @@ def _parse_levels(table: Mapping[str, Any]) -> dict[str, list[Any]]:
     return dict(table)
 
 
-def _parse_parameters(kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Parses the parameters of a kind of workload that a table has. UsageError: one is unknown, or of another type."""
+def _parse_parameters(kind: str, tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Parses the parameters of a kind of workload, a table of `tables` that may be missing. UsageError: one is unknown, or of another
+    type."""
+    table = _get_value({kind: {}} | tables, kind, dict)
     for key in table:
         if key not in PARAMETERS[kind]:
             raise UsageError(f"{kind}.{key} is not one of {', '.join(PARAMETERS[kind])}")
@@ -284,7 +294,7 @@ def _check_responses(suite: Suite) -> None:
 
 def replace_levels(suite: Suite, levels: dict[str, Any]) -> Suite:
     """Returns the suite with the levels and parameters of its [quick], [real] or [on] table instead. UsageError: the table is wrong."""
-    parameters = {kind: values | _parse_parameters(kind, levels.get(kind, {}))
+    parameters = {kind: values | _parse_parameters(kind, levels)
                   for kind, values in suite.parameters.items()}
     numbers = {key: _get_value({key: getattr(suite, key)} | levels, key, int) for key in ("repeats", "boots", "warmups")}
     factors = _parse_levels(_get_value({"factors": {}} | levels, "factors", dict))

@@ -28,6 +28,12 @@ def where(workload: suites.Workload) -> list[tuple[int, tuple[int, ...], int]]:
     return [(task.runs_on, task.memory_on, task.threads) for task in workload.tasks]
 
 
+def test_an_unknown_design_is_told_in_one_line() -> None:
+    suite = replace(suites.load_suite("sort"), design="none such")
+    with pytest.raises(UsageError, match="design 'none such' is not one of contention, cross, "):
+        designs.expand_suite(suite, host_nodes.list_lab_nodes("demo-2s"))
+
+
 def test_contention_has_every_pair_but_none_of_both() -> None:
     found = workloads("contention", "xeon-e5620-2s")
     assert {(w.factors["local"], w.factors["remote"]) for w in found.values()} == {

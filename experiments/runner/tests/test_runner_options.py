@@ -55,6 +55,13 @@ def test_a_suite_names_a_machine() -> None:
     ("sort", "[factors]", "[factors]\nplacement = 3", "factor 'placement' is not a list of levels"),
     ("sort", "[factors]", '[factors]\nplacement = "none"', "factor 'placement' is not a list of levels"),
     ("contention", "[quick]", "[quick]\nboots = 'many'", "'boots' is missing or not a int"),
+    ("policy-matrix", "name =", "needs = 3\nname =", "'needs' is missing or not a list"),
+    ("policy-matrix", "name =", 'presents = [3]\nname =', "'presents' is not a list of texts"),
+    ("policy-matrix", "name =", "on = 3\nname =", "'on' is missing or not a dict"),
+    ("policy-matrix", "name =", "on = { demo-2s = 3 }\nname =", "'demo-2s' is missing or not a dict"),
+    ("policy-matrix", "name =", "handover = 3\nname =", "'handover' is missing or not a dict"),
+    ("policy-matrix", "[quick]", "[quick]\nhandover = 3", "'handover' is missing or not a dict"),
+    ("sort", "design =", "design = 3 #", "'design' is missing or not a str"),
 ])
 def test_what_a_suite_may_not_say_is_one_line(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
     text = (suites.FOLDER / f"{name}.toml").read_text()
