@@ -64,7 +64,7 @@ class Measured:
         self.mb_s = dict(zip(cells, results, strict=True))
 
     def sum_first(self, kind: str, x: int, y: int) -> float:
-        """Returns the MB/s of the x threads of a cell together."""
+        """Returns the MB/s of the x threads of a cell together, which are the first that it names."""
         return sum(self.mb_s[kind, x, y][:x])
 
     def build_table(self) -> np.ndarray:

@@ -211,7 +211,8 @@ def measure_tool_penalty():
     # The lab counts what else ran on the CPU too, and a chase has few instructions: the middle one of three.
     by_flips = sorted((run_tool("measure-penalty", "--json", "--sample", "20ms", "--flip", str(chase.pid), "--save",
                                str(file.with_stem("flip")))["tasks"][0] for _ in range(3)), key=lambda task: task["penalty"])
-    print_record(measure="penalty-flip", **by_flips[1], cpus=sorted(os.sched_getaffinity(chase.pid)),
+    _least, middle, _most = by_flips
+    print_record(measure="penalty-flip", **middle, cpus=sorted(os.sched_getaffinity(chase.pid)),
                  file=file.with_stem("flip").read_text(encoding="ascii"))
     saved = file.read_bytes()
     for kill in (signal.SIGINT, signal.SIGKILL):

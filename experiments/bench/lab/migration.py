@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A task's pages move while it runs: its bandwidth before and after, and what `apply --verify` says of good and bad moves."""
 
+from statistics import fmean
+
 from experiments.bench.lab import inside
 from experiments.bounds import Outcome
 
@@ -9,10 +11,6 @@ SECONDS = "0.4"
 ENDS = 0.2  # part of the stretches at the beginning and at the end that are compared
 APART = 0.05
 SHOWN = 20
-
-
-def compute_mean(values: list[float]) -> float:
-    return sum(values) / len(values)
 
 
 def measure_migration() -> Outcome:
@@ -26,9 +24,9 @@ def measure_migration() -> Outcome:
     values = result["stretches"]
     out.say("MB/s of a triad on node 1, in the order of time; its pages move from node 0 to 1 in the middle")
     shown_together = max(1, len(values) // SHOWN)
-    out.say("  " + " ".join(f"{compute_mean(values[first:first + shown_together]):.0f}" for first in range(0, len(values), shown_together)))
-    ends = max(1, int(ENDS * len(values)))
-    before, after = compute_mean(values[:ends]), compute_mean(values[-ends:])
+    out.say("  " + " ".join(f"{fmean(values[first:first + shown_together]):.0f}" for first in range(0, len(values), shown_together)))
+    compared = max(1, int(ENDS * len(values)))  # stretches at either end
+    before, after = fmean(values[:compared]), fmean(values[-compared:])
     out.say(f"before {before:.0f}, after {after:.0f}; local from the start {result['local']:.0f}")
     out.at_least("migration: gain in bandwidth", after / before - 1, 0.10)
     out.at_most("migration: afterwards, against local from the start", abs(after / result["local"] - 1), APART)

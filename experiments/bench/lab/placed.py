@@ -17,6 +17,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from experiments.bench.lab import measure
 from experiments.calibrate import in_lab
@@ -195,7 +196,7 @@ def measure_penalty(scenario: Scenario) -> float:
         flips = [measure.run_tool(*flip)["tasks"][0]["penalty"] for _ in range(FLIPS)]
     finally:
         running.stop()
-    return sorted(flips)[FLIPS // 2]
+    return median(flips)
 
 
 def make_plan(scenario: Scenario, pids: list[str], options: list[str]) -> dict:

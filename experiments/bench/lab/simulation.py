@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from statistics import fmean
 
 from experiments.bench.lab import inside
 from experiments.bounds import Outcome
@@ -29,7 +30,7 @@ def compare_measures(out: Outcome, records: list[dict], what: str, unit: str, pr
     worst = spread = 0.0
     out.say(f"{what}, {unit}    machine file    measured   residual   spread of {ROUNDS}")
     for (node, memory_node), found in sorted(values.items()):
-        wanted, mean = predict(MACHINE, node, memory_node), sum(found) / len(found)
+        wanted, mean = predict(MACHINE, node, memory_node), fmean(found)
         residual, apart = mean / wanted - 1, max(found) / min(found) - 1
         worst, spread = max(worst, abs(residual)), max(spread, apart)
         out.say(f"node {node}, memory {memory_node}    {wanted:12.1f}{mean:12.1f}{residual:+11.1%}{apart:11.2%}")

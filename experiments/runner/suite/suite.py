@@ -15,6 +15,9 @@ from . import command
 
 FOLDER = Path(__file__).resolve().parents[2] / "suites"
 
+# Of the keys that a suite need not have.
+DEFAULTS = {"presents": [], "needs": [], "boots": 0, "sample": 0, "calibrate": True, "quick": {}, "real": {}, "on": {}}
+
 # Parameters of each kind of workload and the type that a value must have.
 PARAMETERS: dict[str, dict[str, type]] = {
     "triad": {"size": str, "kernel": str, "seconds": float, "warm": float},
@@ -118,24 +121,24 @@ def load_suite(name: str) -> Suite:
 
 def parse_suite(text: str, folder: Path = FOLDER) -> Suite:
     """Parses and checks a suite; `folder`: that of the file, which names other files from there. UsageError: it is wrong."""
-    data = tomllib.loads(text)
+    data = DEFAULTS | tomllib.loads(text)
     factors = dict(_get_value(data, "factors", dict))
     policies, = _parse_levels({"placement": factors.pop("placement", ["none"])}).values()
     if bool(factors) != ("design" in data) or ("design" in data) == ("workload" in data):
         raise UsageError("needs either [[workload]] tables or a design and its factors")
     suite = Suite(
         name=_get_value(data, "name", str), text=text, question=_get_value(data, "question", str),
-        paper=_get_value(data, "paper", str), presents=_get_texts({"presents": []} | data, "presents"),
-        machines=_get_texts(data, "machines"), takes=_get_value(data, "takes", str), needs=_get_texts({"needs": []} | data, "needs"),
-        repeats=_get_value(data, "repeats", int), boots=_get_value({"boots": 0} | data, "boots", int),
+        paper=_get_value(data, "paper", str), presents=_get_texts(data, "presents"),
+        machines=_get_texts(data, "machines"), takes=_get_value(data, "takes", str), needs=_get_texts(data, "needs"),
+        repeats=_get_value(data, "repeats", int), boots=_get_value(data, "boots", int),
         warmups=_get_value(data, "warmups", int),
-        seed=_get_value(data, "seed", int), sample=_get_value({"sample": 0} | data, "sample", float),
-        calibrate=_get_bool({"calibrate": True} | data, "calibrate"), nodes=_get_value(data, "nodes", int),
+        seed=_get_value(data, "seed", int), sample=_get_value(data, "sample", float),
+        calibrate=_get_bool(data, "calibrate"), nodes=_get_value(data, "nodes", int),
         responses=_get_texts(data, "responses"),
         policies=tuple(policies), design=_get_value({"design": ""} | data, "design", str), levels=_parse_levels(factors),
         workloads=tuple(_parse_workload(w, folder) for w in _check_tables(data.get("workload", []))),
         parameters={kind: _parse_parameters(kind, data) for kind in PARAMETERS},
-        **{key: _get_value({key: {}} | data, key, dict) for key in ("quick", "real", "on")})
+        quick=_get_value(data, "quick", dict), real=_get_value(data, "real", dict), on=_get_value(data, "on", dict))
     check_suite(suite)
     _check_responses(suite)
     for name in suite.on:
