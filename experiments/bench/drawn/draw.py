@@ -64,7 +64,8 @@ def build_observation(workload: str, policy: str, repeat: int, value: float, boo
     task = {"role": "program", "node_before": node}
     record = {"workload": workload, "policy": policy, "repeat": repeat, "platform": "real", "marks": [], "check": "ok",
               "metrics": [{"name": METRIC, "unit": UNIT, "value": value}], "tasks": [task], "boot_id": boot}
-    return Observation(workload, policy, "real", repeat, 0, False, (), (Metric(METRIC, UNIT, value),), (task,), None, {}, record, 0)
+    return Observation(workload, policy, "real", repeat, order=0, warmup=False, marks=(), metrics=(Metric(METRIC, UNIT, value),),
+                       tasks=(task,), apply=None, factors={}, raw=record)
 
 
 def build_results(observations: Sequence[Observation], policies: Sequence[str] = ()) -> Results:

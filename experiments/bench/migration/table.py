@@ -57,12 +57,12 @@ def compute_lost_ns(observation: dict) -> float:
 def build_row(variant: str, state: str, repeats: list[dict]) -> Row:
     """Builds the row of a method in a state of the target from its repeats; times in ns."""
     times = [compute_page_ns(repeat) for repeat in repeats]
-    return Row(variant, state, median(times), max(times) / min(times) - 1,
-               median(repeat["shootdowns"] / max(repeat["moved"], 1) for repeat in repeats),
-               max(repeat["longest_pause_us"] for repeat in repeats) * 1000,
-               max(repeat["gap_ns"] for repeat in repeats), max(repeat["baseline_gap_ns"] for repeat in repeats),
-               median(compute_progress(repeat) for repeat in repeats), median(compute_lost_ns(repeat) for repeat in repeats),
-               min(repeat["moved"] / repeat["pages"] for repeat in repeats), all(repeat["whole"] for repeat in repeats))
+    return Row(variant, state, page_ns=median(times), spread=max(times) / min(times) - 1,
+               tlb=median(repeat["shootdowns"] / max(repeat["moved"], 1) for repeat in repeats),
+               pause_ns=max(repeat["longest_pause_us"] for repeat in repeats) * 1000,
+               gap_ns=max(repeat["gap_ns"] for repeat in repeats), idle_gap_ns=max(repeat["baseline_gap_ns"] for repeat in repeats),
+               progress=median(map(compute_progress, repeats)), lost_ns=median(map(compute_lost_ns, repeats)),
+               moved=min(repeat["moved"] / repeat["pages"] for repeat in repeats), whole=all(repeat["whole"] for repeat in repeats))
 
 
 def build_rows(observations: list[dict]) -> Rows:

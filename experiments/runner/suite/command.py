@@ -72,7 +72,7 @@ class Command:
     load: tuple[str, ...]
     client: tuple[str, ...]
     ready: Condition | None
-    warm_up: float
+    warm_up: float         # s
     metrics: tuple[Metric, ...]
     check: Condition | None
     needs: tuple[Need, ...]
@@ -113,14 +113,14 @@ def _read_command(name: str, table: Mapping[str, Any], folder: Path) -> Command:
     if table.get("kind") != "command":
         raise UsageError(f"'kind' is {table.get('kind')!r}; a program of one's own has kind = \"command\"")
     command = Command(
-        name, _read_text(table, "about"), folder, _read_words(table, "command", needed=True),
-        _read_environment(table.get("environment", {})),
-        _read_words(table, "prepare"), _read_words(table, "load"), _read_words(table, "client"),
-        _read_condition(table, "ready", ("pattern", "port", "file")), _read_seconds(table.get("warm_up", 0)),
-        _read_metrics(table.get("metric", [])), _read_condition(table, "check", ("pattern", "command")),
-        tuple(_read_need(need) for need in _read_tables(table.get("needs", []), "needs")),
-        _read_memory(table.get("memory", "")), _read_fast_percent(table), _read_words(table, "oracle"),
-        _read_text(table, "user", ""), _read_text(table, "directory", ""), dict(table))
+        name, about=_read_text(table, "about"), folder=folder, command=_read_words(table, "command", needed=True),
+        environment=_read_environment(table.get("environment", {})),
+        prepare=_read_words(table, "prepare"), load=_read_words(table, "load"), client=_read_words(table, "client"),
+        ready=_read_condition(table, "ready", ("pattern", "port", "file")), warm_up=_read_seconds(table.get("warm_up", 0)),
+        metrics=_read_metrics(table.get("metric", [])), check=_read_condition(table, "check", ("pattern", "command")),
+        needs=tuple(_read_need(need) for need in _read_tables(table.get("needs", []), "needs")),
+        memory=_read_memory(table.get("memory", "")), fast_percent=_read_fast_percent(table), oracle=_read_words(table, "oracle"),
+        user=_read_text(table, "user", ""), directory=_read_text(table, "directory", ""), table=dict(table))
     if command.client and not command.ready:
         raise UsageError("'client' needs 'ready': a pattern, a port or a file that says when it can begin")
     if command.load and not command.client:

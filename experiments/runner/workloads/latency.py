@@ -32,7 +32,7 @@ class Loaded(Memory):
         words[words.index("--size") + 1] = self.options["load_size"]
         return [*words, "--mix", self.options["mix"], "--delay", str(self.options["delay"])]
 
-    def window(self, role: str, seconds: float) -> float:
+    def choose_window(self, role: str, seconds: float) -> float:
         """Returns for how many seconds a task measures: the load until the chase has ended."""
         return seconds + TAIL * host_nodes.read_lab_scale() if role == LOAD else seconds
 

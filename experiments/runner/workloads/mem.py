@@ -89,8 +89,8 @@ class Memory(RunningWorkload):
             self.solved = max(task.result() for task in tasks) - begin
 
     def _solve_work(self, role: str, turn: float, ended: list[str]) -> float:
-        """Has a task do the fixed work, if any, then turns until the others' works and the placement are over too; its last report is then of
-        after the placement. Returns when the work was done, in s of the monotonic clock, which the programs have too; 0 without a work.
+        """Has a task do the fixed work, if any, then turns until the others' works and the placement are over too; its last report is then
+        of after the placement. Returns when the work was done, in s of the monotonic clock, which the programs have too; 0 without a work.
 
         ended: what is over so far, in all threads; the task's role is added."""
         program, finished = self.programs[role], 0.0
@@ -115,12 +115,12 @@ class Memory(RunningWorkload):
         seconds, warm = self.options["seconds"], self.options.get("warm", 0.0)
         begin = time.monotonic() + self.compute_lead(seconds)
         for role, program in self.programs.items():
-            program.send(f"run {self.window(role, seconds):g} {begin:.6f} {warm}")
+            program.send(f"run {self.choose_window(role, seconds):g} {begin:.6f} {warm}")
         self.reports = {role: program.receive("result", seconds + warm + WORK_LIMIT)
                      for role, program in self.programs.items()}
         return Measured(self.list_metrics(), self.list_marks(seconds), self.reports)
 
-    def window(self, _role: str, seconds: float) -> float:
+    def choose_window(self, _role: str, seconds: float) -> float:
         """Returns for how many seconds a task measures."""
         return seconds
 

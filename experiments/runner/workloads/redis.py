@@ -57,7 +57,7 @@ class Redis(RunningWorkload):
         their full size there, and sends them to their own CPUs. elements: of each list, or keys; pipeline: commands in flight."""
         server, client = self.tasks
         path = self.start_server(server, None)
-        self.run(client, self._start_client(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
+        self.run(client, self._list_client_words(path, structure, elements), keep_memory=True).receive("ready", START_LIMIT)
         self.loaded = self._time_phase("load", pipeline)
         self._time_phase("update", pipeline)
         self.send_to_own_cpus()
@@ -83,7 +83,8 @@ class Redis(RunningWorkload):
         self._wait_for_socket(path)
         return path
 
-    def _start_client(self, path: Path, structure: str, elements: int) -> list[str | Path]:
+    def _list_client_words(self, path: Path, structure: str, elements: int) -> list[str | Path]:
+        """Lists the words of np-redis. path: of the server's socket; elements: of each list or sorted set, or keys."""
         return [HERE.programs / "np-redis", "--socket", path, "--workload", structure,
                 "--elements", str(elements), "--max-length", str(self.options["max_length"]),
                 "--seed", str(self.seed)]
@@ -155,7 +156,7 @@ class RedisTimes(Redis):
         server, client = self.tasks
         cpus = {task.role: self.nodes[task.runs_on].cpus for task in self.tasks}
         path = self.start_server(server, cpus["server"])
-        self.run(client, self._start_client(path, self.options["structure"], self.options["elements"]),
+        self.run(client, self._list_client_words(path, self.options["structure"], self.options["elements"]),
                  keep_memory=True, cpus=cpus["client"]).receive("ready", START_LIMIT)
 
     def measure(self) -> Measured:
@@ -267,8 +268,8 @@ class RedisBenchmark(ForeignClient):
         ExperimentError: there are none."""
         options = self.options
         random_keys = ["-r", str(options["keys"])] if options["keys"] else []  # without them, all requests have one key
-        output = self.call_client(find_program("redis-benchmark"), "-s", str(self.path), "--csv", "-n", str(requests), "-c", str(options["clients"]),
-                                  "-P", str(options["pipeline"]), *random_keys, "-d", str(options["value_bytes"]), "-t", tests)
+        output = self.call_client(find_program("redis-benchmark"), "-s", str(self.path), "--csv", "-n", str(requests),
+                                  "-c", str(options["clients"]), "-P", str(options["pipeline"]), *random_keys, "-d", str(options["value_bytes"]), "-t", tests)
         rows = [row for row in csv.DictReader(io.StringIO(output)) if "needed to benchmark" not in row["test"]]
         if not rows:
             raise ExperimentError(f"redis-benchmark: printed no line of CSV for {tests}")
