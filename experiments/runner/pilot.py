@@ -53,7 +53,7 @@ class Pilot:
 def run_pilot(trial: Trial, levels: tuple[str, ...], make_workload: MakeWorkload, numaplace: Numaplace, turn: float, timed: bool) -> Pilot:
     """Measures the tasks' inputs, where a level needs them, and the work that takes TIMES as long as the first level's placement.
 
-    levels: the suite's policies but BASELINE, one at least. turn: seconds that tasks are watched for. timed: whether times mean anything here."""
+    levels: the suite's policies but BASELINE, one at least. turn: s that tasks are watched for. timed: whether times mean anything here."""
     needs_inputs = any(knowledge.read_knowledge(level).knows == "measured" for level in levels)
     inputs = measure_inputs(trial, make_workload, numaplace) if timed and needs_inputs else {}
     running = make_workload(replace(trial, policy=levels[0]))

@@ -125,7 +125,8 @@ def _run_in_turn(list_boot_words: ListBootWords, request: Request, machine: str,
 
 def _run_side_by_side(list_boot_words: ListBootWords, request: Request, machine: str, shares: list[Share],
                       is_late: Callable[[], bool]) -> tuple[int, int]:
-    """Runs the boots side by side, `request.jobs` at a time; none begins once is_late(). Returns the status, or 0, and the number of the last that failed."""
+    """Runs the boots side by side, `request.jobs` at a time; none begins once is_late(). Returns status and number of the last that
+    failed, or 0 and another's."""
     def begin_boot(share: Share, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / LOG, "wb") as log:
             return _start_boot(list_boot_words(share, folder), log)

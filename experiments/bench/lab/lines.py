@@ -70,7 +70,7 @@ def set_host(host: str) -> Iterator[list[str]]:
 
 
 def run_tests(described: machine.Machine, host: str) -> list[dict]:
-    """Boots the machine under one of HOSTS' loads and runs the tests with memory of node HOME; returns an object for each, as in Figures."""
+    """Boots the machine under one of HOSTS' loads and runs the tests; returns an object for each, as in Figures."""
     words = [word for test, cpus in list_tests(described) for word in (test, ",".join(map(str, cpus)))]
     with set_host(host) as before:
         return inside.run_program(described.name, PROGRAM, str(HOME), *words, timeout=1500, before=before)

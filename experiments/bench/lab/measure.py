@@ -166,7 +166,7 @@ def measure_tool_counters():
 
 
 def run_undisturbed(*words: str | Path) -> subprocess.CompletedProcess:
-    """Runs the tool, up to TRIES times where it refuses to count what other programs disturbed; returns the last run, whatever its status."""
+    """Runs the tool, up to TRIES times where it refuses to count what other programs disturbed. Returns the last run."""
     for _ in range(TRIES):
         run = subprocess.run([TOOL, *words], capture_output=True, text=True, check=False)
         if run.returncode != DISTURBED:
@@ -195,7 +195,8 @@ def start_chase_on_cpu_2(memory_node: int) -> subprocess.Popen:
 def check_failing_save(penalties: Path):
     """Measures the penalty of a task that succeeds and one that fails, and prints whether the file of before is unchanged."""
     before = penalties.read_bytes()
-    run = run_undisturbed("measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}", "--task", "false", "--save", penalties)
+    run = run_undisturbed("measure-penalty", "--task", f"{PROGRAMS}/chase {CHASE_MIB} {CHASE_SECONDS}", "--task", "false",
+                          "--save", penalties)
     print_record(measure="penalty-not-saved", status=run.returncode, error=run.stderr, measured=run.stdout,
                  same=penalties.read_bytes() == before, left=sorted(map(str, penalties.parent.glob("*.new*"))))
 

@@ -57,7 +57,8 @@ def format_line(batch: int, cell: dict[str, float]) -> str:
     if not cell["moved"]:
         return f"{batch or 'module':>12}  moves none of these by this kernel without splitting them"
     return (f"{batch or 'module':>12}  {cell['us_page']:8.2f}  {cell['gb_s']:6.2f}  {cell['first_call_ns'] / 1000:13.1f}  "
-            f"{cell['first_page_gap_ns'] / 1000:13.1f}  {cell['gap_ns'] / 1000:11.1f}  {cell['moved']:5.0%}  {'yes' if cell['whole'] else 'NO'}")
+            f"{cell['first_page_gap_ns'] / 1000:13.1f}  {cell['gap_ns'] / 1000:11.1f}  {cell['moved']:5.0%}  "
+            f"{'yes' if cell['whole'] else 'NO'}")
 
 
 def select_calls(cells: Cells, kind: str, key: str) -> dict[int, float]:

@@ -269,7 +269,8 @@ class RedisBenchmark(ForeignClient):
         options = self.options
         random_keys = ["-r", str(options["keys"])] if options["keys"] else []  # without them, all requests have one key
         output = self.call_client(find_program("redis-benchmark"), "-s", str(self.path), "--csv", "-n", str(requests),
-                                  "-c", str(options["clients"]), "-P", str(options["pipeline"]), *random_keys, "-d", str(options["value_bytes"]), "-t", tests)
+                                  "-c", str(options["clients"]), "-P", str(options["pipeline"]), *random_keys,
+                                  "-d", str(options["value_bytes"]), "-t", tests)
         rows = [row for row in csv.DictReader(io.StringIO(output)) if "needed to benchmark" not in row["test"]]
         if not rows:
             raise ExperimentError(f"redis-benchmark: printed no line of CSV for {tests}")
