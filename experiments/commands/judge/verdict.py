@@ -115,7 +115,7 @@ def _format_row(row: Row) -> str:
     first = _format_line(row["workload"], format_number(row["mean_a"]), format_number(row["mean_b"]),
                          format_change(row), format_p_value(row["p_holm"]))
     second = _format_second_line(f"{row['policy']}, {row['metric']}, {row['unit']}", row["verdict"])
-    power = [f"found 9 of 10 times from {_format_share(row['found_from'])}"] * (row["found_from"] is not None)
+    power = [] if row["found_from"] is None else [f"found 9 of 10 times from {_format_share(row['found_from'])}"]
     return "\n".join([first, second, f"  {'; '.join([*power, format_slow_down(row)])}"])
 
 

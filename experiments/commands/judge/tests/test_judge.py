@@ -118,6 +118,14 @@ def test_the_table_can_be_mailed(tmp_path: Path) -> None:
     assert text.split("\n")[-1].endswith(".") and "Verdict: cross -" in text
 
 
+def test_a_metric_that_never_varies_has_no_smallest_change(tmp_path: Path) -> None:
+    """As of pages moved, of which each boot has as many."""
+    found = verdict.compare_kernels(write(tmp_path / "a", 1, {}), write(tmp_path / "b", 2, {}), ("locality_before",), 0.01, 0.05)
+    assert found.rows and all(row["found_from"] is None for row in found.rows)
+    text = verdict.format_table(found)
+    assert "9 of 10" not in text and text.count("slower without a bound") == len(found.rows)
+
+
 def test_a_long_name_keeps_the_columns() -> None:
     row = {"workload": "w" * 90, "policy": "p" * 90, "metric": "m", "unit": "s", "mean_a": 1.5e9, "mean_b": 1e-6, "ratio": 50.0,
            "ratio_ci95_low": 1.0, "ratio_ci95_high": 99.0, "p_holm": 1e-9, "found_from": 99.0, "slower_at_most": 98.0, "verdict": verdict.SLOWER}
