@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..runs import text_format
-from ..runs.results import Observation, Results
+from ..runs.results import MetricName, Observation, Results, list_values
 from ..stats.intervals import Interval, compute_t_interval
 from . import theme
 from .charts import make_log, needs_log
@@ -210,33 +210,21 @@ def _make_tips(results: Results, workload: str, metric: str, unit: str) -> list[
     return tips
 
 
-def list_distinct_metrics(results: Results, workload: str) -> list[tuple[str, str]]:
+def list_distinct_metrics(results: Results, workload: str) -> list[MetricName]:
     """Lists name and unit of each metric that has values, but not of one with the same values as a metric before it."""
-    found: dict[tuple[float | None, ...], tuple[str, str]] = {}
-    for metric, unit in results.list_performance_metrics(workload):
-        seen = tuple(o.get_value(metric) for o in results.select(workload))
+    found: dict[tuple[float | None, ...], MetricName] = {}
+    for metric in results.list_performance_metrics(workload):
+        seen = tuple(o.get_value(metric.name) for o in results.select(workload))
         if any(v is not None for v in seen):
-            found.setdefault(seen, (metric, unit))
+            found.setdefault(seen, metric)
     return list(found.values())
-
-
-def list_values(results: Results, workload: str, policy: str, metric: str) -> list[float]:
-    """Lists the values of a metric from which means and intervals are made, in the metric's unit."""
-    values = (o.get_value(metric) for o in results.select_independent(workload, policy))
-    return [v for v in values if v is not None]
-
-
-def compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
-    found = list_values(results, workload, policy, metric)
-    return compute_t_interval(found).mean if found else None
 
 
 def _draw_metric(axes: Axes, results: Results, workload: str, metric: str, unit: str) -> None:
     """Draws one metric on its axes: a row for each policy with its dots, mean and interval, and these as text at the right."""
-    groups = [list_values(results, workload, policy, metric) for policy in results.policies]
+    groups = [list_values(results.select_independent(workload, policy), metric) for policy in results.policies]
     intervals = [compute_t_interval(values) for values in groups if values]
-    dots = [[o.get_value(metric) for o in results.select(workload, policy) if o.get_value(metric) is not None]
-            for policy in results.policies]
+    dots = [list_values(results.select(workload, policy), metric) for policy in results.policies]
     _draw_axis(axes, [v for values in dots for v in values], intervals, len(groups))
     beside = {"transform": axes.get_yaxis_transform()}
     for y, (policy, values, seen) in enumerate(zip(results.policies, groups, dots, strict=True)):
@@ -310,7 +298,7 @@ def _describe_metric(results: Results, workload: str, metric: str, unit: str) ->
     """Returns in words the mean and the interval of a metric under each policy: the figure's description."""
     parts = []
     for policy in results.policies:
-        values = list_values(results, workload, policy, metric)
+        values = list_values(results.select_independent(workload, policy), metric)
         text = text_format.format_spread(compute_t_interval(values)) if values else "no clean observation"
         what = "boots" if any(o.is_mean for o in results.select_independent(workload, policy)) else "observations"
         parts.append(f"{policy} {text}" + (f" ({len(values)} {what})" if values else ""))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TextIO
 
 from rich.console import Console
@@ -13,8 +14,7 @@ from ..papers import luo, reference
 from ..policies.decision import LEGEND, Decision, describe_blocks, describe_least
 from ..policies.speedup import BASELINE, decide_cells, decide_solutions, find_response, has_speedups
 from ..runs import text_format
-from ..runs.results import Observation, Results
-from ..stats.intervals import compute_t_interval
+from ..runs.results import MetricName, Results, compute_mean
 from . import summary
 from .terminal import format_name, format_options_below, make_console, make_table
 
@@ -67,11 +67,11 @@ def describe_given_up(results: Results) -> list[str]:
     lines = []
     for policy in [p for p in results.policies if p != BASELINE] if len(results.policies) <= FEW else []:
         group = [o for o in results.independent if o.policy == policy]
-        moved, after = _compute_mean_of_group(group, "pages_moved"), _compute_mean_of_group(group, "locality_after")
+        moved, after = compute_mean(group, "pages_moved"), compute_mean(group, "locality_after")
         seconds = [cost["move_s"] for o in group if (cost := o.raw.get("cost"))]
         if moved is None or after is None:
             continue
-        within = f" in {1e3 * compute_t_interval(seconds).mean:.1f} ms" if seconds else ""
+        within = f" in {1e3 * fmean(seconds):.1f} ms" if seconds else ""
         price = f"moves {moved:.0f} pages{within}" if moved >= 1 else "moves no page"
         lines.append(f"{policy}: {price}, leaves a locality of {text_format.format_fraction(after)} (means over the workloads)")
     return lines
@@ -82,7 +82,7 @@ def show_contention(run: Run, out: Console) -> None:
     results, printed = run.results, _find_printed(run.results)
     levels = {o.workload: (o.factors.get("local"), o.factors.get("remote")) for o in results.clean}
     whole = next((w for w, (local, remote) in levels.items() if (local, remote) == (max(x for x, _ in levels.values()), 0)), None)
-    whole_mean = _compute_mean(results, whole, BASELINE, "bandwidth") if whole else None
+    whole_mean = compute_mean(results.select_independent(whole, BASELINE), "bandwidth") if whole else None
     for policies in _divide_policies(results.policies):
         table = make_table(("MB/s, parts" if whole_mean else "MB/s", "left"), *([("paper", "right")] if printed else []),
                            *((_format_head(policy), "right") for policy in policies))
@@ -103,7 +103,7 @@ def _find_printed(results: Results) -> dict[tuple[int, int], float]:
 
 def _format_bandwidth(run: Run, workload: str, policy: str, whole_mb_s: float | None) -> str:
     """Formats the mean in MB/s, and below it its part of `whole_mb_s` and the mark; of no clean observation, why."""
-    mean = _compute_mean(run.results, workload, policy, "bandwidth")
+    mean = compute_mean(run.results.select_independent(workload, policy), "bandwidth")
     if mean is None:
         return _explain_uncounted(run.results, workload, policy)
     decision = run.while_it_runs.get((workload, policy))
@@ -118,7 +118,7 @@ def _show_cells(run: Run, out: Console) -> None:
         table = make_table(("workload, measured", "left"), *((_format_head(policy), "right") for policy in policies))
         for workload in results.workloads:
             metric = find_response(results, workload)
-            title = [workload, f"{text_format.make_label(metric[0])}, {metric[1]}"] if metric else [workload]
+            title = [workload, metric.label] if metric else [workload]
             table.add_row(Text("\n").join(map(format_name, title)), *(Text(_format_cell(run, workload, policy)) for policy in policies))
         out.print(table)
 
@@ -130,7 +130,7 @@ def _format_cell(run: Run, workload: str, policy: str) -> str:
     if not results.select(workload, policy):
         return _explain_uncounted(results, workload, policy)
     if not running:
-        mean = _compute_mean(results, workload, policy, metric[0]) if metric else None
+        mean = compute_mean(results.select_independent(workload, policy), metric.name) if metric else None
         return text_format.remove_grouping(text_format.format_number(mean, 4))
     lines = [line for decision, sign in ((running, ""), (solved, "> ")) if decision
              for line in (f"{sign}{decision.ratio} {decision.mark}".rstrip(), decision.format_limits().strip("[]").replace(", ", "-"))]
@@ -149,7 +149,7 @@ def _show_tasks(run: Run, out: Console) -> None:
     table = make_table(*columns, *([("with the move", "right")] if run.with_the_move else [("pages moved", "right")]))
     for workload in results.workloads:
         metric = find_response(results, workload) or next(iter(results.list_performance_metrics(workload)), None)
-        titles = [workload, f"{text_format.make_label(metric[0])}, {metric[1]}" if metric else ""]
+        titles = [workload, metric.label if metric else ""]
         for row, policy in enumerate(results.policies):
             last = policy == results.policies[-1]
             title = titles[row:row + 1] if not last else titles[row:]
@@ -159,16 +159,16 @@ def _show_tasks(run: Run, out: Console) -> None:
     out.print(table)
 
 
-def _format_task_cells(run: Run, workload: str, policy: str, metric: tuple[str, str] | None) -> list[str]:
+def _format_task_cells(run: Run, workload: str, policy: str, metric: MetricName | None) -> list[str]:
     """Formats three cells: locality before and after, speed-up (or mean) while it runs, and the same with the move (or pages moved)."""
     results = run.results
     group = results.select_independent(workload, policy)
     if not group:
         return [_explain_uncounted(results, workload, policy), "", ""]
-    locality = "->".join(text_format.format_fraction(_compute_mean_of_group(group, f"locality_{when}")) for when in ("before", "after"))
-    moved = text_format.remove_grouping(text_format.format_count(_compute_mean_of_group(group, "pages_moved")))
-    decided = [(run.while_it_runs, metric[0] if metric else None), (run.with_the_move, "time_to_solution")]
-    cells = [_format_ratio_or_mean(decisions.get((workload, policy)), _compute_mean_of_group(group, name) if name else None)
+    locality = "->".join(text_format.format_fraction(compute_mean(group, f"locality_{when}")) for when in ("before", "after"))
+    moved = text_format.remove_grouping(text_format.format_count(compute_mean(group, "pages_moved")))
+    decided = [(run.while_it_runs, metric.name if metric else None), (run.with_the_move, "time_to_solution")]
+    cells = [_format_ratio_or_mean(decisions.get((workload, policy)), compute_mean(group, name) if name else None)
              for decisions, name in decided]
     return [f"{locality}\n{moved} moved", *cells] if run.with_the_move else [locality, cells[0], moved]
 
@@ -193,12 +193,3 @@ def _divide_policies(policies: list[str]) -> list[list[str]]:
     others = [policy for policy in policies if policy != BASELINE]
     first = [BASELINE] if BASELINE in policies else []
     return [[*first, *others[k:k + COLUMNS - 1]] for k in range(0, len(others), COLUMNS - 1)] or [first]
-
-
-def _compute_mean(results: Results, workload: str, policy: str, metric: str) -> float | None:
-    return _compute_mean_of_group(results.select_independent(workload, policy), metric)
-
-
-def _compute_mean_of_group(group: list[Observation], metric: str) -> float | None:
-    values = [value for o in group if (value := o.get_value(metric)) is not None]
-    return compute_t_interval(values).mean if values else None

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import jinja2
@@ -17,7 +18,17 @@ from .. import papers
 from ..figures import figures, theme
 from ..policies import matrix, regret_table
 from ..runs import text_format
-from ..runs.results import PLACEMENT_METRICS, PLATFORM_TEXT, Results, ResultsError, get_text, read_results
+from ..runs.results import (
+    PLACEMENT_METRICS,
+    PLATFORM_TEXT,
+    MetricName,
+    Results,
+    ResultsError,
+    compute_mean,
+    get_text,
+    list_values,
+    read_results,
+)
 from ..samples import pages
 from ..stats.intervals import LEVEL, Difference, compare_means, compute_t_interval
 from . import memory_figures, observation_table
@@ -110,15 +121,20 @@ def _list_everything(results: Results) -> dict[str, Any]:
         clean = results.select_independent(workload)
         cells = []
         for name, _ in metrics:
-            values = [v for v in (o.get_value(name) for o in clean) if v is not None]
-            interval = compute_t_interval(values) if values else None
-            text = text_format.format_spread(interval) if interval else text_format.DASH
-            cells.append({"text": text, "value": interval.mean if interval else None})
+            cells.append(_make_mean_cell(list_values(clean, name)))
         rows.append({"workload": workload, "n": len(clean), "marked": sum(bool(o.marks) for o in measured),
                      "levels": [measured[0].factors.get(f, "") for f in factors], "cells": cells})
     marks = [(o.workload, o.repeat, mark) for o in results.measured for mark in o.marks]
     return {"factors": [text_format.make_label(f) for f in factors], "rows": rows, "marks": marks,
             "metrics": [(text_format.make_label(name), unit) for name, unit in metrics]}
+
+
+def _make_mean_cell(values: list[float]) -> dict[str, Any]:
+    """Makes the text of a mean with its interval, and the mean to sort by: a dash and None without values."""
+    if not values:
+        return {"text": text_format.DASH, "value": None}
+    interval = compute_t_interval(values)
+    return {"text": text_format.format_spread(interval), "value": interval.mean}
 
 
 def build_page(template: str, **values: Any) -> str:
@@ -248,28 +264,18 @@ def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     }
 
 
-def _list_numbers(results: Results, workload: str, policy: str, metrics: list[tuple[str, str]]) -> dict[str, Any]:
+def _list_numbers(results: Results, workload: str, policy: str, metrics: list[MetricName]) -> dict[str, Any]:
     """Makes a policy's row of a workload: locality before and after, pages moved, and for each metric mean, change and p."""
-    before, after, moved = (figures.compute_mean(results, workload, policy, m) for m in PLACEMENT_METRICS)
+    clean, clean_base = results.select_independent(workload, policy), results.select_independent(workload, "none")
+    before, after, moved = (compute_mean(clean, m) for m in PLACEMENT_METRICS)
     cells = []
     for metric, _ in metrics:
-        values = figures.list_values(results, workload, policy, metric)
-        base = figures.list_values(results, workload, "none", metric)
-        interval = compute_t_interval(values) if values else None
+        values, base = list_values(clean, metric), list_values(clean_base, metric)
         test = compare_means(base, values) if values and base and policy != "none" else None
-        cells.append(
-            {
-                "text": text_format.format_spread(interval) if interval else text_format.DASH,
-                "value": interval.mean if interval else None,
-                "change": _format_change(test, base),
-                "p": test.p if test else None,
-            }
-        )
+        cells.append(_make_mean_cell(values) | {"change": _format_change(test, base), "p": test.p if test else None})
     return {
         "policy": policy,
-        "n": len(results.select_independent(workload, policy)),
-        "before": before,
-        "after": after,
+        "n": len(clean),
         "moved": moved,
         "before_text": text_format.format_fraction(before),
         "after_text": text_format.format_fraction(after),
@@ -282,7 +288,7 @@ def _format_change(test: Difference | None, base: list[float]) -> str:
     """Formats the difference in percent of the mean of `base`, or in the metric's unit where that is 0; "" without a test."""
     if test is None:
         return ""
-    mean = compute_t_interval(base).mean
+    mean = fmean(base)
     return text_format.format_percent(test.difference / mean) if mean else text_format.format_number(test.difference)
 
 

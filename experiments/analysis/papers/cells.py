@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..figures.charts import Curve, Point, Raw, list_raw
-from ..runs.results import Observation, Results, make_natural_key
+from ..runs.results import Observation, Results, list_values, make_natural_key
 from ..stats.intervals import Interval, compute_t_interval
 
 Level = int | float | str
@@ -50,8 +50,7 @@ class Cells:
         return self._by[names].get(tuple(factors.values()), [])
 
     def values(self, metric: str, **factors: Level) -> list[float]:
-        found = (o.get_value(metric) for o in self.select(**factors))
-        return [value for value in found if value is not None]
+        return list_values(self.select(**factors), metric)
 
     def interval(self, metric: str, **factors: Level) -> Interval | None:
         found = self.values(metric, **factors)

@@ -6,10 +6,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..figures import figures
 from ..runs import text_format
-from ..runs.results import Results
-from ..stats.intervals import Interval, Ratio, compute_t_interval
+from ..runs.results import PLACEMENT_METRICS, Results, compute_mean, list_values
+from ..stats.intervals import Ratio, compute_t_interval
 from . import cost
 from .decision import LEGEND, Decision, describe_blocks, describe_least
 from .speedup import BASELINE, SOLUTION, compute_totals, decide_cells, decide_solutions, find_response, has_speedups
@@ -23,7 +22,7 @@ def make_matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
     """Makes the report's first table: a cell for each workload and policy, and their totals; without speed-ups where times mean nothing."""
     timed = has_speedups(results)
     found, solved = (decide_cells(results), decide_solutions(results)) if timed else ({}, {})
-    rows = [{"workload": w, "slug": slugs[w], "response": _name_response(results, w) if timed else "",
+    rows = [{"workload": w, "slug": slugs[w], "response": response.label if timed and (response := find_response(results, w)) else "",
              "cells": [_make_cell(results, w, p, found.get((w, p)), timed, solved.get((w, p))) for p in results.policies]}
             for w in results.workloads]
     decisions = list(found.values())
@@ -32,16 +31,10 @@ def make_matrix(results: Results, slugs: dict[str, str]) -> dict[str, Any]:
             "totals": make_total_cells(results) if timed else []}
 
 
-def _name_response(results: Results, workload: str) -> str:
-    metric = find_response(results, workload)
-    return f"{text_format.make_label(metric[0])}, {metric[1]}" if metric else ""
-
-
 def _make_cell(results: Results, workload: str, policy: str, speedup: Decision | None, timed: bool,
                solution: Decision | None) -> dict[str, Any]:
     """Makes the cell of a workload under a policy: its speed-up where times mean something (`timed`), else the locality, and its look."""
-    before, after, moved = (figures.compute_mean(results, workload, policy, m)
-                            for m in ("locality_before", "locality_after", "pages_moved"))
+    before, after, moved = (compute_mean(results.select_independent(workload, policy), m) for m in PLACEMENT_METRICS)
     if not results.select(workload, policy):
         marked = sum((o.workload, o.policy) == (workload, policy) for o in results.measured)
         return {"head": text_format.DASH, "told": [f"{marked} marked" if marked else "not measured"],
@@ -63,7 +56,7 @@ def _format_head(results: Results, workload: str, policy: str, speedup: Decision
     metric = find_response(results, workload)
     if speedup:
         return f"{speedup.ratio}×"
-    mean = figures.compute_mean(results, workload, policy, metric[0]) if metric and policy == BASELINE else None
+    mean = compute_mean(results.select_independent(workload, policy), metric.name) if metric and policy == BASELINE else None
     return text_format.format_number(mean)
 
 
@@ -141,14 +134,15 @@ def _make_price_row(results: Results, workload: str, policy: str, found: cost.Co
         "moved": (text_format.format_number(found.bytes / MIB), found.bytes),
         "even": (format_duration(even), "" if even == cost.NEVER else even),
         "even_limits": "" if None in ends else " to ".join(map(format_duration, ends)),
-        "solution": [*(_format_measured(compute_t_interval(figures.list_values(results, workload, p, SOLUTION)))
-                       for p in (policy, BASELINE)),
+        "solution": [*(_format_solution(results, workload, p) for p in (policy, BASELINE)),
                      (f"{format_times(solution.value)} {solution.mark}", solution.value, solution.format_limits())]
         if solution else [("not measured", "", ""), (text_format.DASH, "", ""), (text_format.DASH, "", "")],
     }
 
 
-def _format_measured(found: Interval) -> tuple[str, float, str]:
+def _format_solution(results: Results, workload: str, policy: str) -> tuple[str, float, str]:
+    """Formats the seconds of the whole work with its placement in them, as the cell's text, its number and, empty, its limits."""
+    found = compute_t_interval(list_values(results.select_independent(workload, policy), SOLUTION))
     return text_format.format_spread(found), found.mean, ""
 
 

@@ -65,8 +65,8 @@ def list_activity(results: Results) -> list[dict[str, Any]]:
             observations = [o for o in results.select_independent(workload, policy) if isinstance(o.raw.get("kernel"), dict)]
             if observations:
                 rows.append({"workload": workload, "policy": policy,
-                             "speed": format_spread([o.get_value(metric[0]) for o in observations]) if metric else text_format.DASH,
-                             "unit": metric[1] if metric else "",
+                             "speed": format_spread([o.get_value(metric.name) for o in observations]) if metric else text_format.DASH,
+                             "unit": metric.unit if metric else "",
                              "remote": format_spread([o.get_value(REMOTE) for o in observations]),
                              **list_kernels(results, workload, policy)})
     return rows

@@ -10,7 +10,7 @@ from itertools import permutations, product
 from typing import TypeVar
 
 from ...runner.repeats import looks
-from ..runs.results import Observation, Results, is_higher_better
+from ..runs.results import MetricName, Observation, Results, is_higher_better, list_values
 from ..stats.intervals import (
     LEVEL,
     Ratio,
@@ -43,24 +43,24 @@ def has_speedups(results: Results) -> bool:
     return "lab-functional" not in results.platforms and BASELINE in results.policies and len(results.policies) > 1
 
 
-def find_response(results: Results, workload: str) -> tuple[str, str] | None:
+def find_response(results: Results, workload: str) -> MetricName | None:
     """Returns name and unit of what tells the workload's speed: the suite's first response of a known direction."""
     listed = [str(name) for name in results.manifest.get("responses") or []]
-    found = [m for m in results.list_performance_metrics(workload) if is_higher_better(m[1]) is not None]
-    return min(found, key=lambda m: listed.index(m[0]) if m[0] in listed else len(listed), default=None)
+    found = [m for m in results.list_performance_metrics(workload) if is_higher_better(m.unit) is not None]
+    return min(found, key=lambda m: listed.index(m.name) if m.name in listed else len(listed), default=None)
 
 
 class Speeds:
     """A run's values by workload and policy, each by block: a repeat, whose inputs have the same seed under every
     policy, or a boot."""
 
-    def __init__(self, results: Results, metric: dict[str, tuple[str, str]] | None = None) -> None:
-        """Collects the values above 0 of counted observations. metric: name and unit by workload; None: what find_response() finds."""
+    def __init__(self, results: Results, metric: dict[str, MetricName] | None = None) -> None:
+        """Collects the values above 0 of counted observations. metric: by workload; None: what find_response() finds."""
         self.metric = metric or {w: found for w in results.workloads if (found := find_response(results, w))}
         self.policies = [p for p in results.policies if p != BASELINE]
         self._values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
         for o in results.independent:
-            value = o.get_value(self.metric[o.workload][0]) if o.workload in self.metric else None
+            value = o.get_value(self.metric[o.workload].name) if o.workload in self.metric else None
             if value is not None and value > 0:
                 self._values[o.workload, o.policy][o.repeat] = value
         self.workloads = [w for w in self.metric if (w, BASELINE) in self._values]
@@ -83,10 +83,10 @@ class Speeds:
 
     def get_sign(self, workload: str) -> int:
         """Returns 1 where more of the metric is faster, else -1."""
-        return 1 if is_higher_better(self.metric[workload][1]) else -1
+        return 1 if is_higher_better(self.metric[workload].unit) else -1
 
 
-def list_speeds(results: Results, metric: dict[str, tuple[str, str]] | None = None) -> list[Speeds]:
+def list_speeds(results: Results, metric: dict[str, MetricName] | None = None) -> list[Speeds]:
     """Returns the speeds of the run, then of it as each other machine that the lab's may be would have given it."""
     first, *others = placed.list_runs(results)
     found = Speeds(first, metric)
@@ -100,7 +100,7 @@ def decide_cells(results: Results) -> dict[tuple[str, str], Decision]:
 
 def decide_solutions(results: Results) -> dict[tuple[str, str], Decision]:
     """Returns the same of the work with its placement in it, of the workloads that have one."""
-    metric = {w: (SOLUTION, "s") for w in results.workloads if any(o.get_value(SOLUTION) is not None for o in results.select(w))}
+    metric = {w: MetricName(SOLUTION, "s") for w in results.workloads if list_values(results.select(w), SOLUTION)}
     return _decide_runs(list_speeds(results, metric)) if metric else {}
 
 

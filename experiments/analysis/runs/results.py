@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import math
 import re
+import statistics
 import tomllib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.errors import ExperimentError
 from experiments.runner.records.results import FORMAT, list_marks
@@ -44,6 +45,16 @@ class Metric:
     name: str
     unit: str
     value: float
+
+
+class MetricName(NamedTuple):
+    name: str
+    unit: str
+
+    @property
+    def label(self) -> str:
+        """Returns the name as prose, and the unit."""
+        return f"{make_label(self.name)}, {self.unit}"
 
 
 @dataclass(frozen=True)
@@ -194,16 +205,21 @@ class Results:
         """Returns the same run with the observations of this policy alone."""
         return replace(self, observations=tuple(o for o in self.observations if o.policy == policy))
 
-    def list_performance_metrics(self, workload: str) -> list[tuple[str, str]]:
+    def list_performance_metrics(self, workload: str) -> list[MetricName]:
         """Returns names and units of all metrics but those of placement, the workload's first one first."""
-        found = {
-            (m.name, m.unit): None
-            for o in self.measured
-            if o.workload == workload
-            for m in o.metrics
-            if m.name not in PLACEMENT_METRICS
-        }
-        return list(found)
+        observations = [o for o in self.measured if o.workload == workload]
+        return list(dict.fromkeys(MetricName(m.name, m.unit) for o in observations for m in o.metrics if m.name not in PLACEMENT_METRICS))
+
+
+def list_values(observations: Iterable[Observation], metric: str) -> list[float]:
+    """Lists the values of a metric, in its unit, of the observations that have it."""
+    return [value for o in observations if (value := o.get_value(metric)) is not None]
+
+
+def compute_mean(observations: Iterable[Observation], metric: str) -> float | None:
+    """Computes the mean of a metric over the observations that have it; None where none has."""
+    values = list_values(observations, metric)
+    return statistics.fmean(values) if values else None
 
 
 def _choose_blocks(clean: list[Observation], boots: list[str]) -> dict[str, int]:
@@ -263,6 +279,11 @@ def rank_policy(name: str) -> tuple[bool, str]:
 def get_text(value: Any) -> str:
     """Returns a value of the manifest as text; "" where there is none."""
     return "" if value is None else str(value)
+
+
+def make_label(name: str) -> str:
+    """Returns a metric's name as prose."""
+    return " ".join({"dram": "DRAM", "ipc": "IPC"}.get(w, w) for w in name.split("_"))
 
 
 def is_higher_better(unit: str) -> bool | None:

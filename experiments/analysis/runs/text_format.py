@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .results import PLATFORM_TEXT, is_higher_better
+from .results import PLATFORM_TEXT, is_higher_better, make_label
 
 if TYPE_CHECKING:
     from ..stats.intervals import Interval
@@ -82,13 +82,8 @@ def name_direction(unit: str) -> str:
     return "" if better is None else ("more is better" if better else "less is better")
 
 
-def make_label(name: str) -> str:
-    """Returns a metric's name as prose."""
-    return " ".join({"dram": "DRAM", "ipc": "IPC"}.get(w, w) for w in name.split("_"))
-
-
 def begin_sentence(name: str) -> str:
-    """Returns the same at the beginning of a sentence."""
+    """Returns a metric's name as prose that begins a sentence."""
     text = make_label(name)
     return text[:1].upper() + text[1:]
 

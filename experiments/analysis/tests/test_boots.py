@@ -7,12 +7,11 @@ from statistics import fmean
 
 import pytest
 
-from experiments.analysis.figures import figures
 from experiments.analysis.pages import summary
 from experiments.analysis.papers.cells import Cells
 from experiments.analysis.policies.speedup import decide_cells
 from experiments.analysis.runs.boots import compute_boot_means
-from experiments.analysis.runs.results import Results, read_results
+from experiments.analysis.runs.results import Results, list_values, read_results
 from experiments.analysis.stats.compare import compare_runs
 from experiments.analysis.stats.intervals import compute_ratio, compute_t_interval
 from experiments.analysis.tests import synthetic
@@ -91,7 +90,7 @@ def test_one_boot_and_none_named_are_as_before(tmp_path: Path) -> None:
 def test_means_are_those_of_the_boots(tmp_path: Path) -> None:
     assert compute_boot_means([1, 2, 6, 10], ["a", "a", "b", "a"]) == {"a": pytest.approx(13 / 3), "b": 6}
     results = run(tmp_path, records(3))
-    values = figures.list_values(results, "cross", "none", "bandwidth")
+    values = list_values(results.select_independent("cross", "none"), "bandwidth")
     assert len(values) == BOOTS and fmean(values) == pytest.approx(fmean(o.get_value("bandwidth") for o in results.clean))
     assert values[0] == pytest.approx(fmean(o.get_value("bandwidth") for o in results.clean[:EACH]))
     assert [o.is_mean for o in results.independent] == [True] * BOOTS and results.boots == [f"boot {k}" for k in range(BOOTS)]

@@ -20,7 +20,7 @@ from statistics import fmean
 from ... import pieces
 from ...analysis.policies.decision import Decision
 from ...analysis.policies.speedup import BASELINE, Speeds, compare_placements
-from ...analysis.runs.results import is_higher_better, read_results
+from ...analysis.runs.results import is_higher_better, list_values, read_results
 from ...bounds import BOUND_FAILS
 from ...host import host_nodes
 from ...lab.command import build_words
@@ -123,8 +123,8 @@ def read_rates(run: Path) -> dict[str, float]:
     for, which users of the policy have too."""
     results = read_results(run)
     [workload] = results.workloads
-    name, unit = next(m for m in results.list_performance_metrics(workload) if is_higher_better(m[1]) is not None)
-    values = {p: [v for o in results.measured if o.policy == p and (v := o.get_value(name)) is not None] for p in results.policies}
+    name, unit = next(m for m in results.list_performance_metrics(workload) if is_higher_better(m.unit) is not None)
+    values = {p: list_values((o for o in results.measured if o.policy == p), name) for p in results.policies}
     return {p: fmean(v) if is_higher_better(unit) else 1 / fmean(v) for p, v in values.items() if v}
 
 
