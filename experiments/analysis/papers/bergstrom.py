@@ -48,8 +48,7 @@ def make_stream(results: Results, slug: str) -> Chapter:
         "With memory on the thread's own node bandwidth grows until all cores run, to nearly 55 000 "
         "MB/s on the AMD and near 40 000 MB/s on the Intel machine. Memory on another package costs "
         "the AMD machine much, the Intel machine very little.", machine=find_like(results, NAMES), differs=DIFFERS)
-    chapter.missing = cells.describe_missing(("operation", "access", "memory", "threads"),
-                                             ("bandwidth", "latency", "active_nodes"))
+    chapter.missing = cells.describe_missing(FACTORS, ("bandwidth", "latency", "active_nodes"))
     if not cells.values("bandwidth"):
         return chapter
     shown = "copy" if "copy" in cells.list_levels("operation") else cells.list_levels("operation")[0]
@@ -75,7 +74,7 @@ def _list_printed(cells: Cells, machine: str) -> list[Printed]:
     peaks = {machine: PEAK_MB_S[machine]} if machine else PEAK_MB_S
     found = [Printed.number("peak" if machine else f"{name}, peak", "MB/s", peak, cells.interval("bandwidth", threads=most, access="unstrided", **fixed))
              for name, peak in peaks.items()]
-    return [*found, Printed.number("unstrided / strided", "", STRIDE, compute_ratio(unstrided, strided) if unstrided and strided else None)]
+    return [*found, Printed.number("unstrided / strided", "", STRIDE, compute_ratio(unstrided, strided))]
 
 
 def _draw_figures(chapter: Chapter, cells: Cells, shown: str, slug: str) -> None:
@@ -133,8 +132,7 @@ def _make_theoretical_curves(machine: str, threads: list[int]) -> list[Curve]:
 
 def _make_table(cells: Cells) -> Table:
     """Makes the table of MB/s: a row for each operation and number of threads, a column for each variant that was run."""
-    variants = [v for v in VARIANTS
-                if cells.values("bandwidth", access=v[0], memory=v[1])]
+    variants = [(access, memory) for access, memory in VARIANTS if cells.values("bandwidth", access=access, memory=memory)]
     rows = []
     for operation in cells.list_levels("operation"):
         for n in cells.list_levels("threads"):

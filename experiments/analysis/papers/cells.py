@@ -57,7 +57,7 @@ class Cells:
         return compute_t_interval(found) if found else None
 
     def list_levels(self, factor: str, metric: str = "", **fixed: Level) -> list[Any]:
-        """Returns the levels that were observed, with a value of the metric where one is named, in ascending order."""
+        """Returns the levels that were observed, with a value of the metric where one is named: numbers in ascending order, then words."""
         found = {
             o.factors[factor] for o in self.select(**fixed)
             if factor in o.factors and (not metric or o.get_value(metric) is not None)
@@ -104,16 +104,11 @@ def select_printed(results: Results, known: tuple[str, ...], choice: Choice) -> 
 
 def list_other_cells(results: Results, known: tuple[str, ...], choice: Choice) -> Iterator[tuple[str, Cells]]:
     """Yields name and cells of every other combination of levels of the factors of `choice`; `known` is for Cells."""
-    names = list_varied_factors(results, choice)
+    names = [name for name in dict(choice) if len(_list_levels(results, name)) > 1]
     for levels in product(*(_list_levels(results, name) for name in names)):
         fixed = dict(zip(names, levels, strict=True))
         if fixed.items() - _choose_levels(results, choice).items():
             yield ", ".join(f"{name} {level}" for name, level in fixed.items()), Cells(results, known, **fixed)
-
-
-def list_varied_factors(results: Results, choice: Choice) -> list[str]:
-    """Returns those of the choice's factors that have several levels."""
-    return [name for name in dict(choice) if len(_list_levels(results, name)) > 1]
 
 
 def _list_levels(results: Results, name: str) -> list[Level]:

@@ -52,7 +52,7 @@ def make_stealing(results: Results, slug: str) -> Chapter:
         "explains the rest. Its tables are pictures.",
         machine=find_like(results, NAMES), differs=DIFFERS)
     chapter.missing = cells.describe_missing(("runtime", "benchmark"), tuple(m for m, _, _ in RESPONSES))
-    present = [r for r in RESPONSES if cells.values(r[0])]
+    present = [(metric, unit, tables) for metric, unit, tables in RESPONSES if cells.values(metric)]
     if not present:
         return chapter
     for metric, unit, tables in present:
@@ -86,8 +86,8 @@ def frame_printed_runtimes(cells: Cells, metric: str) -> pd.DataFrame:
 
 
 def _list_variants(cells: Cells, metric: str) -> dict[str, dict[str, Level]]:
-    """Returns the runtimes, vanilla first, each with every place of the data that was run, by name."""
-    runtimes, places = cells.list_levels("runtime", metric)[::-1], cells.list_levels("data")
+    """Returns the levels of each runtime with each place of the data, by a name of both; in descending order: vanilla first."""
+    runtimes, places = reversed(cells.list_levels("runtime", metric)), cells.list_levels("data")
     if len(places) < 2:
         return {runtime: {"runtime": runtime} for runtime in runtimes}
     return {f"{runtime}, data {place}": {"runtime": runtime, "data": place} for runtime in runtimes for place in places}

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from ..figures import charts, heatmap
 from ..figures.charts import Curve, Point
 from ..runs import text_format
-from ..runs.results import Results
+from ..runs.results import Results, compute_mean
 from ..stats.intervals import LEVEL, Ratio, compute_ratio
 from .cells import Cells, Level
 from .chapter import Cell, Chapter, Table, find_like
@@ -76,9 +76,8 @@ def _list_printed(cells: Cells) -> list[Printed]:
 
 def _find_largest_slowdown(cells: Cells, pattern: str) -> Ratio | None:
     """Finds the largest slowdown over the sizes of a pattern, in percent; None where no size has both memories."""
-    found = [Ratio(*s) for size in cells.list_levels("size_kb", "iterations", pattern=pattern)
-             if (s := compute_slowdown(cells, pattern=pattern, size_kb=size))]
-    return max(found, key=lambda s: s.value, default=None)
+    found = [compute_slowdown(cells, pattern=pattern, size_kb=size) for size in cells.list_levels("size_kb", "iterations", pattern=pattern)]
+    return max(filter(None, found), key=lambda slowdown: slowdown.value, default=None)
 
 
 def compute_deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
@@ -98,15 +97,12 @@ def compute_deviation(cells: Cells, pattern: str, memory: str) -> Ratio | None:
     return Ratio(sqrt(square), *(sqrt(square * freedom / chi2.ppf(p, freedom)) for p in (1 - miss / 2, miss / 2)))
 
 
-def compute_slowdown(cells: Cells, **fixed: Level) -> tuple[float, float | None, float | None] | None:
-    """Returns the slowdown by remote memory in percent, with Fieller's limits; None without both memories."""
-    local = cells.values("iterations", memory="local", **fixed)
-    remote = cells.values("iterations", memory="remote", **fixed)
-    found = compute_ratio(local, remote) if local and remote else None
+def compute_slowdown(cells: Cells, **fixed: Level) -> Ratio | None:
+    """Computes the slowdown by remote memory in percent, with Fieller's limits; None without both memories."""
+    found = compute_ratio(cells.values("iterations", memory="local", **fixed), cells.values("iterations", memory="remote", **fixed))
     if found is None:
         return None
-    low, high = (None if e is None else 100 * (e - 1) for e in (found.low, found.high))
-    return 100 * (found.value - 1), low, high
+    return Ratio(*(None if times is None else 100 * (times - 1) for times in (found.value, found.low, found.high)))
 
 
 def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
@@ -115,7 +111,7 @@ def _make_slowdown_curve(cells: Cells, name: str, **fixed: Level) -> Curve:
     for size in cells.list_levels("size_kb", "iterations", **fixed):
         found = compute_slowdown(cells, size_kb=size, **fixed)
         if found:
-            points.append(Point(float(size), *found))
+            points.append(Point(float(size), found.value, found.low, found.high))
     return Curve(name, tuple(points))
 
 
@@ -143,16 +139,15 @@ def _add_zipf(chapter: Chapter, cells: Cells, slug: str) -> None:
             "data set, KB", "α", "iterations/s", log=True),
             f"Zipf walks with {memory} memory; the surface of the paper as a map, colours on a "
             f"logarithmic scale. {PICTURE}")
-    grid = [[(compute_slowdown(cells, pattern="zipf", alpha=a, size_kb=s) or (None,))[0] for s in sizes]
-            for a in alphas]
+    slowdowns = [[compute_slowdown(cells, pattern="zipf", alpha=a, size_kb=s) for s in sizes] for a in alphas]
+    grid = [[found.value if found else None for found in row] for row in slowdowns]
     chapter.draw("Fig. 14", heatmap.draw_grid(
         grid, alphas, sizes, f"{slug}-zipf-slow", "Zipf: slowdown", "data set, KB", "α",
         "slowdown, %"), f"{SLOWDOWN} {PICTURE}")
 
 
 def _compute_mean(cells: Cells, alpha: float, size: int, memory: str) -> float | None:
-    found = cells.interval("iterations", pattern="zipf", alpha=alpha, size_kb=size, memory=memory)
-    return found.mean if found else None
+    return compute_mean(cells.select(pattern="zipf", alpha=alpha, size_kb=size, memory=memory), "iterations")
 
 
 def _make_table(cells: Cells) -> Table:
@@ -171,23 +166,21 @@ def _make_table(cells: Cells) -> Table:
                  ("pattern", *(str(size) for size in sizes)), tuple(rows))
 
 
-def _format_slowdown(found: tuple[float, float | None, float | None] | None) -> Cell:
-    """Formats a slowdown in percent with its limits, below it and small."""
+def _format_slowdown(found: Ratio | None) -> Cell:
+    """Formats a slowdown in percent with its limits, below it and small; a dash for None."""
     if found is None:
         return Cell(text_format.DASH)
-    value, low, high = found
-    limits = () if low is None else (f"{low:.1f} to {high:.1f}".replace("-", "−"),)
-    return Cell(f"{value:.1f}".replace("-", "−"), value, limits)
+    limits = () if found.low is None else (f"{found.low:.1f} to {found.high:.1f}".replace("-", "−"),)
+    return Cell(f"{found.value:.1f}".replace("-", "−"), found.value, limits)
 
 
 def _describe_worst(cells: Cells) -> str:
     """Returns a sentence with the largest slowdown of each pattern in percent, and its size in KB; '' without any."""
     parts = []
-    for pattern in (*FIGURES, "zipf"):
-        found = [(p.y, p.x) for a in (cells.list_levels("alpha", pattern=pattern) or [None])
-                 for p in _make_slowdown_curve(cells, "", pattern=pattern, **({} if a is None else {"alpha": a})
-                                     ).points]
-        if found:
-            most, size = max(found)
-            parts.append(f"{pattern} {most:.0f} % at {text_format.format_tick(size)} KB")
+    for pattern in PATTERNS:
+        curves = [_make_slowdown_curve(cells, "", pattern=pattern, **fixed)
+                  for fixed in [{"alpha": alpha} for alpha in cells.list_levels("alpha", pattern=pattern)] or [{}]]
+        worst = max((point for curve in curves for point in curve.points), key=lambda point: (point.y, point.x), default=None)
+        if worst:
+            parts.append(f"{pattern} {worst.y:.0f} % at {text_format.format_tick(worst.x)} KB")
     return f"The largest slowdowns: {', '.join(parts)}." if parts else ""

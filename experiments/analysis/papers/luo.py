@@ -65,8 +65,7 @@ def make_contention(results: Results, slug: str) -> Chapter:
     chapter.missing = cells.describe_missing(("local", "remote"), metrics)
     if not cells.values("bandwidth"):
         return chapter
-    most = max((x for x in cells.list_levels("local") if cells.values("bandwidth", local=x, remote=0)),
-               default=0)
+    most = max(cells.list_levels("local", "bandwidth", remote=0), default=0)
     alone = cells.interval("bandwidth", local=most, remote=0)
     if most and alone:
         unit = f"{most}L0R"
@@ -114,10 +113,9 @@ def _list_printed_totals(cells: Cells, machine: str) -> list[Printed]:
         prefix = "" if machine else f"{name}, "
         table, alone = reference.read_luo(FILES[name]), cells.values("bandwidth", local=most, remote=0)
         for (x, y), value in table.items():
-            both_sides = cells.values("bandwidth", local=x, remote=y)
-            if both_sides and (x, y) != (most, 0) and alone:
-                printed.append(Printed.number(f"{prefix}{x}L{y}R", f"parts of {most}L0R", value / table[most, 0],
-                                              compute_ratio(both_sides, alone)))
+            ours = compute_ratio(cells.values("bandwidth", local=x, remote=y), alone)
+            if ours and (x, y) != (most, 0):
+                printed.append(Printed.number(f"{prefix}{x}L{y}R", f"parts of {most}L0R", value / table[most, 0], ours))
         if name == E5620:
             printed += [Printed(f"{prefix}local part of {x}L{y}R", "parts", 0.5, 0.6, _compute_local_part(cells, x, y))
                       for x in THREADS[1:] for y in THREADS[1:]]
@@ -197,8 +195,7 @@ def _list_printed_cross(cells: Cells, machine: str) -> list[Printed]:
             alone = cells.values("bandwidth_reference", reference=n, opposite=0)
             low, high = (0.9, INFINITE) if name == LS3A else (0.95, INFINITE) if n == 1 else (0.7, 0.7)
             for k in THREADS:
-                disturbed = cells.values("bandwidth_reference", reference=n, opposite=k)
-                ours = compute_ratio(disturbed, alone) if disturbed and alone else None
+                ours = compute_ratio(cells.values("bandwidth_reference", reference=n, opposite=k), alone)
                 printed.append(Printed(f"{prefix}{n} referenced, {k} opposite", "parts of none opposite", low, high, ours))
     return printed
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from ..figures import charts
 from ..figures.charts import Curve, Point
 from ..runs import text_format
@@ -75,7 +77,7 @@ def make_times(results: Results, slug: str) -> Chapter:
 
 
 def _list_cases(cells: Cells, experiment: str) -> list[dict[str, Level]]:
-    """Returns the cases of a table: size, then accesses and pipeline where they vary."""
+    """Returns the cases of a table, by size, accesses and pipeline, each with those of the three that it has."""
     found = {tuple((f, o.factors[f]) for f in ("size", "accesses", "pipeline") if f in o.factors)
              for o in cells.select(experiment=experiment)}
     return [dict(case) for case in sorted(found, key=lambda c: _make_sort_key(dict(c)))]
@@ -88,9 +90,7 @@ def find_measured_case(row: dict[str, str]) -> dict[str, Level]:
 
 def _compute_ratio(cells: Cells, **case: Level) -> Ratio | None:
     """Computes TR/TL, the seconds with remote memory over those with local; None without both."""
-    local = cells.values("seconds", memory="local", **case)
-    remote = cells.values("seconds", memory="remote", **case)
-    return compute_ratio(remote, local) if local and remote else None
+    return compute_ratio(cells.values("seconds", memory="remote", **case), cells.values("seconds", memory="local", **case))
 
 
 def format_ratio(found: Ratio | None) -> Cell:
@@ -104,23 +104,27 @@ def format_ratio(found: Ratio | None) -> Cell:
 def _make_table(cells: Cells, experiment: str) -> Table:
     """Makes a paper's table by size: seconds with local and remote memory and TR/TL, our row above the paper's."""
     title, key = TABLES[experiment]
-    papers = [row for row in reference.read_rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
-    rows = []  # by size, ours above the paper's
+    rows: list[tuple[tuple[float, ...], tuple[Cell, ...]]] = []  # by size, ours above the paper's
     for case in _list_cases(cells, experiment):
         levels = {"experiment": experiment, **case}
-        rows.append((_make_sort_key(case), Cell(_format_case(case)), Cell("ours"),
-                     *(format_number(cells.interval("seconds", memory=m, **levels))
-                       for m in ("local", "remote")), format_ratio(_compute_ratio(cells, **levels))))
-    for row in papers:
+        seconds = [format_number(cells.interval("seconds", memory=m, **levels)) for m in ("local", "remote")]
+        ratio = format_ratio(_compute_ratio(cells, **levels))
+        rows.append((_make_sort_key(case), (Cell(_format_case(case)), Cell("ours"), *seconds, ratio)))
+    for row in _read_printed_times(key):
         local, remote = float(row["local_s"]), float(row["remote_s"])
         case = {name: float(row[name]) for name in ("size", "accesses") if row[name]}
-        rows.append((_make_sort_key(find_measured_case(row)), Cell(_format_case(case)), Cell("paper"), Cell(row["local_s"], local),
-                     Cell(row["remote_s"], remote), Cell(f"{remote / local:.3f}", remote / local)))
+        seconds = [Cell(row["local_s"], local), Cell(row["remote_s"], remote)]
+        ratio = Cell(f"{remote / local:.3f}", remote / local)
+        rows.append((_make_sort_key(find_measured_case(row)), (Cell(_format_case(case)), Cell("paper"), *seconds, ratio)))
     return Table(title, f"{experiment.capitalize()}: wall-clock seconds, ours with 95 % intervals "
                  "(of the ratio: Fieller's); rows of the paper are labelled paper and have one run."
                  + NO_FILL * (experiment == "random-update"),
                  ("size", "from", "TL, s", "TR, s", "TR/TL"),
-                 tuple(cells for _, *cells in sorted(rows, key=lambda row: row[0])))
+                 tuple(cells_of_row for _, cells_of_row in sorted(rows, key=itemgetter(0))))
+
+
+def _read_printed_times(table: str) -> list[dict[str, str]]:
+    return [row for row in reference.read_rows("redis-tables-7.1-7.5.csv") if row["table"] == table]
 
 
 def _list_printed_times(cells: Cells) -> list[Printed]:
@@ -129,8 +133,7 @@ def _list_printed_times(cells: Cells) -> list[Printed]:
     Where no size of a table was run, its smallest and largest stand beside ours."""
     printed = []
     for experiment, (_, key) in TABLES.items():
-        rows = [row for row in reference.read_rows("redis-tables-7.1-7.5.csv") if row["table"] == key]
-        pairs, same_size = _pair_rows(rows, _list_cases(cells, experiment))
+        pairs, same_size = _pair_rows(_read_printed_times(key), _list_cases(cells, experiment))
         for row, case in pairs:
             name = _format_case({"experiment": experiment} | find_measured_case(row))
             name = f"{experiment}, {name}" if same_size else f"{experiment}, ours {_format_case(case)}, paper {name}"
@@ -147,19 +150,24 @@ def _pair_rows(rows: list[dict[str, str]], cases: list[dict[str, Level]]) -> tup
     """Pairs a table's rows with our cases, not pipelined where both were run; returns the pairs and whether their sizes are equal.
 
     Where no size is equal, the pairs are those of the smallest and of the largest size."""
-    # By size and accesses: of cases that differ in the pipeline the first one, which is not pipelined, is kept.
-    ours = {tuple(_make_sort_key(case)[:2]): case for case in reversed(cases)}
-    same = [(row, ours[place]) for row in rows if (place := tuple(_make_sort_key(find_measured_case(row))[:2])) in ours]
+    # Of cases that differ in the pipeline the first one, which is not pipelined, is kept.
+    ours = {_get_amounts(case): case for case in reversed(cases)}
+    same = [(row, ours[amounts]) for row in rows if (amounts := _get_amounts(find_measured_case(row))) in ours]
     if same or not ours:
         return same, True
-    rows, places = sorted(rows, key=lambda row: _make_sort_key(find_measured_case(row))), sorted(ours)
-    ends = [(rows[0], ours[places[0]]), (rows[-1], ours[places[-1]])]
-    return ends if len(ours) > 1 and len(rows) > 1 else ends[1:], False
+    by_size = sorted(rows, key=lambda row: _get_amounts(find_measured_case(row)))
+    smallest, largest = (by_size[0], ours[min(ours)]), (by_size[-1], ours[max(ours)])
+    return [smallest, largest] if len(ours) > 1 and len(rows) > 1 else [largest], False
 
 
-def _make_sort_key(case: dict[str, Level]) -> list[float]:
+def _get_amounts(case: dict[str, Level]) -> tuple[float, float]:
+    """Returns size and accesses of a case; 0 for what it has not."""
+    return float(case.get("size") or 0), float(case.get("accesses") or 0)
+
+
+def _make_sort_key(case: dict[str, Level]) -> tuple[float, float, float]:
     """Returns size, accesses and pipeline of a case; 0 for what it has not."""
-    return [float(case.get(name) or 0) for name in ("size", "accesses", "pipeline")]
+    return *_get_amounts(case), float(case.get("pipeline") or 0)
 
 
 def _format_case(case: dict[str, Level]) -> str:
@@ -182,8 +190,7 @@ def _draw_ratios(cells: Cells, slug: str) -> str:
             if found and case.get("size") and case.get("pipeline", 1) == 1:
                 ours.append(Point(float(case["size"]), found.value, found.low, found.high))
         printed = [Point(float(find_measured_case(row)["size"]), float(row["remote_s"]) / float(row["local_s"]))
-                   for row in reference.read_rows("redis-tables-7.1-7.5.csv")
-                   if row["table"] == key and row["size"]]
+                   for row in _read_printed_times(key) if row["size"]]
         if ours:
             curves.append(Curve(experiment, tuple(ours), colour=i))
             if printed:
@@ -247,19 +254,17 @@ def _select_counted(results: Results) -> list[Observation]:
 
 
 def _select_cases(kept: list[Observation], experiment: str) -> list[list[Observation]]:
-    return _select_with_both_memories([o for o in kept if str(o.factors.get("experiment")) == experiment])
+    """Groups an experiment's observations by size of the data, largest first, not pipelined where that was run.
 
-
-def _select_with_both_memories(observations: list[Observation]) -> list[list[Observation]]:
-    """Groups observations by size of the data, largest first, of sizes run with both memories, not pipelined where that was run.
-
-    In a group nothing differs but the memory's node."""
+    In a group nothing differs but the memory's node. Sizes without one of the memories are left out, unless no size has both: then there
+    is one group, the largest."""
     def get_case(o: Observation) -> tuple[float, float]:
         return float(o.factors.get("size") or 0), float(o.factors.get("pipeline") or 0)
 
-    both = {get_case(o) for o in observations if o.factors.get("memory") == "local"} & {
-        get_case(o) for o in observations if o.factors.get("memory") == "remote"} or {max(get_case(o) for o in observations)}
-    pipelines = {size: min(p for s, p in both if s == size) for size, _ in both}
+    observations = [o for o in kept if str(o.factors.get("experiment")) == experiment]
+    local, remote = ({get_case(o) for o in observations if o.factors.get("memory") == memory} for memory in ("local", "remote"))
+    cases = local & remote or {max(map(get_case, observations))}
+    pipelines = {size: min(p for s, p in cases if s == size) for size, _ in cases}
     return [[o for o in observations if get_case(o) == wanted] for wanted in sorted(pipelines.items(), reverse=True)]
 
 
@@ -303,7 +308,7 @@ def _make_curve(observations: list[Observation], memory: str, name: str, inverse
 
 
 def make_benchmark(results: Results, slug: str) -> Chapter:
-    """Makes the chapter of experiment 7: redis-benchmark's requests a second and latencies in us; `slug` is not used."""
+    """Makes the chapter of experiment 7: redis-benchmark's requests a second and latencies in us; without drawings, so that `slug` is not used."""
     cells = Cells(results, BENCHMARKED)
     chapter = _make_chapter(
         results, "prabhanjan-benchmark", "redis-benchmark with local and remote memory",
@@ -329,12 +334,12 @@ def _list_loads(cells: Cells) -> list[dict[str, Level]]:
     """Returns the loads that were run, the paper's first."""
     factors = [f for f in ("value_bytes", "pipeline") if cells.list_levels(f)]
     found = {tuple((f, o.factors[f]) for f in factors if f in o.factors) for o in cells.observations}
-    return [dict(load) for load in sorted(found)]
+    return [dict(load) for load in sorted(found)]  # the paper's values are the shortest, and its commands are not pipelined
 
 
 def _choose_load(cells: Cells) -> dict[str, Level]:
-    """Returns the paper's load where it was run, else the only one of ours."""
-    return (_list_loads(cells) or [{}])[0]
+    """Returns the paper's load where it was run, else the only one of ours; {} without observations."""
+    return next(iter(_list_loads(cells)), {})
 
 
 def _format_load(name: str, load: dict[str, Level]) -> str:
@@ -352,7 +357,7 @@ def _make_rate_table(cells: Cells, names: list[str]) -> Table:
                 continue
             rows.append((Cell(_format_load(name, load)), Cell("ours"),
                          *(format_number(cells.interval(name, memory=m, **load)) for m in ("local", "remote")),
-                         format_ratio(compute_ratio(local, remote) if local and remote else None)))
+                         format_ratio(compute_ratio(local, remote))))
             if name in printed and load == _choose_load(cells):
                 rows.append(_make_printed_row(f"{name}, {PRINTED_BYTES} bytes", printed[name]))
     return Table("Experiment 7, Fig. 8.9", "Requests a second with 95 % intervals, and local / remote with Fieller's: "

@@ -99,8 +99,10 @@ class Ratio:
 def compute_ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Ratio | None:
     """Computes mean(a) / mean(b) of independent values, with Fieller's interval by Welch's and Satterthwaite's degrees of freedom.
 
-    Fieller, J. Royal Statistical Society B 16, 1954. None where mean(b) is 0.
+    Fieller, J. Royal Statistical Society B 16, 1954. None where one has no values, or mean(b) is 0.
     """
+    if not (a and b):
+        return None
     ma, mb = statistics.fmean(a), statistics.fmean(b)
     if mb == 0:
         return None
