@@ -136,11 +136,12 @@ def _make_targets(figure: Figure, tips: Sequence[tuple[Axes, Sequence[Tip]]]) ->
     return "\n".join(circles)
 
 
-def make_standalone(panels: list[str], title: str, subtitle: str, gap: float = 24) -> str:
-    """Makes one SVG file from panels (<svg> elements) side by side, `gap` points apart, with a title and colours for light and dark."""
+def make_standalone(panels: list[str], title: str, subtitle: str) -> str:
+    """Makes one SVG file from panels (<svg> elements) side by side, with a title and colours for light and dark."""
     sizes = [
         tuple(map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', p).groups())) for p in panels
     ]
+    gap = 24  # points, around each panel
     top, title, subtitle = gap + 44, escape(make_printable(title)), escape(make_printable(subtitle))
     width = sum(w for w, _ in sizes) + gap * (len(panels) + 1)
     height = max(h for _, h in sizes) + top + gap

@@ -150,6 +150,9 @@ SECTIONS: dict[str, tuple[Callable[[Cells, str], Section], tuple[str, ...]]] = {
     "core-to-core": (draw_handover, ("apart", "state", "home", "owner", "reader"))}
 
 
+FIRMWARE = (("read latency, ns", "latency_ns", 1.0), ("read bandwidth, GB/s", "bandwidth", 1e9))  # title, key of a node, divisor
+
+
 def describe_topology(results: Results) -> Section | None:
     """Makes the section of the machine's nodes, their distances and what firmware says of their memory.
 
@@ -159,9 +162,7 @@ def describe_topology(results: Results) -> Section | None:
         return None
     section = Section("topology", "The machine's nodes", "Distances are those of the firmware's table (SLIT): 10 is the node "
                       "itself. Latency and bandwidth are the firmware's too (HMAT), from the nearest CPUs; most machines give none.")
-    # title, key of a node, divisor
-    firmware = (("read latency, ns", "latency_ns", 1.0), ("read bandwidth, GB/s", "bandwidth", 1e9))
-    firmware = [column for column in firmware if any(node.get(column[1]) for node in nodes)]
+    firmware = [(title, key, divisor) for title, key, divisor in FIRMWARE if any(node.get(key) for node in nodes)]
     section.tables.append(Table("Nodes", "At the beginning of the run.",
                                 ("node", "CPUs", "memory, MiB", *(name for name, *_ in firmware)),
                                 tuple(_describe_node(node, firmware) for node in nodes)))
@@ -188,8 +189,7 @@ def format_section(section: Section) -> str:
     parts = [f"{section.title}: not in this run: {', '.join(section.missing)}"] if section.missing else []
     for table in section.tables:
         lines = [table.head, *([cell.text for cell in row] for row in table.rows)]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(table.head))]
+        name_width, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
         parts.append("\n".join([f"{section.title}: {table.number}", *(
-            "  ".join([line[0].ljust(widths[0]), *(text.rjust(w) for text, w in zip(line[1:], widths[1:], strict=True))])
-            for line in lines)]))
+            "  ".join([name.ljust(name_width), *map(str.rjust, numbers, widths)]) for name, *numbers in lines)]))
     return "\n\n".join(parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -32,9 +31,9 @@ class Run:
     with_the_move: dict[Key, Decision]
 
 
-def show_run(results: Results, stream: TextIO | None = None) -> None:
+def show_run(results: Results) -> None:
     """Prints a run: its notes, the matrix of a contention run, each cell beside the baseline, and what the marks mean."""
-    out = make_console(stream)
+    out = make_console()
     for note in summary.list_notes(results):
         out.print(Text(f"note: {text_format.make_printable(note)}"))
     timed = has_speedups(results)
@@ -47,9 +46,10 @@ def show_run(results: Results, stream: TextIO | None = None) -> None:
         out.print(format_name(line))
     if run.while_it_runs:
         decisions = list(run.while_it_runs.values())
+        least = describe_least(decisions)
         out.print(Text(f"speed / speed under none, and its 95 % interval, of {describe_blocks(decisions)}, in the lab on every machine "
                        f"that the model may stand for: first while it runs, then of a fixed work with the placement in it. {LEGEND}. "
-                       f"{describe_least(decisions)[0].upper()}{describe_least(decisions)[1:]}.", style="dim"))
+                       f"{least[:1].upper()}{least[1:]}.", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
 
@@ -81,7 +81,8 @@ def show_contention(run: Run, out: Console) -> None:
     """Prints Luo's Table 1: MB/s of xL yR under each placement, and its part of the same node's most local threads alone under none."""
     results, printed = run.results, _find_printed(run.results)
     levels = {o.workload: (o.factors.get("local"), o.factors.get("remote")) for o in results.clean}
-    whole = next((w for w, (local, remote) in levels.items() if (local, remote) == (max(x for x, _ in levels.values()), 0)), None)
+    most_local = max((local for local, _ in levels.values()), default=0)
+    whole = next((workload for workload, threads in levels.items() if threads == (most_local, 0)), None)
     whole_mean = compute_mean(results.select_independent(whole, BASELINE), "bandwidth") if whole else None
     for policies in _divide_policies(results.policies):
         table = make_table(("MB/s, parts" if whole_mean else "MB/s", "left"), *([("paper", "right")] if printed else []),
@@ -152,7 +153,7 @@ def _show_tasks(run: Run, out: Console) -> None:
         titles = [workload, metric.label if metric else ""]
         for row, policy in enumerate(results.policies):
             last = policy == results.policies[-1]
-            title = titles[row:row + 1] if not last else titles[row:]
+            title = titles[row:] if last else titles[row:row + 1]  # the last line has the titles that are left, below each other
             table.add_row(Text("\n").join(map(format_name, title)), format_options_below(policy),
                           *map(Text, _format_task_cells(run, workload, policy, metric)),
                           end_section=last)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TextIO
 
 from rich import box
 from rich.console import Console
@@ -14,11 +13,10 @@ from rich.text import Text
 from ..runs import text_format
 
 
-def make_console(stream: TextIO | None = None) -> Console:
-    """Makes a console that writes to `stream`, or to stdout; 80 columns without colour where that is no terminal."""
-    stream = stream or sys.stdout
-    is_terminal = stream.isatty()
-    return Console(file=stream, width=None if is_terminal else 80, no_color=not is_terminal, highlight=False, emoji=False, markup=False)
+def make_console() -> Console:
+    """Makes a console that writes to stdout; 80 columns without colour where that is no terminal."""
+    is_terminal = sys.stdout.isatty()
+    return Console(file=sys.stdout, width=None if is_terminal else 80, no_color=not is_terminal, highlight=False, emoji=False, markup=False)
 
 
 def make_table(*columns: tuple[str, str]) -> Table:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TextIO
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,9 +16,9 @@ from ..stats.compare import Comparison, Pair, Row
 from .terminal import format_name, format_options_below, make_console, make_table
 
 
-def show_regret(results: Results, stream: TextIO | None = None) -> None:
+def show_regret(results: Results) -> None:
     """Prints the ranks and the regrets of a run; nothing where no mechanism acts while programs work."""
-    out, found = make_console(stream), regret_table.make_table(results)
+    out, found = make_console(), regret_table.make_table(results)
     if not found:
         return
     out.print(_show_ranking(results, found["means"]))
@@ -56,9 +54,9 @@ def _show_ranking(results: Results, regrets: list[str]) -> Table:
 TESTS = {False: "Welch's t test", True: "Student's t test of the differences in blocks"}
 
 
-def show_comparison(compared: Comparison, stream: TextIO | None = None) -> None:
+def show_comparison(compared: Comparison) -> None:
     """Prints each pair of a comparison; rows that are equal in both runs are counted, not shown."""
-    out = make_console(stream)
+    out = make_console()
     for pair in compared["pairs"]:
         _show_pair(out, pair, compared)
 
@@ -117,7 +115,7 @@ def _make_comparison(rows: list[Row]) -> Table:
 
 def _format_change(row: Row) -> tuple[str, str, str, str]:
     """Formats both means, b / a with its interval (the difference where there is no ratio), and p, with '*' where significant."""
-    change = text_format.format_number(row["difference"]) if row["ratio"] is None else text_format.format_number(row["ratio"])
+    change = text_format.format_number(row["difference"] if row["ratio"] is None else row["ratio"])
     if row["ratio_ci95_low"] is not None:
         low, high = (text_format.format_number(row[f"ratio_ci95_{end}"]) for end in ("low", "high"))
         change += f"\n{low} .. {high}"
@@ -129,9 +127,9 @@ def _format_change(row: Row) -> tuple[str, str, str, str]:
     )
 
 
-def show_papers(results: Results, chapters: list[Chapter], stream: TextIO | None = None) -> None:
+def show_papers(results: Results, chapters: list[Chapter]) -> None:
     """Prints each paper's numbers beside ours, and how far ours are off."""
-    out = make_console(stream)
+    out = make_console()
     for chapter in chapters:
         out.print(format_name(f"{chapter.title}{f', of the {chapter.machine}' if chapter.machine else ''}"))
         for missing in chapter.missing:
@@ -143,8 +141,8 @@ def show_papers(results: Results, chapters: list[Chapter], stream: TextIO | None
                 table.add_row(format_name(unit or "ratio"), *[""] * len(columns))
                 for number in chapter.compared:
                     if number.printed.unit == unit:
-                        cells = (Text(text_format.remove_grouping(cell)) for cell in number.cells[1:])
-                        table.add_row(format_name(f"  {number.printed.cell}"), *cells)
+                        _, *cells = number.cells  # the first has the unit, which stands above
+                        table.add_row(format_name(f"  {number.printed.cell}"), *(Text(text_format.remove_grouping(cell)) for cell in cells))
             out.print(table)
         for line in chapter.summary:
             out.print(format_name(line))

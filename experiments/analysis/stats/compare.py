@@ -8,26 +8,31 @@ over all rows of all runs that are tests of their own.
 import math
 import statistics
 from collections.abc import Collection, Iterable
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from ..runs.results import Results, ResultsError, make_natural_key, rank_policy, read_results
 from .intervals import (
     Difference,
-    Ratio,
     adjust_p_values,
     compare_means,
     compare_pairs,
     compute_paired_ratio,
     compute_ratio,
-    compute_t_interval,
 )
 
 ALPHA = 0.05
 LONG_VALUE = 60     # characters: of longer values a note says only that they differ
 SAME_METRIC = 1e-9  # a metric that is always the same multiple of another tells nothing more
-Key = tuple[str, str, str, str]  # workload, policy, metric, unit
 Blocks = dict[int, float]  # values in the metric's unit, by block, that is by Observation.repeat
+
+
+class Key(NamedTuple):
+    workload: str
+    policy: str
+    metric: str
+    unit: str
 
 
 class Run(TypedDict):
@@ -95,7 +100,7 @@ def list_values(results: Results, metrics: Collection[str] | None = None, whole_
         for m in o.metrics:
             if metrics is not None and m.name not in metrics:
                 continue
-            values.setdefault((o.workload, o.policy, m.name, m.unit), {})[o.repeat] = m.value
+            values.setdefault(Key(o.workload, o.policy, m.name, m.unit), {})[o.repeat] = m.value
     return values
 
 
@@ -140,8 +145,8 @@ def _compare_pair(first: Results, second: Results, in_blocks: bool, smallest: fl
     rows = []
     for key in keys:
         row = _make_row(key, values_a[key], values_b[key], in_blocks)
-        row["same_as"] = next((other[2] for other in keys[:keys.index(key)] if other[:2] == key[:2]
-                               and _is_multiple(values_a, values_b, other, key)), None)
+        before = [other for other in takewhile(key.__ne__, keys) if (other.workload, other.policy) == (key.workload, key.policy)]
+        row["same_as"] = next((other.metric for other in before if _is_multiple(values_a, values_b, other, key)), None)
         low, high = row["ratio_ci95_low"], row["ratio_ci95_high"]
         row["too_small"] = low is not None and 1 - smallest < low <= high < 1 + smallest
         rows.append(row)
@@ -161,9 +166,9 @@ def _is_multiple(values_a: dict[Key, Blocks], values_b: dict[Key, Blocks], base:
     if any(values[base].keys() != values[key].keys() for values in (values_a, values_b)):
         return False
     pairs = [(values[base][block], values[key][block]) for values in (values_a, values_b) for block in values[base]]
-    scale = pairs[0][1] / pairs[0][0] if pairs[0][0] else 0.0
-    return scale != 0 and len(set(pairs)) > 1 and all(
-        math.isclose(b, scale * a, rel_tol=SAME_METRIC) for a, b in pairs)
+    first_base, first = pairs[0]
+    scale = first / first_base if first_base else 0.0
+    return scale != 0 and len(set(pairs)) > 1 and all(math.isclose(b, scale * a, rel_tol=SAME_METRIC) for a, b in pairs)
 
 
 def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
@@ -193,35 +198,32 @@ def _list_notes(first: Results, second: Results, in_blocks: bool) -> list[str]:
 def _make_row(key: Key, blocks_a: Blocks, blocks_b: Blocks, in_blocks: bool) -> dict[str, Any]:
     """Makes the keys of a Row up to ratio_ci95_high. in_blocks: of the blocks alone that both runs have, by paired tests."""
     a, b = list(blocks_a.values()), list(blocks_b.values())
-    mean_a, test, times = compute_t_interval(a).mean, compare_means(a, b), compute_ratio(b, a)
+    mean_a, test, times = statistics.fmean(a), compare_means(a, b), compute_ratio(b, a)
     blocks = sorted(blocks_a.keys() & blocks_b.keys())
     if in_blocks:
         a, b = [blocks_a[k] for k in blocks], [blocks_b[k] for k in blocks]
-        mean_a, test, times = (compute_t_interval(a).mean, compare_pairs(a, b), compute_paired_ratio(b, a)) if blocks else (
-            mean_a, Difference(test.difference), None)
+    if in_blocks and blocks:
+        mean_a, test, times = statistics.fmean(a), compare_pairs(a, b), compute_paired_ratio(b, a)
+    elif in_blocks:  # no block is in both runs: the difference is that of the means, without a test
+        test, times = Difference(test.difference), None
     return {
-        "workload": key[0],
-        "policy": key[1],
-        "metric": key[2],
-        "unit": key[3],
+        **key._asdict(),
         "mean_a": mean_a,
         "n_a": len(a),
-        "mean_b": compute_t_interval(b).mean if b else None,
+        "mean_b": statistics.fmean(b) if b else None,
         "n_b": len(b),
         "blocks": len(blocks),
-        **_format_test(test, mean_a),
-        **_format_ratio(times),
+        "difference": test.difference,
+        "ci95_low": test.low,
+        "ci95_high": test.high,
+        "relative": test.difference / mean_a if mean_a else None,
+        "t": test.t,
+        "df": test.df,
+        "p": test.p,
+        "ratio": times.value if times else None,
+        "ratio_ci95_low": times.low if times else None,
+        "ratio_ci95_high": times.high if times else None,
     }
-
-
-def _format_test(test: Difference, mean_a: float) -> dict[str, Any]:
-    return {"difference": test.difference, "ci95_low": test.low, "ci95_high": test.high,
-            "relative": test.difference / mean_a if mean_a else None, "t": test.t, "df": test.df, "p": test.p}
-
-
-def _format_ratio(times: Ratio | None) -> dict[str, Any]:
-    return {"ratio": times.value if times else None, "ratio_ci95_low": times.low if times else None,
-            "ratio_ci95_high": times.high if times else None}
 
 
 def _describe_run(results: Results) -> Run:
@@ -235,4 +237,4 @@ def _describe_run(results: Results) -> Run:
 
 
 def _format_names(keys: Iterable[Key]) -> list[str]:
-    return sorted(" / ".join(key[:3]) for key in keys)
+    return sorted(f"{key.workload} / {key.policy} / {key.metric}" for key in keys)

@@ -53,7 +53,7 @@ def list_undecided(comparison: Comparison, thresholds: list[Threshold]) -> list[
     """Returns a line for each mean beyond a limit without an interval: it decides nothing."""
     return [f"{_format_told(pair, limit, row)}, not judged: b / a has no interval"
             for pair in comparison["pairs"] for limit in thresholds for row in _select_rows(pair, limit)
-            if row["mean_b"] is not None and _find_interval(row) is None and limit.is_crossed(*[_find_ratio(row)] * 2)]
+            if row["mean_b"] is not None and _find_interval(row) is None and limit.is_crossed(_find_ratio(row), _find_ratio(row))]
 
 
 def _judge_pair(pair: Pair, limit: Threshold) -> list[str]:

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -257,8 +258,8 @@ def test_locality_is_never_rounded_up() -> None:
 
 
 def shown(directory: Path) -> str:
-    out = io.StringIO()
-    placement_table.show_run(read_results(directory), out)
+    with redirect_stdout(io.StringIO()) as out:
+        placement_table.show_run(read_results(directory))
     return out.getvalue()
 
 

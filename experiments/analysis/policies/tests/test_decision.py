@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One answer for a cell: the same in the terminal and on the page, of named blocks, with what could have been found."""
 
-import io
 import random
 from pathlib import Path
 
@@ -54,11 +53,11 @@ def test_what_an_interval_is_of_is_told(tmp_path: Path) -> None:
     assert describe_blocks(list(decide_cells(run(tmp_path / "three", values, boots=True)).values())) == "3 boots"
 
 
-def test_the_terminal_and_the_page_have_one_answer(tmp_path: Path) -> None:
+def test_the_terminal_and_the_page_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = run(tmp_path, {"none": [10.0, 10.1, 10.2, 10.05], "n-mass": [12.0, 12.2, 12.1, 12.15], "remote": [9.9, 10.3, 10.0, 10.1]})
-    out = io.StringIO()
-    placement_table.show_run(results, out)
-    text = " ".join(out.getvalue().split())
+    placement_table.show_run(results)
+    out = capsys.readouterr().out
+    text = " ".join(out.split())
     cells = {p: c for p, c in zip(results.policies, matrix.make_matrix(results, {"cross": "cross"})["rows"][0]["cells"], strict=True)}
     for policy, found in ((p, decide_cells(results)["cross", p]) for p in ("n-mass", "remote")):
         assert f"{found.ratio} {found.mark}".rstrip() in text and found.format_limits() in text
@@ -66,12 +65,12 @@ def test_the_terminal_and_the_page_have_one_answer(tmp_path: Path) -> None:
         assert decide_solutions(results)["cross", policy].text() in cells[policy]["told"][0]
 
 
-def test_many_placements_have_both_answers_in_80_columns(tmp_path: Path) -> None:
+def test_many_placements_have_both_answers_in_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("n-mass:pages=stay", "maximum-local:pages=follow", "measured:pages=move", "interleave", "weighted")
     values = {"none": [10.0, 10.1, 10.2, 10.05]} | {name: [11.0 + k, 11.1 + k, 11.05 + k, 11.2 + k] for k, name in enumerate(names)}
-    results, out = run(tmp_path, values), io.StringIO()
-    placement_table.show_run(results, out)
-    text = out.getvalue()
+    results = run(tmp_path, values)
+    placement_table.show_run(results)
+    text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     for name in names:
         for one, sign in ((decide_cells(results)["cross", name], ""), (decide_solutions(results)["cross", name], "> ")):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Regret, worked out by hand."""
 
-import io
 import math
 import re
 from pathlib import Path
@@ -71,11 +70,11 @@ def test_two_blocks_have_no_regret_and_say_why(tmp_path: Path) -> None:
     assert "no regret to a static placement: contention-1L1R, cross" in told and "3 blocks are needed" in told
 
 
-def test_workloads_without_a_best_one_are_named(tmp_path: Path) -> None:
+def test_workloads_without_a_best_one_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = VALUES | {("contention-1L1R", "start-interleave"): [4.1, 4.3, 4.2]}
-    out = io.StringIO()
-    text_table.show_regret(read(tmp_path, values), out)
-    told = " ".join(out.getvalue().split())
+    text_table.show_regret(read(tmp_path, values))
+    out = capsys.readouterr().out
+    told = " ".join(out.split())
     assert "no static placement is distinguishable from the others as the best: contention-1L1R regret:" in told, told
     assert "not a bound" in told
 
@@ -100,18 +99,18 @@ def test_a_run_of_static_placements_has_no_table(tmp_path: Path) -> None:
     assert not regret.is_static("tiering:hot_threshold_ms=5#2") and not regret.is_static("./own.py")
 
 
-def test_the_terminal_shows_each_cell(tmp_path: Path) -> None:
-    out = io.StringIO()
-    text_table.show_regret(read(tmp_path, VALUES), out)
-    lines = [line.split() for line in out.getvalue().splitlines()]
-    assert any("tiering" in line and "25" in line and "40" in line for line in lines), out.getvalue()
+def test_the_terminal_shows_each_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text_table.show_regret(read(tmp_path, VALUES))
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines()]
+    assert any("tiering" in line and "25" in line and "40" in line for line in lines), out
 
 
-def test_the_terminal_ranks_the_placements_first(tmp_path: Path) -> None:
-    out = io.StringIO()
-    text_table.show_regret(read(tmp_path, VALUES), out)
-    lines = [" ".join(line.split()) for line in out.getvalue().splitlines() if line.strip()]
-    assert lines[0] == "all workloads speed-up 95 % interval rank regret, static", out.getvalue()
+def test_the_terminal_ranks_the_placements_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text_table.show_regret(read(tmp_path, VALUES))
+    out = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in out.splitlines() if line.strip()]
+    assert lines[0] == "all workloads speed-up 95 % interval rank regret, static", out
     first = next(line for line in lines if "tiering" in line)
     assert re.fullmatch(r"tiering 1\.23× \S+ to \S+ 1 3 % \[\S+ \S+\]", first), first
 
@@ -151,15 +150,15 @@ def test_accesses_to_other_nodes_stand_beside_what_the_kernel_did(tmp_path: Path
     assert row["remote"] == "–", "of one of two observations"
 
 
-def test_what_is_not_decided_is_marked(tmp_path: Path) -> None:
+def test_what_is_not_decided_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """tiering is between the blocks' scatter beside none, and beside the best one: a difference, but none that is told apart."""
     values = VALUES | {("cross", "tiering"): [4.0, 9.0, 6.0]}
-    out = io.StringIO()
-    text_table.show_regret(read(tmp_path, values), out)
-    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
-    assert any(re.match(r"tiering 1\.\d+× \? ", line) for line in lines), out.getvalue()
-    assert any(re.search(r"tiering −?\d+ % \[\S+ \d+\] \?", line) for line in lines), out.getvalue()
-    assert any(line.startswith("tiering * −25 %") for line in lines), out.getvalue()
+    text_table.show_regret(read(tmp_path, values))
+    out = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert any(re.match(r"tiering 1\.\d+× \? ", line) for line in lines), out
+    assert any(re.search(r"tiering −?\d+ % \[\S+ \d+\] \?", line) for line in lines), out
+    assert any(line.startswith("tiering * −25 %") for line in lines), out
 
 
 def test_where_no_workload_has_a_speed_there_is_no_regret(tmp_path: Path) -> None:
