@@ -63,8 +63,8 @@ def check_files(args: argparse.Namespace) -> None:
     named = [(suite, table["file"]) for suite in args.suites if suite.endswith(".toml")
              for table in tomllib.loads(Path(suite).read_text(encoding="utf-8")).get("workload", []) if "file" in table]
     named += [("--workloads", word) for word in (args.workloads or "").split(",") if word.endswith(".toml")]
-    if named:
-        raise UsageError(f"{named[0][0]}: a campaign sends no file such as {named[0][1]} along: write what it has into the suite")
+    for suite, file in named:
+        raise UsageError(f"{suite}: a campaign sends no file such as {file} along: write what it has into the suite")
 
 
 def list_kept_names(suites: list[str]) -> list[str]:

@@ -20,7 +20,7 @@ from ...lab.command import build_words
 from ...paths import HERE
 from ...runner.suite import relative, schedule
 from ...runner.suite import suite as suites
-from ...runner.suite.command import Command, Metric, read_workload_file
+from ...runner.suite.command import Command, read_workload_file
 from ...runner.workloads.command import Command as Running
 
 SUITE = """
@@ -87,7 +87,7 @@ def run_and_tell(running: Running, command: Command, numaplace: Numaplace, platf
     tell_tasks("at start", running, numaplace)
     measured = running.measure()
     for metric, result in zip(command.metrics, measured.metrics):
-        print_line("metric", f"{result['name']} = {result['value']:g} {result['unit']}, {format_direction(metric)}")
+        print_line("metric", f"{result['name']} = {result['value']:g} {result['unit']}, {'higher' if metric.higher else 'lower'} is better")
     tell_tasks("at end", running, numaplace)
     verdict = running.verify()
     print_line("check", verdict if command.check else f"{verdict}: the file has none but the exit status")
@@ -104,10 +104,6 @@ def tell_tasks(when: str, running: Running, numaplace: Numaplace) -> None:
 def format_memory(pages: Mapping[str, Any]) -> str:
     size = os.sysconf("SC_PAGE_SIZE")
     return ", ".join(f"node {node} {count * size / (1 << 20):.1f} MiB" for node, count in pages.items()) or "no memory of its own"
-
-
-def format_direction(metric: Metric) -> str:
-    return f"{'higher' if metric.higher else 'lower'} is better"
 
 
 def print_line(what: str, text: str) -> None:

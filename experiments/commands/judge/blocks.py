@@ -13,7 +13,6 @@ from ...runner import run_in_lab
 from ...runner.boots import boot_shares
 from ...runner.records import results
 from ...runner.run import Request
-from ...runner.suite import schedule
 from .side import Side
 
 
@@ -54,7 +53,3 @@ def forget_unfinished(side: Side, shares: Sequence[boot_shares.Share]) -> None:
                 if any(share.contains(record) for share in whole_shares) or record.get("warmup") and record.get("boot_id") in boots]
         if unfinished and len(kept) < len(records):
             results.rewrite_records(side.out, kept)
-
-
-def count_observations(request: Request) -> int:
-    return 2 * len(schedule.make_schedule(request.suite))

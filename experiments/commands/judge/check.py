@@ -118,9 +118,13 @@ def judge_blocks(a: Sequence[Records], b: Sequence[Records]) -> verdict.Verdict:
 
 def judge_drawn(pools: Pools, drawn: Sequence[Drawn], planted: str | None) -> verdict.Verdict:
     """Judges blocks drawn of the pools, of which kernel B has the fault in the workload `planted` alone; None: in none."""
-    a = [pools["ba"[straight]][block] for block, straight in drawn]
-    b = [[record for record in pools["ab"[straight]][block] if record["workload"] != planted]
-         + [record for record in pools["slow"][block] if record["workload"] == planted] for block, straight in drawn]
+    a, b = [], []
+    for block, a_is_of_a in drawn:
+        of_a, of_b = pools["a"][block], pools["b"][block]
+        records_a, records_b = (of_a, of_b) if a_is_of_a else (of_b, of_a)
+        a.append(records_a)
+        b.append([record for record in records_b if record["workload"] != planted]
+                 + [record for record in pools["slow"][block] if record["workload"] == planted])
     return judge_blocks(a, b)
 
 

@@ -17,6 +17,7 @@ from ...lab.kernels import known_series
 from ...runner.boots import boot_shares
 from ...runner.options import RunOptions
 from ...runner.run import Request, adapt_to_machine
+from ...runner.suite import schedule
 from ...units import percent
 from ..experiment import cli as runner
 from . import blocks, side
@@ -57,15 +58,10 @@ def make_parser() -> argparse.ArgumentParser:
     return top
 
 
-def make_run_options(args: argparse.Namespace, out: Path) -> RunOptions:
-    """Returns the options of the run of one kernel."""
-    return RunOptions(args.suite, lab=args.machine, out=out, boots=args.boots, repeats=args.repeats or args.boots, workloads=args.workloads,
-                      policies=args.placements, seed=args.seed, set=args.set, quick=args.quick, resume=args.resume, force=args.force)
-
-
 def plan_run(args: argparse.Namespace, out: Path) -> tuple[Request, list[str]]:
     """Returns the request of the run of one kernel, and the words of its guest's runner. UsageError: the boots do not divide the suite."""
-    options = make_run_options(args, out)
+    options = RunOptions(args.suite, lab=args.machine, out=out, boots=args.boots, repeats=args.repeats or args.boots, workloads=args.workloads,
+                         policies=args.placements, seed=args.seed, set=args.set, quick=args.quick, resume=args.resume, force=args.force)
     request = adapt_to_machine(runner.make_request(options), host_nodes.list_lab_nodes(args.machine))
     boot_shares.divide_repeats(request.suite, request.boots)
     return request, runner.adapt_to_guest(replace(options, resume=False), request).list_words()  # told to resume when there is something
@@ -76,8 +72,9 @@ def measure_sides(args: argparse.Namespace, sides: list[side.Side]) -> Request:
     runs = [plan_run(args, one.out) for one in sides]
     for one in sides:
         one.keep_description(args.resume, args.force)
-    request = runs[0][0]
-    print(f"{request.suite.name}: {blocks.count_observations(request)} observations in {2 * request.boots} boots",
+    request, _ = runs[0]
+    observations = len(sides) * len(schedule.make_schedule(request.suite))
+    print(f"{request.suite.name}: {observations} observations in {len(sides) * request.boots} boots",
           file=sys.stderr, flush=True)
     blocks.run_blocks(request, args.machine, sides, [arguments for _, arguments in runs])
     return request

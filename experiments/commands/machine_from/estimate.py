@@ -27,11 +27,6 @@ def mark_calibrated(found: Sourced) -> Sourced:
     return Sourced(found.value, f"calibrated: {found.source}")
 
 
-def find_ways(numbers: dict[Pair, Sourced], a: int, b: int) -> list[Sourced]:
-    """Returns the numbers of both ways between two nodes, as far as they are known."""
-    return [numbers[pair] for pair in ((a, b), (b, a)) if pair in numbers]
-
-
 def compute_distance(described: Description, near: int, far: int) -> float | None:
     """Computes the distance of two nodes, LOCAL for a node itself, from the SLIT or from latencies; None where neither has them."""
     if (near, far) in described.distances:
@@ -42,19 +37,16 @@ def compute_distance(described: Description, near: int, far: int) -> float | Non
     return LOCAL * latency.value / local.value if local and latency else None
 
 
-def find_distance(described: Description, near: int, far: int) -> float | None:
-    """Returns the distance of two nodes, or that of the other way; None where neither is known."""
-    distance = compute_distance(described, near, far)
-    return compute_distance(described, far, near) if distance is None else distance
-
-
 def fill_distance(described: Description, near: int, far: int) -> tuple[int, bool]:
-    """Returns a distance that a machine file may have, and whether a file says it."""
+    """Returns the distance of two nodes, or that of the other way, as a machine file may have it, and whether a file says either."""
     if near == far:
         return LOCAL, True
-    distance = find_distance(described, near, far)
-    known = distance is not None
-    return min(MOST_REMOTE, max(LEAST_REMOTE, round(distance))) if known else ASSUMED_REMOTE, known
+    distance = compute_distance(described, near, far)
+    if distance is None:
+        distance = compute_distance(described, far, near)
+    if distance is None:
+        return ASSUMED_REMOTE, False
+    return min(MOST_REMOTE, max(LEAST_REMOTE, round(distance))), True
 
 
 def build_distances(described: Description, nodes: list[Kept]) -> tuple[list[list[int]], str]:
@@ -106,8 +98,8 @@ def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[
     if ways:
         added = compute_mean([max(0.0, found.value - drams[far].latency_ns.value) for found, far in ways])
         return Sourced(round(max(1.0, added), 1), f"calibrated: {ways[0][0].source}, less the memory's own")
-    target = b if b.mib else a
-    memory_ns = drams[target.id].latency_ns.value
+    with_memory = b if b.mib else a
+    memory_ns = drams[with_memory.id].latency_ns.value
     distance, known = fill_distance(described, a.id, b.id)
     why = f"distance {distance}" if known else f"no distance is known, {distance} is taken"
     return Sourced(round(memory_ns * (distance - LOCAL) / LOCAL, 1), f"assumed: {memory_ns:.6g} ns * {distance} / 10, less the memory's own; {why}")
@@ -115,12 +107,12 @@ def estimate_link_latency(described: Description, a: Kept, b: Kept, drams: dict[
 
 def estimate_link_bandwidth(described: Description, a: Kept, b: Kept, drams: dict[int, Speed], line: int) -> Sourced:
     """Estimates the MB/s of each way between two nodes, the packets' heads in it. drams: controllers by node; line: bytes."""
-    ways = find_ways(described.bandwidths, a.id, b.id)
+    ways = [described.bandwidths[pair] for pair in ((a.id, b.id), (b.id, a.id)) if pair in described.bandwidths]
     if ways:
         mean = compute_mean([found.value for found in ways])
         return Sourced(round(mean * (line + HEADER_BYTES) / line), f"calibrated: {ways[0].source}, with heads of {HEADER_BYTES} bytes")
-    target = b if b.mib else a
-    return Sourced(round(drams[target.id].bandwidth_mb_s.value * LINK_SHARE), "assumed: half of a controller each way")
+    with_memory = b if b.mib else a
+    return Sourced(round(drams[with_memory.id].bandwidth_mb_s.value * LINK_SHARE), "assumed: half of a controller each way")
 
 
 def estimate_links(described: Description, nodes: list[Kept], drams: dict[int, Speed], line: int) -> dict[Speed, list[Pair]]:

@@ -44,15 +44,10 @@ def list_objects(top: Element) -> list[Found]:
     return objects
 
 
-def get_number(element: Element, key: str, what: str, default: int = 0) -> int:
-    """Returns a whole number of an object, the default where it is missing or below 0. what: for the message. UsageError: it is none."""
+def get_number(element: Element, key: str, what: str) -> int:
+    """Returns a whole number of an object, 0 where it is missing or below 0. what: for the message. UsageError: it is none."""
     text = element.get(key, "")
-    return default if not text or text.startswith("-") else parse_whole(text, f"{what}, {element.get('type')} {key}")
-
-
-def list_units(objects: list[Found], file: str) -> dict[int, Found]:
-    """Returns the PUs by their CPU numbers."""
-    return {get_number(obj.element, "os_index", file): obj for obj in objects if obj.type == "PU"}
+    return 0 if not text or text.startswith("-") else parse_whole(text, f"{what}, {element.get('type')} {key}")
 
 
 def list_cpus_of(obj: Found, units: dict[int, Found], file: str) -> list[int]:
@@ -80,6 +75,7 @@ def read_nodes(objects: list[Found], units: dict[int, Found], file: str) -> tupl
             described.append((is_without_cpus(obj.element), len(cpus), get_number(obj.element, "os_index", file), cpus,
                               get_number(obj.element, "local_memory", file)))
     nodes, taken, remarks = {}, set(), []
+    # Memory of a kind of its own comes last, so that it takes no CPUs from others; before that the nodes with few CPUs.
     for _, _, number, cpus, memory_bytes in sorted(described):
         if number in nodes:
             raise UsageError(f"{file} has node {number} twice: correct it, or leave it out")
@@ -207,7 +203,7 @@ def describe_hwloc(text: str, file: str) -> Description:
     except ElementTree.ParseError as error:
         raise UsageError(f"{file} is not well-formed XML, {error}: write it with lstopo FILE.xml") from None
     objects = list_objects(top)
-    units = list_units(objects, file)
+    units = {get_number(obj.element, "os_index", file): obj for obj in objects if obj.type == "PU"}  # by CPU
     if top.tag != "topology" or not units:
         raise UsageError(f"{file} is XML without PUs of hwloc: write it with lstopo FILE.xml")
     nodes, remarks = read_nodes(objects, units, file)

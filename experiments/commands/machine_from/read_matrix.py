@@ -46,7 +46,8 @@ def name_pair(near: tuple[int, int], far: tuple[int, int]) -> tuple[str, str]:
     """Returns the key in [model.c2c] of the cost of a line between two CPUs, and its words. near, far: a CPU's node and last level."""
     if near == far:
         return "local_ns", "of a last level"
-    return ("node_ns", "of two last levels of a node") if near[0] == far[0] else ("remote_ns", "of two nodes")
+    (near_node, _), (far_node, _) = near, far
+    return ("node_ns", "of two last levels of a node") if near_node == far_node else ("remote_ns", "of two nodes")
 
 
 def fold_cores(description: Description, all_cpus: list[int], place_of: dict[int, tuple[int, int]]) -> dict[str, Sourced]:
