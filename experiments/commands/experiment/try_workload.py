@@ -46,7 +46,7 @@ def try_file(path: Path, lab: str | None, timed: bool) -> int:
     command = read_workload_file(path)
     print(f"{command.name}: {command.about}", flush=True)
     lines = packages.list_missing(command)
-    for line in lines[:-1]:
+    for line in lines[1:]:  # check_needs() tells the first
         print(f"missing: {line}")
     packages.check_needs(command)
     return try_in_lab(path, lab, timed) if lab else try_here(path, command)

@@ -84,6 +84,13 @@ def test_a_program_that_is_missing_is_named_with_its_package(capsys, tmp_path: P
         3, "numaplace experiment: workload own: no-such-program is not installed: apt-get install its-package\n")
 
 
+def test_each_missing_need_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tried(tmp_path, HEAD + "command = ['true']\nneeds = [" + ", ".join(
+        f"{{ program = 'no-such-{k}', debian = 'its-package' }}" for k in range(3)) + "]\n")
+    told = "".join(capsys.readouterr())
+    assert [told.count(f"no-such-{k} is not installed") for k in range(3)] == [1, 1, 1]
+
+
 def test_a_server_is_tried_and_leaves_nothing(capsys, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(SERVER.replace("{scratch}/child;", f"{tmp_path}/child;", 1))
     (tmp_path / "own.toml").write_text((tmp_path / "own.toml").read_text().replace("cat {scratch}/child", f"cat {tmp_path}/child"))
