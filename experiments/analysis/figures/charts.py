@@ -20,8 +20,8 @@ Raw = tuple[tuple[int, float], ...]  # observations: line of results.jsonl, valu
 LOG_BARS = 50  # the largest bar over the smallest: above that the smallest would not be seen on a linear axis
 MOST_TOLD = 6  # values of observations in a tip
 MARKERS = "osD^vPX*"
-STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
-PANEL_IN = (4.7, 2.75)  # width and height in inches, without the legend
+SOLID, DOTTED = "-", (0, (1.5, 1.5))
+PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 4.7, 2.75  # without the legend
 LEGEND_ROW_IN = 0.17
 
 
@@ -74,7 +74,7 @@ def draw_lines(
     at 0 where no value is below it."""
     with matplotlib.rc_context(theme.SETTINGS):
         legend_rows = -(-len(curves) // 2)  # of two names each
-        figure = Figure((PANEL_IN[0], PANEL_IN[1] + LEGEND_ROW_IN * legend_rows), layout="constrained")
+        figure = Figure((PANEL_WIDTH_IN, PANEL_HEIGHT_IN + LEGEND_ROW_IN * legend_rows), layout="constrained")
         axes = figure.subplots()
         for i, curve in enumerate(curves):
             _draw_curve(axes, curve, i if curve.colour is None else curve.colour)
@@ -145,7 +145,7 @@ def _draw_curve(axes: Axes, curve: Curve, colour: int) -> None:
     xs, ys = [p.x for p in curve.points], [p.y for p in curve.points]
     axes.plot(
         xs, ys, marker=MARKERS[colour % len(MARKERS)], markersize=4.5, color=hue,
-        linestyle=STYLES[2] if curve.paper else STYLES[0], linewidth=1.1 if curve.paper else 1.6,
+        linestyle=DOTTED if curve.paper else SOLID, linewidth=1.1 if curve.paper else 1.6,
         markerfacecolor="none" if curve.paper else hue, markeredgewidth=1,
         label=text_format.make_printable(curve.name), clip_on=False, zorder=2 if curve.paper else 3,
     )
@@ -160,7 +160,7 @@ def draw_bars(groups: Sequence[str], curves: Sequence[Curve], prefix: str, title
     The x of a point is the index of its group. The y axis is logarithmic where the largest value is over LOG_BARS times the smallest."""
     width = 0.8 / max(1, len(curves))  # of a bar; a group has 1, of which 0.2 stays empty
     with matplotlib.rc_context(theme.SETTINGS):
-        figure, tips = Figure((PANEL_IN[0], PANEL_IN[1] + 0.2), layout="constrained"), []
+        figure, tips = Figure((PANEL_WIDTH_IN, PANEL_HEIGHT_IN + 0.2), layout="constrained"), []
         axes = figure.subplots()
         for i, curve in enumerate(curves):
             hue = theme.get_node_colour(i if curve.colour is None else curve.colour)

@@ -53,7 +53,8 @@ SETTINGS = {
 
 def get_colour(name: str) -> str:
     """Returns the light colour, to give to matplotlib."""
-    return _COLOURS[name][0]
+    light, _ = _COLOURS[name]
+    return light
 
 
 def get_node_colour(node: int | None) -> str:
@@ -67,7 +68,7 @@ def name_text_colour(node: int | None) -> str:
 
 def list_variables(dark: bool) -> str:
     """Returns the declarations of one theme, for a style sheet."""
-    return " ".join(f"--{name.replace('_', '-')}: {pair[dark]};" for name, pair in _COLOURS.items())
+    return " ".join(f"--{name.replace('_', '-')}: {in_dark if dark else in_light};" for name, (in_light, in_dark) in _COLOURS.items())
 
 
 @dataclass(frozen=True)

@@ -80,10 +80,15 @@ def name_kernel(results: Results) -> str:
     return results.manifest.get("release") or (results.manifest.get("kernel") or {}).get("release") or "an unnamed kernel"
 
 
+def _rank_cell(cell: tuple[str, str]) -> tuple[object, ...]:
+    workload, policy = cell
+    return make_natural_key(workload), rank_policy(policy)
+
+
 def _make_suite(name: str, places: Sequence[Place]) -> Suite:
     """Makes a suite, with a conclusion of each workload and policy that two places or more decide."""
     decisions = [decide_cells(place.results) for place in places]
-    keys = sorted({key for by_cell in decisions for key in by_cell}, key=lambda key: (make_natural_key(key[0]), rank_policy(key[1])))
+    keys = sorted({key for by_cell in decisions for key in by_cell}, key=_rank_cell)
     conclusions = [Conclusion(*key, tuple(by_cell.get(key) for by_cell in decisions)) for key in keys]
     return Suite(name, tuple(places), tuple(conclusion for conclusion in conclusions if len(conclusion.verdicts) > 1))
 

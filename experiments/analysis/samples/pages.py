@@ -72,7 +72,7 @@ def _compute_rate(o: Observation) -> Iterator[tuple[float, float]]:
     threads = [thread for task in o.tasks for thread in _list_threads(task.get("details"))]
     if not threads:
         return
-    first, last = min(t[0] for t in threads), max(t[1] for t in threads)
+    first, last = min(begin for begin, _, _ in threads), max(end for _, end, _ in threads)
     # The stretch that a thread is in is the part of its time that has passed, times the number of its stretches.
     for step in range(STEPS):
         moment = first + (last - first) * (step + 0.5) / STEPS
@@ -140,9 +140,10 @@ def _draw_pages(axes: Axes, series: TimeSeries) -> None:
 
 
 def _find_samples_around_apply(series: TimeSeries) -> list[Sample]:
-    """Returns the last sample before apply, moved to its beginning, and the first one after it, moved to its end."""
-    before = [replace(m, t=0.0) for m in series.samples if m.t < 0][-1:]
-    return before + [replace(m, t=series.apply_s) for m in series.samples if m.t > series.apply_s][:1]
+    """Returns the last sample before apply, moved to its beginning, and the first one after it, moved to its end; none that is missing."""
+    last_before = [replace(m, t=0.0) for m in series.samples if m.t < 0][-1:]
+    first_after = [replace(m, t=series.apply_s) for m in series.samples if m.t > series.apply_s][:1]
+    return last_before + first_after
 
 
 def _format_tip(series: TimeSeries, m: Sample) -> theme.Tip:

@@ -18,7 +18,7 @@ from .side import Side
 
 def order_boots(boots: int) -> list[tuple[int, int]]:
     """Returns the boots as (block, 0 for A or 1 for B)."""
-    return [(block, side) for block in range(boots) for side in ((0, 1), (1, 0))[block % 2]]
+    return [(block, side) for block in range(boots) for side in ((1, 0) if block % 2 else (0, 1))]
 
 
 def run_blocks(request: Request, machine: str, sides: Sequence[Side], arguments: Sequence[list[str]]) -> None:
