@@ -76,7 +76,7 @@ def describe_machine(args: argparse.Namespace) -> tuple[Picture, Effort]:
         exit_with(UNABLE, "nodes have the same CPUs, as with numa=fake, so nothing is remote: numaplace lab run boots one with more")
     name = re.sub(r"[^a-z0-9.-]", "-", (args.name or host_nodes.read_machine_name()).lower())[:LONGEST_NAME]
     caches = hardware.read_caches(first_cpu)
-    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, caches, hardware.read_megahertz())
+    taken = Picture(name, f"calibrated: {name} ({platform}), {datetime.date.today()}", nodes, caches, hardware.read_megahertz(first_cpu))
     size = args.size << 20 if args.size else TIMES_THE_CACHE * max([LEAST_CACHE, *(cache.bytes for cache in caches)])
     return taken, Effort(size, args.seconds, args.repeats)
 

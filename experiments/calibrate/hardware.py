@@ -7,7 +7,7 @@ from pathlib import Path
 from experiments.host.topology import parse_list
 
 CPU = Path("/sys/devices/system/cpu")
-DEFAULT_MHZ = 1000  # where the kernel says none
+CPUINFO = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ def read_caches(cpu: int) -> list[Cache]:
     return sorted(caches, key=lambda cache: cache.level)
 
 
-def read_megahertz() -> float:
-    """Reads the first CPU's clock in MHz: its base, else its highest, else that of now; DEFAULT_MHZ where the kernel says none."""
+def read_megahertz(cpu: int) -> float | None:
+    """Reads a CPU's clock in MHz: its base, else its highest, else that of now of the first one; None where the kernel says none."""
     for name in ("base_frequency", "cpuinfo_max_freq"):
-        if (file := CPU / "cpu0/cpufreq" / name).exists():
+        if (file := CPU / f"cpu{cpu}/cpufreq" / name).exists():
             return int(read_text(file)) / 1000  # kHz
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+    for line in CPUINFO.read_text(encoding="utf-8").splitlines():
         if line.startswith("cpu MHz"):
             return float(line.split(":")[1])
-    return DEFAULT_MHZ
+    return None

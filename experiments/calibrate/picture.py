@@ -9,7 +9,8 @@ from experiments.calibrate.pattern_search import Numbers
 from experiments.host.host_nodes import Node
 
 HEADER_BYTES = 8
-DEFAULT_LINE = 64  # bytes, where the kernel knows no cache
+DEFAULT_LINE, DEFAULT_MHZ = 64, 1000  # bytes and MHz, where the kernel reports no cache or no clock
+REPORTED, UNREPORTED = "data sheet: as the kernel reports it", "assumed: the kernel reports none"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Picture:
     source: str  # where, and when
     nodes: list[Node]
     caches: list[Cache]
-    mhz: float
+    mhz: float | None
     latency: dict[tuple[int, int], Value] = field(default_factory=dict)   # ns, by node ids (of the CPU, of the memory)
     bandwidth: dict[tuple[int, int], Value] = field(default_factory=dict)  # MB/s of all the node's threads, by the same
     contention: list[Cell] = field(default_factory=list)
@@ -64,10 +65,10 @@ def format_ranges(cpus: list[int]) -> str:
 
 def build_head(picture: Picture) -> list[str]:
     """Builds the lines of the machine file before its tables."""
-    cpus = sorted(cpu for node in picture.nodes for cpu in node.cpus)
+    cpus = sum(len(node.cpus) for node in picture.nodes)
     return ["# Written by numaplace calibrate-machine. Nodes and CPUs are numbered from 0 in their order.",
-            f'name = "{picture.name}"', f'summary = "as measured: {len(picture.nodes)} nodes, {len(cpus)} CPUs"',
-            f'source = "{picture.source}"', f"cpus = {len(cpus)}",
+            f'name = "{picture.name}"', f'summary = "as measured: {len(picture.nodes)} nodes, {cpus} CPUs"',
+            f'source = "{picture.source}"', f"cpus = {cpus}",
             f'memory = "{sum(node.total_kib >> 10 for node in picture.nodes)} MiB"', "distances = [",
             *(f"    {list(node.distances.values())}," for node in picture.nodes), "]", ""]
 
@@ -98,8 +99,8 @@ def build_model_tables(picture: Picture) -> list[str]:
     fitted = f"calibrated: contention table below, mean residual {picture.residual:.1%}"
     chase = "calibrated: pointer chase"
     line = picture.caches[-1].line if picture.caches else DEFAULT_LINE
-    lines = ["[model.line]", format_entry("bytes", line, "data sheet: as the kernel reports it"), "",
-             "[model.core]", format_entry("mhz", picture.mhz, "data sheet: as the kernel reports it"),
+    lines = ["[model.line]", format_entry("bytes", line, REPORTED if picture.caches else UNREPORTED), "",
+             "[model.core]", format_entry("mhz", picture.mhz or DEFAULT_MHZ, REPORTED if picture.mhz else UNREPORTED),
              format_entry("instructions_per_cycle", 2, "assumed: compiled loops whose data is in the cache"),
              format_entry("outstanding", numbers.outstanding, fitted), "",
              "[model.port]", format_entry("bandwidth_mb_s", numbers.port_mb_s, fitted),

@@ -4,6 +4,7 @@
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -96,10 +97,21 @@ def test_a_member_that_has_ended_is_stopped() -> None:
 def test_the_clock_is_that_of_the_data_sheet(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an idle CPU that of now is the least."""
     monkeypatch.setattr(hardware, "CPU", tmp_path)
-    (tmp_path / "cpu0/cpufreq").mkdir(parents=True)
+    (tmp_path / "cpu1/cpufreq").mkdir(parents=True)  # CPU 0 is offline
     for name, kilohertz in (("cpuinfo_max_freq", "3500000"), ("base_frequency", "2300000")):
-        (tmp_path / "cpu0/cpufreq" / name).write_text(f"{kilohertz}\n")
-        assert hardware.read_megahertz() == int(kilohertz) / 1000
+        (tmp_path / "cpu1/cpufreq" / name).write_text(f"{kilohertz}\n")
+        assert hardware.read_megahertz(1) == int(kilohertz) / 1000
+
+
+def test_what_the_kernel_does_not_report_is_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "CPU", tmp_path)
+    monkeypatch.setattr(hardware, "CPUINFO", tmp_path / "cpuinfo")
+    (tmp_path / "cpuinfo").write_text("processor : 0\nBogoMIPS : 50.00\n")
+    one = replace(build_picture(), mhz=hardware.read_megahertz(0), caches=[])
+    text = "\n".join(picture.build_model_tables(one))
+    assert 'mhz = { value = 1000, source = "assumed: the kernel reports none" }' in text
+    assert 'bytes = { value = 64, source = "assumed: the kernel reports none" }' in text
+    assert "as the kernel reports it" not in text
 
 
 def test_nodes_of_the_same_cpus_cannot_be_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
