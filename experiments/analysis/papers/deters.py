@@ -134,13 +134,13 @@ def _format_share(term: Term | None) -> Cell:
     return Cell(text_format.DASH) if term is None else Cell(f"{100 * term.share:.1f} %", 100 * term.share)
 
 
-def _make_mean_table(cells: Cells, metric: str, unit: str, tables: str) -> Table:
-    """Makes the table of a metric's means: a row for each benchmark, a column for each runtime and place of data; `tables` titles it."""
+def _make_mean_table(cells: Cells, metric: str, unit: str, number: str) -> Table:
+    """Makes the table of a metric's means: a row for each benchmark, a column for each runtime and place of data. number: as in "Tables 2 to 7"."""
     variants = _list_variants(cells, metric)
     rows = [(Cell(name), *(format_number(cells.interval(metric, benchmark=name, **fixed)) for fixed in variants.values()))
             for name in cells.list_levels("benchmark", metric)]
     head = ("benchmark", *(f"{v}, {unit}" if unit != "1" else v for v in variants))
-    return Table(tables, f"{text_format.begin_sentence(metric)}: means with 95 % intervals; the "
+    return Table(number, f"{text_format.begin_sentence(metric)}: means with 95 % intervals; the "
                  "analysis of variance stands below.", head, tuple(rows))
 
 

@@ -366,7 +366,7 @@ def _make_rate_table(cells: Cells, names: list[str]) -> Table:
 
 
 def _make_latency_tables(cells: Cells, names: list[str]) -> list[Table]:
-    """Returns tables of redis-benchmark's own percentiles, where its version prints them."""
+    """Returns the table of redis-benchmark's own percentiles, in a list; none where its version prints none."""
     columns = [(m, q) for q in ("p50", "p99") for m in ("local", "remote")]
     rows = [(Cell(_format_load(name, load)), *(format_number(cells.interval(f"{name}_latency_{q}", memory=m, **load)) for m, q in columns))
             for load in _list_loads(cells) for name in names if cells.values(f"{name}_latency_p50", **load)]

@@ -75,7 +75,7 @@ def run_measures(machine_name: str, *what: str, timeout: int = 900) -> list[dict
 
 def measure_cells(machine_name: str, program: list[str], cells: list[dict], seconds: float, keep: bool,
                   timeout: int = 900) -> list[list[float]]:
-    """Measures cells with a program, each for so many seconds; returns MB/s of each thread of each cell. teams.py says what a cell is.
+    """Measures cells with a program, each for so many simulated seconds; returns MB/s of each thread of each cell. teams.py says what a cell is.
 
     keep: as teams.py's key of that name. ExperimentError: it failed, or measured other cells."""
     plan = {"program": program, "seconds": seconds, "keep": keep, "cells": cells}

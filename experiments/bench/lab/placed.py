@@ -223,8 +223,8 @@ def choose_cpus(decisions: list[dict], current: list[int]) -> list[int]:
 
 
 def compare_placements(name: str, scenario: Scenario, members: list[Member], penalties: dict[str, float],
-                       model_words: list[str]):
-    """Applies a plan and prints, for each member, what it predicts and what is counted before and after.
+                       model_words: list[str]) -> None:
+    """Applies a plan and prints, for each member, the traffic and gain that it predicts, and the traffic and progress before and after.
 
     penalties: by kind of task, told to the plan. model_words: those of the command line that name its model."""
     time.sleep(WARM_UP_S)
@@ -236,7 +236,7 @@ def compare_placements(name: str, scenario: Scenario, members: list[Member], pen
     applied = subprocess.run([TOOL, "apply", "--plan", PLAN], capture_output=True, text=True, check=False)
     moved = [replace(member, cpu=cpu) for member, cpu in
              zip(members, choose_cpus(plan["decisions"], [member.cpu for member in members]), strict=True)]
-    for member in moved:
+    for member in moved:  # apply leaves it all CPUs of its node, and counters are a CPU's
         set_cpus(member.pid, [member.cpu])
     time.sleep(WARM_UP_S)
     after = measure_members(moved, SAMPLE_MS[scenario.group])

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 from experiments.errors import CannotError
 from experiments.host import host_nodes
@@ -89,11 +90,11 @@ class Piece:
                                  stdin=subprocess.DEVNULL,
                                  stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": f"{HERE.code}:{os.environ.get('PYTHONPATH', '')}"})
 
-    def _start_remote(self, options: RunOptions, log: object) -> subprocess.Popen[bytes]:
+    def _start_remote(self, options: RunOptions, log: IO[bytes]) -> subprocess.Popen[bytes]:
         """Starts the suite on another host. A suite of the user's goes there by standard input; the results come as an archive by
         standard output."""
         of_user = options.suite.endswith(".toml")
-        words = replace(options, suite=None, out=None, resume=False).list_words()[1:]
+        _run, *words = replace(options, suite=None, out=None, resume=False).list_words()  # step.sh adds --out, and --resume where results are
         step = ["sh", "-c", STEP.read_text(encoding="utf-8"), "step.sh", self.machine.folder, self.kept_as, self.machine.program,
                 f"{self.suite}.toml" if of_user else self.suite, *words]
         with open(options.suite if of_user else os.devnull, "rb") as suite, open(self.out / ARRIVED, "wb") as arrived:
