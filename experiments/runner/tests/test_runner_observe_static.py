@@ -6,6 +6,8 @@ import os
 import random
 import re
 import shutil
+import socket
+import threading
 from pathlib import Path
 from statistics import fmean
 
@@ -17,7 +19,7 @@ from experiments.runner.options import RunOptions
 from experiments.runner.records import results
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory
-from experiments.runner.workloads.redis import AIM_SECONDS, RedisBenchmark
+from experiments.runner.workloads.redis import AIM_SECONDS, Redis, RedisBenchmark
 from experiments.runner.workloads.workload import Measured, make_metric
 
 SUITE = """
@@ -337,3 +339,22 @@ def test_list_shows_every_suite_with_its_time(capsys) -> None:
 def test_words_that_contradict_each_other(capsys, words: list[str], said: str) -> None:
     assert main(words) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_server_that_ends_before_its_answer_spoils_the_observation(tmp_path: Path) -> None:
+    """As a value that is no number: such an observation is marked, and the run goes on."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "redis.sock"))
+        listening.listen()
+
+        def read_and_close() -> None:
+            with listening.accept()[0] as connection:
+                connection.recv(100)
+
+        thread = threading.Thread(target=read_and_close)
+        thread.start()
+        server = object.__new__(Redis)
+        server.path = tmp_path / "redis.sock"
+        with pytest.raises((ValueError, OSError)):
+            server.ask("INFO")
+        thread.join()

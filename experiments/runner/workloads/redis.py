@@ -122,8 +122,8 @@ class Redis(RunningWorkload):
             server.sendall(command.encode() + b"\r\n")
             with server.makefile("rb") as answer:
                 first_line = answer.readline().decode()
-                kind, rest = first_line[0], first_line[1:]
-                return rest if kind in ":+" else answer.read(int(rest)).decode()  # a number or word, or the bytes of what follows
+                kind, rest = first_line[:1], first_line[1:]  # both empty where the server has ended
+                return rest if kind in (":", "+") else answer.read(int(rest)).decode()  # a number or word, or the bytes of what follows
 
     def measure(self) -> Measured:
         """Measures one update of all elements: its throughput, and its latencies in us."""
