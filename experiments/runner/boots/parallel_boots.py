@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...errors import ExperimentError
 from ..records import manifest, results
 from ..records.record import Record
 from .boot_shares import Share
@@ -88,12 +89,13 @@ def find_manifest(out: Path) -> Path | None:
 
 
 def gather_records(out: Path) -> None:
-    """Collects records, manifests and logs of all boots in the run's folder, also of a run that was killed, and removes their folders."""
-    records, merged = results.read_records(out), manifest.read(out)
+    """Collects records, manifests and logs of all boots in the run's folder, also of a run that was killed, and removes their folders.
+    ExperimentError: a manifest cannot be read."""
+    records, merged = results.read_records(out), _read_manifest(out)
     for folder in list_folders(out):
         known = {_identify_record(record) for record in records}
         records += [record for record in results.read_records(folder) if _identify_record(record) not in known]
-        merged = _merge_boots(merged, manifest.read(folder))
+        merged = _merge_boots(merged, _read_manifest(folder))
     if records:  # a file without any would count as a run's
         results.rewrite_records(out, sorted(records, key=lambda record: record["started"]))
     if merged:
@@ -102,6 +104,14 @@ def gather_records(out: Path) -> None:
         for log in folder.glob("*.log"):
             log.rename(out / name_log(log.name, int(folder.name.removeprefix("boot-")) - 1))
         shutil.rmtree(folder)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Reads the folder's manifest; {} where it has none yet. ExperimentError: it cannot be read."""
+    found = manifest.read(folder)
+    if not found and (folder / manifest.NAME).exists():
+        raise ExperimentError(f"{folder / manifest.NAME} is damaged: put back the one of the run, or begin the run anew in another folder")
+    return found
 
 
 def list_folders(out: Path) -> list[Path]:

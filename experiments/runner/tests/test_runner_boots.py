@@ -15,6 +15,7 @@ from experiments.analysis.pages import summary
 from experiments.analysis.runs import results as analysis
 from experiments.commands.experiment import cli
 from experiments.commands.run_request import read_options
+from experiments.errors import ExperimentError
 from experiments.host import host_nodes, state, ticks
 from experiments.runner import run_in_lab
 from experiments.runner.boots import boot_shares, parallel_boots
@@ -241,6 +242,17 @@ def test_boots_side_by_side_go_on(small: Path, boots: list[list[str]]) -> None:
     results.rewrite_records(out, [r for r in records if r["repeat"] == 2])
     assert run(small, *words, "--resume") == 0
     assert len(boots) == 3 and sorted(repeat for _, repeat, warmup in made(small) if not warmup) == [0, 1, 2, 3]
+
+
+def test_a_damaged_manifest_is_not_replaced_by_that_of_a_boot(small: Path, boots: list[list[str]], capsys) -> None:
+    out = small.parent / "out"
+    assert run(small, "--lab", "demo-2s", "--boots", "2", "--jobs", "2") == 0
+    (out / "boot-1").mkdir()
+    shutil.copyfile(out / manifest.NAME, out / "boot-1" / manifest.NAME)
+    (out / manifest.NAME).write_text("{")
+    with pytest.raises(ExperimentError, match=r"manifest.json is damaged: put back the one of the run"):
+        parallel_boots.gather_records(out)
+    assert (out / "boot-1" / manifest.NAME).exists() and (out / manifest.NAME).read_text() == "{"
 
 
 def test_on_a_real_machine_each_reboot_is_asked_for(small: Path, monkeypatch, capsys, tmp_path: Path) -> None:
