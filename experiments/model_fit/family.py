@@ -17,6 +17,7 @@ OFF = 0.2  # an assumed number may be that much lower or higher
 LAB_ONLY = {("core", "mhz"), ("core", "instructions_per_cycle"), ("core", "reorder_buffer"), ("lab", "quantum_us"), ("lab", "window_us"),
             *(("c2c", f"{which}_ns") for which in ("local", "remote", "remote_home", "node")),
             *(("tlb", key) for key in ("l1_entries", "l1_huge_entries", "l2_entries", "l2_huge_entries", "l2_latency_ns"))}
+WHOLE = {("line", "bytes")}  # a fifth more or less of it is no line
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def list_assumed(machine: Machine) -> list[tuple[str, str]]:
     # 0 is no limit.
     found = dict.fromkeys((table.removeprefix(OF_NODE), key) for table, key, entry in machine.list_numbers()
                           if entry["value"] and entry["source"].startswith((ASSUMED, CALIBRATED)))
-    return [name for name in found if name not in LAB_ONLY and ".".join(name) not in _list_fitted(machine)]
+    return [name for name in found if name not in LAB_ONLY | WHOLE and ".".join(name) not in _list_fitted(machine)]
 
 
 def _vary_numbers(machine: Machine) -> Iterator[Variant]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The contention model against the papers, and the machine files' part that describes it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,13 @@ def test_a_machine_may_be_what_its_fits_without_a_row_say_and_have_other_assumed
     assert assumed == {"port.variability", "dram.variability", "dram.local_overflow_share", "link.variability"}
     assert len(found) == 1 + 5 + 1 + 2 * len(assumed)
     assert found["dram.variability × 1.2"].solve_flows([(0, 0, 2)], TRIAD) != found["as in its file"].solve_flows([(0, 0, 2)], TRIAD)
+
+
+def test_a_line_of_assumed_bytes_is_not_a_fifth_longer(tmp_path: Path):
+    file = tmp_path / "assumed.toml"
+    text = (Path(machine.__file__).parent / "machines/xeon-e5620-2s.toml").read_text()
+    file.write_text(text.replace('source = "data sheet: Intel 64 cache line"', 'source = "assumed: the kernel reports none"'))
+    assert ("line", "bytes") not in family.list_assumed(machine.find(str(file)))
 
 
 def test_a_number_of_a_single_node_changes_by_its_own_factor():
