@@ -117,11 +117,14 @@ def take_snapshot(argv: list[str], files: qemu.Files, where: Path, limit: Limit)
 def drop_oldest_snapshots(most_bytes: int):
     """Removes the snapshots that were not used for longest, until the others take `most_bytes` or less."""
     # A machine that is being restored keeps what it has opened; one that was about to is started without.
-    kept_bytes = 0
-    for state in sorted(get_folder().glob("*/state"), key=lambda state: state.stat().st_mtime, reverse=True):  # the last use first
-        kept_bytes += state.stat().st_blocks * BLOCK
+    found, kept_bytes = [], 0
+    for state in get_folder().glob("*/state"):
+        with suppress(FileNotFoundError):  # another process has removed it meanwhile
+            found.append((state.stat(), state.parent))
+    for stat, folder in sorted(found, key=lambda one: one[0].st_mtime, reverse=True):  # the last use first
+        kept_bytes += stat.st_blocks * BLOCK
         if kept_bytes > most_bytes:
-            shutil.rmtree(state.parent, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 DWARF_5 = 5
-LONGEST_FUNCTION = 1 << 20  # bytes: how far back a function that holds an address is looked for
+LONGEST_FUNCTION = 1 << 20  # bytes: how far back functions that end before an address are passed over
 
 
 class Program:
