@@ -7,7 +7,7 @@
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/pagemap.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "batch.h"
@@ -19,42 +19,61 @@
 #define ENTRIES (NUMAPLACE_CHUNK_MAX + NUMAPLACE_HUGE_PAGES)
 
 /**
- * numaplace_chunk_init() - allocate the buffers of a thread
- * @buf: all zero
+ * numaplace_chunk_init() - allocate what chunks of a batch are moved with
+ * @b: all zero but for the request
  *
  * Return: 0 or -ENOMEM; numaplace_chunk_free() is right after either.
  */
-int numaplace_chunk_init(struct numaplace_migrate_buf *buf)
+int numaplace_chunk_init(struct numaplace_batch *b)
 {
-	INIT_LIST_HEAD(&buf->small);
-	INIT_LIST_HEAD(&buf->huge);
-	buf->src = kvmalloc_array(ENTRIES, sizeof(*buf->src), GFP_KERNEL);
-	buf->dst = kvmalloc_array(ENTRIES, sizeof(*buf->dst), GFP_KERNEL);
-	return buf->src && buf->dst ? 0 : -ENOMEM;
+	INIT_LIST_HEAD(&b->small.folios);
+	INIT_LIST_HEAD(&b->huge.folios);
+	b->src = kvmalloc_array(ENTRIES, sizeof(*b->src), GFP_KERNEL);
+	b->dst = kvmalloc_array(ENTRIES, sizeof(*b->dst), GFP_KERNEL);
+	return b->src && b->dst ? 0 : -ENOMEM;
+}
+
+static void give_back(struct numaplace_supply *supply)
+{
+	struct folio *folio, *next;
+
+	list_for_each_entry_safe(folio, next, &supply->folios, lru) {
+		list_del(&folio->lru);
+		folio_put(folio);
+	}
+	supply->n = 0;
 }
 
 /**
- * numaplace_chunk_free() - release the buffers of a thread
- * @buf: from numaplace_chunk_init(), or all zero
+ * numaplace_chunk_free() - release what numaplace_chunk_init() allocated, and pages that are left
+ * @b: the batch
  */
-void numaplace_chunk_free(struct numaplace_migrate_buf *buf)
+void numaplace_chunk_free(struct numaplace_batch *b)
 {
-	kvfree(buf->src);
-	kvfree(buf->dst);
+	give_back(&b->small);
+	give_back(&b->huge);
+	kvfree(b->src);
+	kvfree(b->dst);
 }
 
-/* Whether a page that is locked and unmapped now is one that may be moved. */
+/*
+ * Whether a page that is locked and unmapped now is one that may be moved. The kernel's functions
+ * stop the machine at one that is being written.
+ */
 static bool may_move(const struct numaplace_batch *b, struct page *page)
 {
 	struct folio *folio = page_folio(page);
 	int nid = data_race(folio_nid(folio)); /* of its flags, of which others change */
 
-	/*
-	 * A page of a file would be moved behind its file system's back, and
-	 * migrate_vma_pages() stops the machine at one that is being written.
-	 */
-	return folio_test_anon(folio) && !folio_test_ksm(folio) && !folio_test_writeback(folio) &&
-	       nid != b->to && node_isset(nid, b->from);
+	return !folio_test_writeback(folio) && nid != b->to && node_isset(nid, b->from);
+}
+
+/* Whether migrate_vma_pages() moves it: others would be moved behind their owner's back. */
+static bool is_private(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	return folio_test_anon(folio) && !folio_test_ksm(folio);
 }
 
 static bool is_huge(unsigned long entry)
@@ -68,40 +87,45 @@ static unsigned int entry_pages(unsigned long entry)
 	return is_huge(entry) ? NUMAPLACE_HUGE_PAGES : 1;
 }
 
+static struct numaplace_supply *supply_of(struct numaplace_batch *b, bool huge)
+{
+	return huge ? &b->huge : &b->small;
+}
+
 /*
  * A page on the target node, or NULL. Never from another node, never by killing. wait: by reclaim
  * and compaction too, until these have failed once.
  */
-static struct folio *new_folio(struct numaplace_batch *b, unsigned int order, bool wait)
+static struct folio *new_folio(struct numaplace_batch *b, bool huge, bool wait)
 {
 	gfp_t gfp = GFP_HIGHUSER_MOVABLE | __GFP_THISNODE | __GFP_NOWARN | __GFP_NORETRY;
-	struct numaplace_supply *supply = order ? &b->huge : &b->small;
+	struct numaplace_supply *supply = supply_of(b, huge);
 	struct folio *folio;
 
-	if (READ_ONCE(supply->node_full))
+	if (supply->node_full)
 		return NULL;
-	if (!wait || READ_ONCE(supply->no_reclaim))
+	if (!wait || supply->no_reclaim)
 		gfp &= ~__GFP_DIRECT_RECLAIM;
-	folio = __folio_alloc_node(gfp, order, b->to);
-	if (!folio && !wait && !READ_ONCE(supply->no_reclaim)) {
-		WRITE_ONCE(supply->ran_out, true);
+	folio = __folio_alloc_node(gfp, huge ? NUMAPLACE_HUGE_ORDER : 0, b->to);
+	if (!folio && !wait && !supply->no_reclaim) {
+		supply->ran_out = true;
 	} else if (!folio) {
-		WRITE_ONCE(supply->node_full, true);
-		WRITE_ONCE(supply->no_reclaim, true);
+		supply->node_full = true;
+		supply->no_reclaim = true;
 	}
 	return folio;
 }
 
-static void fill(struct numaplace_batch *b, struct list_head *list, unsigned int *has,
-		 unsigned int n, unsigned int order)
+static void fill(struct numaplace_batch *b, unsigned int n, bool huge)
 {
+	struct numaplace_supply *supply = supply_of(b, huge);
 	struct folio *folio;
 
-	for (; *has < n && !READ_ONCE(*b->cancelled); ++*has) {
-		folio = new_folio(b, order, true);
+	for (; supply->n < n && !fatal_signal_pending(current); supply->n++) {
+		folio = new_folio(b, huge, true);
 		if (!folio)
 			break;
-		list_add(&folio->lru, list);
+		list_add(&folio->lru, &supply->folios);
 		cond_resched();
 	}
 }
@@ -109,56 +133,30 @@ static void fill(struct numaplace_batch *b, struct list_head *list, unsigned int
 /**
  * numaplace_chunk_fill() - allocate the pages that a chunk moves to
  * @b: the batch
- * @buf: of this thread
  * @n: how many pages it may move
  *
  * While the chunk's pages are unmapped every thread that touches one waits: it does not have to
  * wait for reclaim then. Of which size they are is seen when they are unmapped: those of a size
  * that ran out stay pending, and the next pass has enough.
  */
-void numaplace_chunk_fill(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-			  unsigned int n)
+void numaplace_chunk_fill(struct numaplace_batch *b, unsigned int n)
 {
-	unsigned int huge = n / NUMAPLACE_HUGE_PAGES + READ_ONCE(b->huge.ran_out);
-
-	if (READ_ONCE(b->has_huge))
-		fill(b, &buf->huge, &buf->n_huge, huge, NUMAPLACE_HUGE_ORDER);
-	if (!READ_ONCE(b->has_huge) || READ_ONCE(b->small.ran_out))
-		fill(b, &buf->small, &buf->n_small, n, 0);
-}
-
-static void give_back(struct list_head *list, unsigned int *has)
-{
-	struct folio *folio, *next;
-
-	list_for_each_entry_safe(folio, next, list, lru) {
-		list_del(&folio->lru);
-		folio_put(folio);
-	}
-	*has = 0;
-}
-
-/**
- * numaplace_chunk_drain() - give back pages that were allocated and not used
- * @buf: of this thread
- */
-void numaplace_chunk_drain(struct numaplace_migrate_buf *buf)
-{
-	give_back(&buf->small, &buf->n_small);
-	give_back(&buf->huge, &buf->n_huge);
+	if (b->has_huge)
+		fill(b, n / NUMAPLACE_HUGE_PAGES + b->huge.ran_out, true);
+	if (!b->has_huge || b->small.ran_out)
+		fill(b, n, false);
 }
 
 /* One that was allocated before, else one that is free now, or NULL. */
-static struct folio *take_folio(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-				unsigned int order)
+static struct folio *take_folio(struct numaplace_batch *b, bool huge)
 {
-	struct list_head *list = order ? &buf->huge : &buf->small;
-	struct folio *folio = list_first_entry_or_null(list, struct folio, lru);
+	struct numaplace_supply *supply = supply_of(b, huge);
+	struct folio *folio = list_first_entry_or_null(&supply->folios, struct folio, lru);
 
 	if (!folio)
-		return new_folio(b, order, false);
+		return new_folio(b, huge, false);
 	list_del(&folio->lru);
-	--*(order ? &buf->n_huge : &buf->n_small);
+	supply->n--;
 	return folio;
 }
 
@@ -175,28 +173,42 @@ static bool copy_folio(struct folio *to, struct page *from, unsigned int n)
 	return true;
 }
 
-/* Returns the status of an entry's pages; pending: they are copied. */
-static u8 copy_entry(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-		     unsigned long src, unsigned long *dst)
+/* The page that an entry moves to, locked, or NULL with *status: why not. */
+static struct folio *get_destination(struct numaplace_batch *b, unsigned long src, u8 *status)
 {
-	struct folio *folio = take_folio(b, buf, is_huge(src) ? NUMAPLACE_HUGE_ORDER : 0);
-	const struct numaplace_supply *supply = is_huge(src) ? &b->huge : &b->small;
+	struct folio *folio = take_folio(b, is_huge(src));
 
-	if (!folio && !READ_ONCE(supply->node_full))
-		return NUMAPLACE_PAGE_pending;
+	*status = NUMAPLACE_PAGE_pending;
+	if (folio)
+		folio_lock(folio);
+	else if (supply_of(b, is_huge(src))->node_full)
+		*status = is_huge(src) ? NUMAPLACE_PAGE_no_huge : NUMAPLACE_PAGE_no_memory;
+	return folio;
+}
+
+static void drop_destination(struct folio *folio)
+{
+	folio_unlock(folio);
+	folio_put(folio);
+}
+
+/* Returns the status of an entry's pages; pending: they are copied. */
+static u8 copy_entry(struct numaplace_batch *b, unsigned long src, unsigned long *dst)
+{
+	u8 status;
+	struct folio *folio = get_destination(b, src, &status);
+
 	if (!folio)
-		return is_huge(src) ? NUMAPLACE_PAGE_no_huge : NUMAPLACE_PAGE_no_memory;
+		return status;
 	if (!copy_folio(folio, migrate_pfn_to_page(src), entry_pages(src))) {
-		folio_put(folio);
+		drop_destination(folio);
 		return NUMAPLACE_PAGE_busy;
 	}
-	folio_lock(folio);
 	*dst = migrate_pfn(folio_pfn(folio)) | (src & MIGRATE_PFN_COMPOUND);
 	return NUMAPLACE_PAGE_pending;
 }
 
-static void copy_run(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-		     struct migrate_vma *run, u8 *status)
+static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *status)
 {
 	unsigned long i, n;
 
@@ -204,8 +216,55 @@ static void copy_run(struct numaplace_batch *b, struct numaplace_migrate_buf *bu
 		struct page *page = migrate_pfn_to_page(run->src[i]);
 
 		n = entry_pages(run->src[i]);
-		if (page && (run->src[i] & MIGRATE_PFN_MIGRATE) && may_move(b, page))
-			memset(status + i, copy_entry(b, buf, run->src[i], &run->dst[i]), n);
+		if (page && (run->src[i] & MIGRATE_PFN_MIGRATE) && is_private(page) &&
+		    may_move(b, page))
+			memset(status + i, copy_entry(b, run->src[i], &run->dst[i]), n);
+	}
+}
+
+/*
+ * The step of migrate_vma_pages() for a page of a file or of shared memory, or one that was merged:
+ * its address space's own operation keeps what belongs to it. Without waiting for a disk: threads
+ * that touch the page wait for it. Returns the page's status; pending: it could not be moved now.
+ */
+static u8 move_by_mapping(struct numaplace_batch *b, struct page *page, unsigned long *src,
+			  unsigned long *dst)
+{
+	struct folio *from = page_folio(page), *to;
+	struct address_space *mapping = folio_mapping(from);
+	u8 status;
+	int err;
+
+	if (folio_test_large(from) || (!mapping && !folio_test_ksm(from)))
+		return NUMAPLACE_PAGE_pending;
+	/* The mapping of a merged page is that of the swap, which belongs to no file. */
+	if (!folio_test_anon(from) && !numaplace_classify_can_move(mapping))
+		return NUMAPLACE_PAGE_file;
+	to = get_destination(b, *src, &status);
+	if (!to)
+		return status;
+	err = mapping ? mapping->a_ops->migrate_folio(mapping, to, from, MIGRATE_ASYNC) :
+			migrate_folio(NULL, to, from, MIGRATE_ASYNC);
+	if (err) {
+		drop_destination(to);
+		return NUMAPLACE_PAGE_pending;
+	}
+	if (!folio_test_anon(from))
+		from->mapping = NULL; /* or its release is taken for that of a page in use */
+	*dst = migrate_pfn(folio_pfn(to));
+	*src |= MIGRATE_PFN_MIGRATE; /* which migrate_vma_pages() has taken for refused */
+	return NUMAPLACE_PAGE_pending;
+}
+
+static void move_run_by_mapping(struct numaplace_batch *b, struct migrate_vma *run, u8 *status)
+{
+	unsigned long i;
+
+	for (i = 0; i < run->npages; i++) {
+		struct page *page = migrate_pfn_to_page(run->src[i]);
+
+		if (page && !is_private(page) && may_move(b, page))
+			status[i] = move_by_mapping(b, page, &run->src[i], &run->dst[i]);
 	}
 }
 
@@ -224,39 +283,41 @@ static void count_moved(const struct migrate_vma *run, u8 *status)
  * Moves pages first .. first + n - 1 of the batch, all in one mapping. A huge
  * page moves whole if it is selected and the kernel supports that, else it is split.
  */
-static void move_run(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-		     struct vm_area_struct *vma, unsigned int first, unsigned int n,
-		     unsigned long select)
+static void move_run(struct numaplace_batch *b, struct vm_area_struct *vma, unsigned int first,
+		     unsigned int n, unsigned long select)
 {
 	struct migrate_vma run = {
 		.vma = vma,
 		.start = b->start + ((unsigned long)first << PAGE_SHIFT),
 		.end = b->start + ((unsigned long)(first + n) << PAGE_SHIFT),
-		.src = buf->src,
-		.dst = buf->dst,
+		.src = b->src,
+		.dst = b->dst,
 		.flags = MIGRATE_VMA_SELECT_SYSTEM | select,
 	};
-	u64 t0 = ktime_get_ns(), t1, t2;
+	u64 begun = ktime_get_ns(), unmapped, copied, ended;
 
 	if (migrate_vma_setup(&run))
 		return;
-	t1 = ktime_get_ns();
-	copy_run(b, buf, &run, b->status + first);
-	t2 = ktime_get_ns();
+	unmapped = ktime_get_ns();
+	copy_run(b, &run, b->status + first);
+	copied = ktime_get_ns();
 	migrate_vma_pages(&run);
+	move_run_by_mapping(b, &run, b->status + first);
 	count_moved(&run, b->status + first);
 	migrate_vma_finalize(&run);
-	buf->setup_ns += t1 - t0;
-	buf->copy_ns += t2 - t1;
-	buf->finish_ns += ktime_get_ns() - t2;
+	ended = ktime_get_ns();
+	b->setup_ns += unmapped - begun;
+	b->copy_ns += copied - unmapped;
+	b->finish_ns += ended - copied;
+	b->unmapped_ns = max(b->unmapped_ns, ended - begun);
 }
 
 /*
  * Moves those of the pages first .. end - 1 that have this status, run by run: others are not even
  * unmapped.
  */
-static void move_runs(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-		      unsigned int first, unsigned int end, u8 status, unsigned long select)
+static void move_runs(struct numaplace_batch *b, unsigned int first, unsigned int end, u8 status,
+		      unsigned long select)
 {
 	unsigned int i = first, length, most;
 	struct vm_area_struct *vma;
@@ -276,7 +337,7 @@ static void move_runs(struct numaplace_batch *b, struct numaplace_migrate_buf *b
 			if (b->status[i + length] != status)
 				break;
 		memset(b->status + i, NUMAPLACE_PAGE_pending, length);
-		move_run(b, buf, vma, i, length, select);
+		move_run(b, vma, i, length, select);
 		i += length;
 	}
 }
@@ -284,12 +345,10 @@ static void move_runs(struct numaplace_batch *b, struct numaplace_migrate_buf *b
 /**
  * numaplace_chunk_move() - classify pages of a batch and move those that are to be moved
  * @b: the batch; the mmap_lock of its mm is held
- * @buf: of this thread
  * @first: the first of the pages
  * @n: how many, up to NUMAPLACE_CHUNK_MAX and a huge page
  */
-void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_buf *buf,
-			  unsigned int first, unsigned int n)
+void numaplace_chunk_move(struct numaplace_batch *b, unsigned int first, unsigned int n)
 {
 	unsigned int unlisted;
 
@@ -297,9 +356,9 @@ void numaplace_chunk_move(struct numaplace_batch *b, struct numaplace_migrate_bu
 	unlisted = numaplace_classify_pages(b, first, n, false);
 	/* The kernel drains the lists of all CPUs and waits for each: with one page unmapped. */
 	if (unlisted < first + n)
-		move_runs(b, buf, unlisted, unlisted + 1, NUMAPLACE_PAGE_pending, 0);
-	move_runs(b, buf, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
+		move_runs(b, unlisted, unlisted + 1, NUMAPLACE_PAGE_pending, 0);
+	move_runs(b, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
 	/* The node has no huge page for these, and may have small ones. */
 	if (b->split)
-		move_runs(b, buf, first, first + n, NUMAPLACE_PAGE_no_huge, 0);
+		move_runs(b, first, first + n, NUMAPLACE_PAGE_no_huge, 0);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/ksm.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/pgtable.h>
@@ -83,11 +85,25 @@ unsigned long numaplace_classify_cut(struct mm_struct *mm, unsigned long addr, u
 	return pmd && pmd_trans_huge(pmdp_get_lockless(pmd)) ? next : addr;
 }
 
-/* Whether there are more references than mappings, swap cache and LRU list account for. */
+/**
+ * numaplace_classify_can_move() - whether pages of an address space can be moved by its owner
+ * @mapping: of a file or of shared memory
+ *
+ * Secret memory and that of guests which the host may not read are not to be copied.
+ */
+bool numaplace_classify_can_move(const struct address_space *mapping)
+{
+	return mapping->a_ops->migrate_folio && !numaplace_compat_is_inaccessible(mapping) &&
+	       mapping->host->i_sb->s_magic != SECRETMEM_MAGIC;
+}
+
+/* Whether there are more references than mappings, caches and LRU list account for. */
 static bool has_extra_reference(struct folio *folio, int mapped)
 {
 	/* Off the LRU list it may wait in a CPU's list to get there, which holds it. */
-	int known = mapped + folio_test_swapcache(folio) + !folio_test_lru(folio);
+	int known = mapped + !folio_test_lru(folio) +
+		    (folio_test_anon(folio) ? folio_test_swapcache(folio) :
+					      1 + folio_test_private(folio));
 
 	return folio_ref_count(folio) > known;
 }
@@ -98,7 +114,8 @@ enum mapping { BY_PTE, BY_PART_OF_PMD, BY_PMD };
 static u8 status_of_large(const struct numaplace_batch *b, struct folio *folio, enum mapping how,
 			  bool last)
 {
-	bool can_move = how != BY_PTE && (b->split || (NUMAPLACE_MOVES_WHOLE && how == BY_PMD));
+	bool can_move = how != BY_PTE && folio_test_anon(folio) &&
+			(b->split || (NUMAPLACE_MOVES_WHOLE && how == BY_PMD));
 
 	if (!can_move)
 		return NUMAPLACE_PAGE_thp_split;
@@ -111,22 +128,30 @@ static u8 status_of_large(const struct numaplace_batch *b, struct folio *folio, 
 	return NUMAPLACE_MOVES_WHOLE ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_thp_split;
 }
 
-static u8 status_of_small(const struct numaplace_batch *b, struct folio *folio, bool last)
+static u8 status_of_small(struct numaplace_batch *b, struct folio *folio, bool last)
 {
 	int mapped = atomic_read(&folio->_mapcount) + 1;
 
-	if (folio_test_ksm(folio) || (mapped > 1 && !b->shared))
+	if (!b->shared && (mapped > 1 || folio_test_ksm(folio)))
 		return NUMAPLACE_PAGE_shared;
-	if (folio_maybe_dma_pinned(folio))
+	/* A page that a thousand processes map has as many references as one that is pinned. */
+	if (folio_maybe_dma_pinned(folio) && has_extra_reference(folio, mapped))
 		return NUMAPLACE_PAGE_pinned;
+	b->written |= folio_test_writeback(folio);
 	if (!last)
 		return folio_test_lru(folio) ? NUMAPLACE_PAGE_pending : NUMAPLACE_PAGE_unlisted;
 	return has_extra_reference(folio, mapped) ? NUMAPLACE_PAGE_pinned : NUMAPLACE_PAGE_busy;
 }
 
+/* By the file: the page may just be dropped from it. Shared anonymous memory has one as well. */
+static bool is_file_movable(const struct numaplace_batch *b, const struct vm_area_struct *vma)
+{
+	return b->files && vma->vm_file && numaplace_classify_can_move(vma->vm_file->f_mapping);
+}
+
 /* The page is mapped and the lock of its page table held, so it stays. */
-static u8 status_of_page(const struct numaplace_batch *b, struct vm_area_struct *vma,
-			 struct page *page, enum mapping how, bool last)
+static u8 status_of_page(struct numaplace_batch *b, struct vm_area_struct *vma, struct page *page,
+			 enum mapping how, bool last)
 {
 	struct folio *folio = page_folio(page);
 	int nid = data_race(folio_nid(folio)); /* of its flags, of which others change */
@@ -139,15 +164,14 @@ static u8 status_of_page(const struct numaplace_batch *b, struct vm_area_struct 
 		return NUMAPLACE_PAGE_already;
 	if (!node_isset(nid, b->from))
 		return NUMAPLACE_PAGE_not_asked;
-	if (!folio_test_anon(folio) || is_device)
+	if (is_device || (!folio_test_anon(folio) && !is_file_movable(b, vma)))
 		return NUMAPLACE_PAGE_file;
 	if (folio_test_large(folio))
 		return status_of_large(b, folio, how, last);
 	return status_of_small(b, folio, last);
 }
 
-static u8 status_of_pte(const struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte,
-			bool last)
+static u8 status_of_pte(struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte, bool last)
 {
 	if (pte_none(pte))
 		return NUMAPLACE_PAGE_absent;
@@ -186,7 +210,7 @@ static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma,
 		status = status_of_page(b, vma, pmd_page(*pmd), how, last);
 	spin_unlock(ptl);
 	if (NUMAPLACE_MOVES_WHOLE && how == BY_PMD && status == NUMAPLACE_PAGE_pending)
-		WRITE_ONCE(b->has_huge, true);
+		b->has_huge = true;
 	set_status(b, addr, end, status);
 }
 

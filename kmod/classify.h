@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct address_space;
 struct mm_struct;
 struct numaplace_batch;
 
@@ -12,5 +13,6 @@ unsigned long numaplace_classify_skip(struct mm_struct *mm, unsigned long addr, 
 unsigned long numaplace_classify_cut(struct mm_struct *mm, unsigned long addr, unsigned long end);
 unsigned int numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
 				      bool last);
+bool numaplace_classify_can_move(const struct address_space *mapping);
 
 #endif

@@ -81,6 +81,18 @@ static inline int numaplace_compat_copy_mc_highpage(struct page *to, struct page
 #define copy_mc_highpage numaplace_compat_copy_mc_highpage
 #endif
 
+/* Whether the kernel may not read an address space's pages: memory of confidential guests, and secret memory. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+static inline bool numaplace_compat_is_inaccessible(const struct address_space *mapping)
+{
+	return false;
+}
+#else
+#include <linux/pagemap.h>
+#define numaplace_compat_is_inaccessible(mapping) \
+	mapping_inaccessible((struct address_space *)(mapping))
+#endif
+
 /* Whether a huge page that is mapped by a pmd is mapped anywhere else, by a pmd or by ptes. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 static inline bool numaplace_compat_is_shared(struct folio *folio)

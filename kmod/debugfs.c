@@ -2,15 +2,16 @@
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/math64.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "debugfs.h"
-#include "job.h"
+#include "move.h"
 #include "parse.h"
-#include "pause.h"
 #include "place.h"
 #include "restore.h"
 #include "stats.h"
@@ -112,90 +113,83 @@ static ssize_t restore_write(struct file *file, const char __user *from, size_t 
 	return err ? err : count;
 }
 
-static int parse_pause(char *value, void *field)
-{
-	static const char *const words[] = {
-		[NUMAPLACE_PAUSE_AUTO] = "auto",
-		[NUMAPLACE_PAUSE_ALWAYS] = "always",
-		[NUMAPLACE_PAUSE_NEVER] = "never",
-		NULL,
-	};
-
-	return numaplace_parse_word(value, words, field);
-}
+/* An open migrate: what became of the last line that was written to it, unless it was refused. */
+struct open_migrate {
+	struct mutex lock;
+	struct numaplace_move_result result;
+};
 
 static ssize_t migrate_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
-#define FIELD(name) offsetof(struct numaplace_job_request, name)
+#define FIELD(name) offsetof(struct numaplace_move_request, name)
 	static const struct numaplace_key keys[] = {
 		{ "pid", numaplace_parse_pid, FIELD(pid), true },
 		{ "from", numaplace_parse_nodes, FIELD(from), true },
 		{ "to", numaplace_parse_node, FIELD(to), true },
 		{ "start", numaplace_parse_u64, FIELD(start) },
 		{ "end", numaplace_parse_u64, FIELD(end) },
-		{ "pause", parse_pause, FIELD(pause) },
 		{ "max_stall_us", numaplace_parse_u32, FIELD(max_stall_us) },
-		{ "rate_mib", numaplace_parse_u32, FIELD(rate_mib) },
-		{ "duty", numaplace_parse_u32, FIELD(duty) },
-		{ "threads", numaplace_parse_u32, FIELD(threads) },
 		{ "shared", numaplace_parse_bool, FIELD(shared) },
+		{ "files", numaplace_parse_bool, FIELD(files) },
 		{ "split", numaplace_parse_bool, FIELD(split) },
+		{ "dry", numaplace_parse_bool, FIELD(dry) },
 		{ "limit", numaplace_parse_u64, FIELD(limit) },
 		{},
 	};
 #undef FIELD
-	struct numaplace_job_request request = {
-		.threads = NUMAPLACE_THREADS,
-		.duty = NUMAPLACE_DUTY,
-	};
-	int err = read_request(file, from, count, keys, &request);
-	u64 id;
+	struct open_migrate *open = ((struct seq_file *)file->private_data)->private;
+	struct numaplace_move_request request = { .files = true };
+	int err;
 
+	if (mutex_lock_interruptible(&open->lock))
+		return -EINTR;
+	memset(&open->result, 0, sizeof(open->result));
+	err = read_request(file, from, count, keys, &request);
 	if (!err)
-		err = numaplace_job_start(&request, &id);
-	if (err)
-		return err;
-	WRITE_ONCE(*(u64 *)file->private_data, id);
-	/* So that the next read gives this job, not the end of the last reply. */
-	*pos = 0;
-	return count;
+		err = numaplace_move(&request, &open->result);
+	/* The next read gives this result, not the end of the last one. */
+	file->f_pos = *pos = 0;
+	mutex_unlock(&open->lock);
+	return err ? err : count;
 }
 
-static ssize_t migrate_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+static int migrate_show(struct seq_file *m, void *unused)
 {
-	u64 id = READ_ONCE(*(u64 *)file->private_data);
-	char reply[32];
-	int len = 0;
+	struct open_migrate *open = m->private;
+	const struct numaplace_move_result *result = &open->result;
 
-	if (id)
-		len = scnprintf(reply, sizeof(reply), "job=%llu\n", id);
-	return simple_read_from_buffer(to, count, pos, reply, len);
+	if (mutex_lock_interruptible(&open->lock))
+		return -EINTR;
+	if (result->begun) {
+		seq_printf(m, "error=%d next=0x%lx", -result->error, result->next);
+		numaplace_stats_show_counts(m, &result->counts);
+		seq_printf(m, " ns=%llu longest_unmapped_us=%llu\n", result->ns,
+			   div_u64(result->unmapped_ns, NSEC_PER_USEC));
+	}
+	mutex_unlock(&open->lock);
+	return 0;
 }
 
 static int migrate_open(struct inode *inode, struct file *file)
 {
-	file->private_data = kzalloc(sizeof(u64), GFP_KERNEL);
-	return file->private_data ? 0 : -ENOMEM;
+	struct open_migrate *open = kzalloc(sizeof(*open), GFP_KERNEL);
+	int err;
+
+	if (!open)
+		return -ENOMEM;
+	mutex_init(&open->lock);
+	err = single_open(file, migrate_show, open);
+	if (err)
+		kfree(open);
+	else /* readers wait for a write by the lock above, and can be killed */
+		file->f_mode &= ~FMODE_ATOMIC_POS;
+	return err;
 }
 
 static int migrate_release(struct inode *inode, struct file *file)
 {
-	kfree(file->private_data);
-	return 0;
-}
-
-static ssize_t cancel_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
-{
-	static const struct numaplace_key keys[] = {
-		{ "job", numaplace_parse_u64, 0, true },
-		{},
-	};
-	u64 id = 0;
-	int err = read_request(file, from, count, keys, &id);
-
-	if (!err)
-		err = numaplace_job_cancel(id);
-	return err ? err : count;
+	kfree(((struct seq_file *)file->private_data)->private);
+	return single_release(inode, file);
 }
 
 static int version_show(struct seq_file *m, void *unused)
@@ -210,13 +204,6 @@ static int placements_show(struct seq_file *m, void *unused)
 	return numaplace_task_table_show(m);
 }
 DEFINE_SHOW_ATTRIBUTE(placements);
-
-static int jobs_show(struct seq_file *m, void *unused)
-{
-	numaplace_job_show(m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(jobs);
 
 static int stats_show(struct seq_file *m, void *unused)
 {
@@ -237,19 +224,13 @@ static const struct file_operations restore_fops = {
 	.llseek = noop_llseek,
 };
 
-static const struct file_operations cancel_fops = {
-	.owner = THIS_MODULE,
-	.write = cancel_write,
-	.llseek = noop_llseek,
-};
-
 static const struct file_operations migrate_fops = {
 	.owner = THIS_MODULE,
 	.open = migrate_open,
 	.release = migrate_release,
-	.read = migrate_read,
+	.read = seq_read,
 	.write = migrate_write,
-	.llseek = default_llseek,
+	.llseek = seq_lseek,
 };
 
 static const struct {
@@ -263,8 +244,6 @@ static const struct {
 	{ "placements", 0400, &placements_fops },
 	{ "restore", 0200, &restore_fops },
 	{ "migrate", 0600, &migrate_fops },
-	{ "jobs", 0400, &jobs_fops },
-	{ "cancel", 0200, &cancel_fops },
 	{ "stats", 0400, &stats_fops },
 	/* clang-format on */
 };

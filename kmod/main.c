@@ -4,11 +4,9 @@
 #include "cpuset.h"
 #include "debugfs.h"
 #include "inherit.h"
-#include "job.h"
 #include "mempolicy.h"
 #include "taskwork.h"
 #include "uapi/numaplace.h"
-#include "workers.h"
 
 static int __init numaplace_init(void)
 {
@@ -20,12 +18,6 @@ static int __init numaplace_init(void)
 	err = numaplace_mempolicy_init();
 	if (err)
 		goto err_mempolicy;
-	err = numaplace_workers_init();
-	if (err)
-		goto err_workers;
-	err = numaplace_job_init();
-	if (err)
-		goto err_job;
 	err = numaplace_inherit_init();
 	if (err)
 		goto err_inherit;
@@ -38,10 +30,6 @@ static int __init numaplace_init(void)
 err_debugfs:
 	numaplace_inherit_exit();
 err_inherit:
-	numaplace_job_exit();
-err_job:
-	numaplace_workers_exit();
-err_workers:
 	numaplace_mempolicy_exit();
 err_mempolicy:
 	numaplace_cpuset_exit();
@@ -56,8 +44,6 @@ static void __exit numaplace_exit(void)
 {
 	numaplace_debugfs_exit();
 	numaplace_inherit_exit();
-	numaplace_job_exit();
-	numaplace_workers_exit();
 	numaplace_mempolicy_exit();
 	numaplace_cpuset_exit();
 	numaplace_taskwork_exit();

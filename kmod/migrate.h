@@ -7,11 +7,13 @@
 
 struct numaplace_batch;
 
-int numaplace_migrate_init(struct numaplace_batch *b, unsigned int threads);
+int numaplace_migrate_init(struct numaplace_batch *b);
 void numaplace_migrate_free(struct numaplace_batch *b);
-bool numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end,
-			    unsigned int most);
-void numaplace_migrate_batch(struct numaplace_batch *b, u64 deadline);
-void numaplace_migrate_finish(struct numaplace_batch *b);
+int numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end);
+void numaplace_migrate_count(struct numaplace_batch *b);
+void numaplace_migrate_batch(struct numaplace_batch *b, u32 max_stall_us);
+
+/* Of numaplace_migrate_next(): there are no more pages. */
+#define NUMAPLACE_MIGRATE_END 1
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Totals since the module was loaded, and the counts of one job. */
+/* Totals since the module was loaded, and the counts of one move. */
 #ifndef _NUMAPLACE_STATS_H
 #define _NUMAPLACE_STATS_H
 
@@ -9,7 +9,7 @@
 
 struct seq_file;
 
-/* Status of a page; index into a job's counts. */
+/* Status of a page; index into the counts of a move. */
 enum numaplace_page_status {
 /* clang-format off */
 #define X(name) NUMAPLACE_PAGE_##name,
@@ -31,12 +31,8 @@ struct numaplace_counts {
 };
 
 #define NUMAPLACE_STATS(X) \
-	X(jobs) \
-	X(jobs_done) \
-	X(jobs_cancelled) \
-	X(jobs_failed) \
-	X(pauses) \
-	X(unpaused) \
+	X(moves) \
+	X(moves_ended_early) \
 	X(placed) \
 	X(policies) \
 	X(inherited) \

@@ -105,32 +105,29 @@ static bool may_have(struct task_struct *task, const struct mm_struct *mm)
 }
 
 /**
- * numaplace_target_recheck() - the task of a job, if its pages may still be moved
+ * numaplace_target_recheck() - check whether pages of a process may still be moved
  * @pid: of the process
- * @mm: its memory when the job began
+ * @mm: its memory when the move began
  * @nid: the node that they go to
  *
- * Return: the task, to be released with put_task_struct(); -ESRCH if it has ended
- * or runs another program, -ENODEV if the node has no memory any more, -EACCES if its
- * cpuset does not allow the node any more.
+ * Return: 0; -ESRCH if it has ended or runs another program, -ENODEV if the node has no memory any
+ * more, -EACCES if its cpuset does not allow the node any more.
  */
-struct task_struct *numaplace_target_recheck(struct pid *pid, const struct mm_struct *mm, int nid)
+int numaplace_target_recheck(struct pid *pid, const struct mm_struct *mm, int nid)
 {
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
-	int err;
+	int err = 0;
 
 	if (!task)
-		return ERR_PTR(-ESRCH);
+		return -ESRCH;
 	if (!may_have(task, mm))
 		err = -ESRCH;
 	else if (!node_state(nid, N_MEMORY))
 		err = -ENODEV;
 	else if (!numaplace_target_allows_node(task, nid))
 		err = -EACCES;
-	else
-		return task;
 	put_task_struct(task);
-	return ERR_PTR(err);
+	return err;
 }
 
 static unsigned int collect_threads(struct task_struct *task, struct numaplace_threads *threads,

@@ -9,18 +9,13 @@ static void run_in_task(struct callback_head *head)
 {
 	struct numaplace_taskwork *work = container_of(head, struct numaplace_taskwork, head);
 
-	void (*release)(struct numaplace_taskwork *work) = work->release;
-
 	work->run(work);
 	complete(&work->done);
-	/* Others may free what they wait for. */
-	if (release)
-		release(work);
 }
 
 /**
  * numaplace_taskwork_start() - have a task run a function
- * @work: kept until it is done or cancelled; its @release is set
+ * @work: kept until it is done or cancelled
  * @task: held until then
  * @run: the function
  * @notify: TWA_SIGNAL also wakes a task that sleeps in a system call, which may
@@ -61,18 +56,6 @@ static bool unlink(struct task_struct *task, struct callback_head *head)
 	}
 	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 	return entry;
-}
-
-/**
- * numaplace_taskwork_cancel() - cancel a function
- * @work: that was started
- *
- * Return: true if it will not run, nor its @release; false if the task has dequeued it: it has
- * run, or runs after the task works before it, which may take as long as the task likes.
- */
-bool numaplace_taskwork_cancel(struct numaplace_taskwork *work)
-{
-	return unlink(work->task, &work->head);
 }
 
 /**

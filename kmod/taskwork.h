@@ -11,21 +11,18 @@
  * @head: for the kernel
  * @task: the task that runs it
  * @run: the function
- * @release: called after @done is completed, and may free this; or NULL
  * @done: completed after it ran
  */
 struct numaplace_taskwork {
 	struct callback_head head;
 	struct task_struct *task;
 	void (*run)(struct numaplace_taskwork *work);
-	void (*release)(struct numaplace_taskwork *work);
 	struct completion done;
 };
 
 int numaplace_taskwork_start(struct numaplace_taskwork *work, struct task_struct *task,
 			     void (*run)(struct numaplace_taskwork *work),
 			     enum task_work_notify_mode notify);
-bool numaplace_taskwork_cancel(struct numaplace_taskwork *work);
 bool numaplace_taskwork_is_over(struct numaplace_taskwork *work);
 void numaplace_taskwork_exit(void);
 

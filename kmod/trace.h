@@ -12,53 +12,49 @@
 #include <linux/tracepoint.h>
 
 #include "batch.h"
-#include "job.h"
+#include "move.h"
 
-TRACE_EVENT(job_begin,
-	TP_PROTO(const struct numaplace_job *job),
-	TP_ARGS(job),
+TRACE_EVENT(move_begin,
+	TP_PROTO(pid_t pid, const struct numaplace_move_request *request),
+	TP_ARGS(pid, request),
 	TP_STRUCT__entry(
-		__field(u64, job)
 		__field(pid_t, pid)
 		__field(int, to)
 		__field(u64, start)
 		__field(u64, end)
 	),
 	TP_fast_assign(
-		__entry->job = job->id;
-		__entry->pid = pid_nr(job->pid);
-		__entry->to = job->request.to;
-		__entry->start = job->request.start;
-		__entry->end = job->request.end;
+		__entry->pid = pid;
+		__entry->to = request->to;
+		__entry->start = request->start;
+		__entry->end = request->end;
 	),
-	TP_printk("job=%llu pid=%d to=%d start=0x%llx end=0x%llx", __entry->job, __entry->pid,
-		  __entry->to, __entry->start, __entry->end)
+	TP_printk("pid=%d to=%d start=0x%llx end=0x%llx", __entry->pid, __entry->to,
+		  __entry->start, __entry->end)
 );
 
-TRACE_EVENT(job_end,
-	TP_PROTO(const struct numaplace_job *job, int error),
-	TP_ARGS(job, error),
+TRACE_EVENT(move_end,
+	TP_PROTO(pid_t pid, const struct numaplace_move_result *result),
+	TP_ARGS(pid, result),
 	TP_STRUCT__entry(
-		__field(u64, job)
 		__field(pid_t, pid)
 		__field(int, error)
 		__field(u64, moved)
 		__field(u64, bytes)
 		__field(u64, ns)
-		__field(u64, longest_pause_us)
+		__field(u64, unmapped_ns)
 	),
 	TP_fast_assign(
-		__entry->job = job->id;
-		__entry->pid = pid_nr(job->pid);
-		__entry->error = error;
-		__entry->moved = job->counts.status[NUMAPLACE_PAGE_moved];
-		__entry->bytes = job->counts.bytes;
-		__entry->ns = job->ns;
-		__entry->longest_pause_us = job->longest_pause_us;
+		__entry->pid = pid;
+		__entry->error = result->error;
+		__entry->moved = result->counts.status[NUMAPLACE_PAGE_moved];
+		__entry->bytes = result->counts.bytes;
+		__entry->ns = result->ns;
+		__entry->unmapped_ns = result->unmapped_ns;
 	),
-	TP_printk("job=%llu pid=%d error=%d moved=%llu bytes=%llu ns=%llu longest_pause_us=%llu",
-		  __entry->job, __entry->pid, __entry->error, __entry->moved, __entry->bytes,
-		  __entry->ns, __entry->longest_pause_us)
+	TP_printk("pid=%d error=%d moved=%llu bytes=%llu ns=%llu unmapped_ns=%llu", __entry->pid,
+		  __entry->error, __entry->moved, __entry->bytes, __entry->ns,
+		  __entry->unmapped_ns)
 );
 
 #define NUMAPLACE_TRACE_FIELD(name)  __field(u64, name)
@@ -67,10 +63,9 @@ TRACE_EVENT(job_end,
 #define NUMAPLACE_TRACE_VALUE(name)  __entry->name,
 
 TRACE_EVENT(batch,
-	TP_PROTO(const struct numaplace_job *job, const struct numaplace_batch *batch),
-	TP_ARGS(job, batch),
+	TP_PROTO(pid_t pid, const struct numaplace_batch *batch),
+	TP_ARGS(pid, batch),
 	TP_STRUCT__entry(
-		__field(u64, job)
 		__field(pid_t, pid)
 		__field(int, to)
 		__field(u64, start)
@@ -80,12 +75,10 @@ TRACE_EVENT(batch,
 		__field(u64, setup_ns)
 		__field(u64, copy_ns)
 		__field(u64, finish_ns)
-		__field(u64, pause_us)
-		__field(unsigned int, unpaused)
+		__field(u64, unmapped_ns)
 	),
 	TP_fast_assign(
-		__entry->job = job->id;
-		__entry->pid = pid_nr(job->pid);
+		__entry->pid = pid;
 		__entry->to = batch->to;
 		__entry->start = batch->start;
 		__entry->pages = batch->n;
@@ -94,16 +87,15 @@ TRACE_EVENT(batch,
 		__entry->setup_ns = batch->setup_ns;
 		__entry->copy_ns = batch->copy_ns;
 		__entry->finish_ns = batch->finish_ns;
-		__entry->pause_us = batch->pause_us;
-		__entry->unpaused = batch->unpaused;
+		__entry->unmapped_ns = batch->unmapped_ns;
 	),
-	TP_printk("job=%llu pid=%d to=%d start=0x%llx pages=%u"
+	TP_printk("pid=%d to=%d start=0x%llx pages=%u"
 		  NUMAPLACE_COUNTS(NUMAPLACE_TRACE_FORMAT)
-		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu pause_us=%llu unpaused=%u",
-		  __entry->job, __entry->pid, __entry->to, __entry->start, __entry->pages,
+		  " bytes=%llu setup_ns=%llu copy_ns=%llu finish_ns=%llu unmapped_ns=%llu",
+		  __entry->pid, __entry->to, __entry->start, __entry->pages,
 		  NUMAPLACE_COUNTS(NUMAPLACE_TRACE_VALUE)
 		  __entry->bytes, __entry->setup_ns, __entry->copy_ns, __entry->finish_ns,
-		  __entry->pause_us, __entry->unpaused)
+		  __entry->unmapped_ns)
 );
 
 TRACE_EVENT(place,

@@ -18,7 +18,7 @@
 #define FUZZ_POLICIES 7
 #define FUZZ_MEMORY   (1UL << 20)
 
-enum { FUZZ_PLACE, FUZZ_RESTORE, FUZZ_MIGRATE, FUZZ_CANCEL, FUZZ_FILES };
+enum { FUZZ_PLACE, FUZZ_RESTORE, FUZZ_MIGRATE, FUZZ_FILES };
 
 struct fuzz_draw {
 	unsigned long state;
@@ -42,7 +42,6 @@ struct fuzz_shared {
 	unsigned long all_cpus;
 	char *memory; /* of the targets, at the same address until they execute */
 	pid_t target[FUZZ_TARGETS], recent[FUZZ_RECENT];
-	unsigned long job;
 	unsigned long operations, errors[FUZZ_FILES][FUZZ_ERRORS];
 	unsigned int writers_done, unloads, unloading, calm, check, checked, n_found;
 	unsigned long found_at[FUZZ_FOUND];

@@ -15,8 +15,7 @@
 const struct fuzz_file fuzz_files[FUZZ_FILES] = {
 	[FUZZ_PLACE] = { "place", COMMON | ADDRESS | BIT(ENODEV) | BIT(EACCES) | BIT(EBUSY) },
 	[FUZZ_RESTORE] = { "restore", COMMON | ADDRESS | BIT(EBUSY) },
-	[FUZZ_MIGRATE] = { "migrate", COMMON | ADDRESS | BIT(ENODEV) | BIT(EACCES) | BIT(EBUSY) },
-	[FUZZ_CANCEL] = { "cancel", COMMON | ADDRESS | BIT(ENOENT) },
+	[FUZZ_MIGRATE] = { "migrate", COMMON | ADDRESS | BIT(ENODEV) | BIT(EACCES) },
 };
 
 /* A value of a key, NULL for none, and the error that it leads to for certain, or 0. */
@@ -92,35 +91,15 @@ static const struct value no_address[] = { { "0x1001", EINVAL },
 					   { "", EINVAL },
 					   { NULL, EINVAL },
 					   END };
-static const struct value pauses[] = { { "auto" }, { "always" }, { "never" }, END };
 static const struct value stall[] = { { "0" },	   { "100" },	  { "1000" },
 				      { "20000" }, { "1000000" }, END };
 static const struct value no_stall[] = {
 	{ "99", EINVAL }, { "1000001", EINVAL }, { "4294967296", EINVAL }, { "", EINVAL }, END
 };
-static const struct value rate[] = { { "0" }, { "1" }, { "1000" }, { "1048576" }, END };
-static const struct value no_rate[] = {
-	{ "1048577", EINVAL }, { "4294967295", EINVAL }, { "-1", EINVAL }, END
-};
-static const struct value duty[] = { { "1" }, { "50" }, { "100" }, END };
-static const struct value no_duty[] = { { "0", EINVAL }, { "101", EINVAL }, { NULL, EINVAL }, END };
-static const struct value threads[] = { { "1" }, { "4" }, { "16" }, END };
-static const struct value no_threads[] = {
-	{ "0", EINVAL }, { "17", EINVAL }, { "4294967297", EINVAL }, END
-};
 static const struct value limit[] = { { "0" }, { "1" }, { "18446744073709551615" }, END };
 static const struct value no_limit[] = {
 	{ "18446744073709551616", EINVAL }, { "", EINVAL }, { "1.5", EINVAL }, END
 };
-static const struct value job[] = { { "@job" }, END };
-static const struct value no_job[] = { { "0", ENOENT },
-				       { "18446744073709551615", ENOENT },
-				       { "18446744073709551616", EINVAL },
-				       { "-1", EINVAL },
-				       { "", EINVAL },
-				       { NULL, EINVAL },
-				       { "0x", EINVAL },
-				       END };
 
 /* clang-format off */
 static const struct key keys[FUZZ_FILES][14] = {
@@ -142,17 +121,12 @@ static const struct key keys[FUZZ_FILES][14] = {
 		{ "to", true, to, no_node },
 		{ "start", false, start, no_address },
 		{ "end", false, end, no_address },
-		{ "pause", false, pauses, no_word },
 		{ "max_stall_us", false, stall, no_stall },
-		{ "rate_mib", false, rate, no_rate },
-		{ "duty", false, duty, no_duty },
-		{ "threads", false, threads, no_threads },
 		{ "shared", false, whether, not_whether },
+		{ "files", false, whether, not_whether },
 		{ "split", false, whether, not_whether },
+		{ "dry", false, whether, not_whether },
 		{ "limit", false, limit, no_limit },
-	},
-	[FUZZ_CANCEL] = {
-		{ "job", true, job, no_job },
 	},
 };
 /* clang-format on */
@@ -179,8 +153,6 @@ static void add_value(struct fuzz_draw *draw, struct fuzz_line *line, const char
 		add(line, "%d", pid > 0 ? pid : shared->target[0]);
 	} else if (!strcmp(text, "@self")) {
 		add(line, "%d", getpid());
-	} else if (!strcmp(text, "@job")) {
-		add(line, "%lu", shared->job - fuzz_random(draw, 2) * fuzz_random(draw, 150));
 	} else if (!strcmp(text, "@start")) {
 		add(line, "%#lx", (unsigned long)shared->memory);
 	} else if (!strcmp(text, "@end")) {

@@ -26,7 +26,7 @@ def of_the_page() -> dict[str, set[str]]:
     for name, text in every.items():
         if not re.search(r"Mode 0[26]00", text):
             continue
-        text = re.sub(r'gives "[^"]*"', "", text)
+        text = re.sub(r'gives "[^"]*"', "", text.partition("Reading gives")[0])
         keys = set(re.findall(r"\b([a-z_]+)=", text)) | set(re.findall(r'"([a-z]+)"', text))
         found[name] = keys | common | set(ERROR.findall(text))
     return found

@@ -6,7 +6,7 @@
 #define NUMAPLACE_VERSION "0.1.0"
 
 /* Raised when a file's grammar changes so that an old tool would misread it. */
-#define NUMAPLACE_ABI 1
+#define NUMAPLACE_ABI 2
 
 #define NUMAPLACE_DIR "/sys/kernel/debug/numaplace"
 
@@ -16,17 +16,7 @@
 /* Bounds of the numbers in a line written to migrate. */
 #define NUMAPLACE_MIN_STALL_US 100
 #define NUMAPLACE_MAX_STALL_US 1000000
-#define NUMAPLACE_STALL_US     20000 /* default of max_stall_us=, also for 0 */
-#define NUMAPLACE_MAX_RATE_MIB 1048576
-#define NUMAPLACE_DUTY	       50 /* default of duty= */
-#define NUMAPLACE_MAX_THREADS  16
-#define NUMAPLACE_THREADS      4 /* default of threads= */
-
-/* Jobs not yet finished, beyond which a write to migrate gives EBUSY. */
-#define NUMAPLACE_MAX_JOBS 256
-
-/* Finished jobs that jobs still shows; older ones are dropped. */
-#define NUMAPLACE_KEPT_JOBS 128
+#define NUMAPLACE_STALL_US     1000 /* default of max_stall_us=, also for 0 */
 
 /*
  * Status of a page, in the order in which the counts are printed after

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -110,6 +111,16 @@ static char *make_memfd(size_t length)
 	return map_aligned(length, MAP_SHARED, file);
 }
 
+static char *make_segment(size_t length)
+{
+	int id = shmget(IPC_PRIVATE, length, 0600);
+	char *start = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+
+	if (start == (void *)-1 || shmctl(id, IPC_RMID, NULL))
+		die("shmget");
+	return start;
+}
+
 static char *make_secret(size_t length)
 {
 	file = syscall(SYS_memfd_secret, 0);
@@ -118,9 +129,28 @@ static char *make_secret(size_t length)
 	return map_aligned(length, MAP_SHARED, file);
 }
 
+/* In small folios, also where the file system has large ones for what is read ahead. */
 static char *make_file(size_t length)
 {
+	char *start;
+
 	file = open_file(length);
+	start = map_aligned(length, MAP_SHARED, file);
+	madvise(start, length, MADV_RANDOM);
+	return start;
+}
+
+/* Written with write(2), which makes large folios where the file system has them, and never mapped before. */
+static char *make_written_file(size_t length)
+{
+	file = open_file(length);
+	memory = malloc(length);
+	if (!memory)
+		die("malloc");
+	fill_pages(0, n_pages);
+	if (pwrite(file, memory, length, 0) != (ssize_t)length)
+		die("pwrite");
+	free(memory);
 	return map_aligned(length, MAP_SHARED, file);
 }
 
@@ -268,9 +298,12 @@ static const struct kind {
 	{ .name = "droppable", .make = make_droppable },
 	{ .name = "hugetlb", .make = make_hugetlb },
 	{ .name = "shm", .make = make_shared },
+	{ .name = "shm-huge", .make = make_shared, .large = true },
 	{ .name = "memfd", .make = make_memfd },
+	{ .name = "segment", .make = make_segment },
 	{ .name = "secret", .make = make_secret },
 	{ .name = "file", .make = make_file },
+	{ .name = "file-written", .make = make_written_file, .contents = THERE, .then = read_all },
 	{ .name = "file-mlock", .make = make_file, .then = lock },
 	{ .name = "file-cow", .make = make_private_file },
 	{ .name = "file-half", .make = make_private_file, .contents = THERE, .then = copy_half },

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Block devices, made of files in memory."""
 
-import os
 import subprocess
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+
+MAKERS = {"ext4": ("mkfs.ext4", "-q"), "ext4 without journal": ("mkfs.ext4", "-q", "-O", "^has_journal"),
+          "xfs": ("mkfs.xfs", "-q"), "btrfs": ("mkfs.btrfs", "-q")}
 
 
 def run(*argv) -> str:
@@ -13,16 +16,14 @@ def run(*argv) -> str:
 
 @contextmanager
 def device(mib: int):
-    image = Path(f"/dev/shm/numaplace-{os.getpid()}-{mib}")
     run("modprobe", "-q", "loop")
-    with open(image, "wb") as file:
-        file.truncate(mib << 20)
-    loop = run("losetup", "--find", "--show", image)
-    try:
-        yield loop
-    finally:
-        run("losetup", "--detach", loop)
-        image.unlink()
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as image:
+        image.truncate(mib << 20)
+        loop = run("losetup", "--find", "--show", image.name)
+        try:
+            yield loop
+        finally:
+            run("losetup", "--detach", loop)
 
 
 @contextmanager
@@ -37,12 +38,21 @@ def swap(mib: int):
 
 
 @contextmanager
-def file_system(mib: int, folder: Path):
-    run("modprobe", "-q", "ext4")
+def mounted(folder: Path, *words: object):
+    """What mount(8) mounts there by these words; the folder."""
+    run("mount", *words, folder)
+    try:
+        yield folder
+    finally:
+        run("umount", folder)
+
+
+@contextmanager
+def file_system(mib: int, folder: Path, name: str = "ext4 without journal"):
+    """One of MAKERS, mounted on the folder. XFS has at least 300 MiB. LookupError: this kernel has none."""
+    if subprocess.run(["modprobe", "-q", name.split()[0]], check=False).returncode:
+        raise LookupError(f"this kernel has no {name}")
     with device(mib) as disk:
-        run("mkfs.ext4", "-q", "-O", "^has_journal", disk)
-        run("mount", disk, folder)
-        try:
+        run(*MAKERS[name], disk)
+        with mounted(folder, disk):
             yield folder
-        finally:
-            run("umount", folder)

@@ -5,8 +5,11 @@ import contextlib
 import errno
 import itertools
 import os
+import signal
 import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from experiments.lab.console import FAULT
@@ -14,12 +17,14 @@ from tests.target.process import TargetProcess
 from tests.waiting import eventually
 
 TOP = Path(__file__).resolve().parents[3]
+TOOL = TOP / "build" / "numaplace"
 DIR = Path("/sys/kernel/debug/numaplace")
 KMEMLEAK = Path("/sys/kernel/debug/kmemleak")  # of the debug kernels only
 COUNTS = ("moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "thp_split", "busy",
           "no_memory", "no_huge")
 RELEASE = tuple(int(word) for word in os.uname().release.split("-")[0].split(".")[:2])
 MOVES_WHOLE = RELEASE >= (6, 19)  # a transparent huge page, by the module
+
 
 
 def record(line: str) -> dict[str, str]:
@@ -59,36 +64,65 @@ def refusal(name: str, line: str | bytes) -> str:
     return ""
 
 
-def start_job(line: str) -> int:
+def migrate(line: str) -> dict[str, str]:
+    """Moves to the end, or until an error, whose number is in the reply. OSError: it was refused, and nothing has begun."""
     fd = os.open(DIR / "migrate", os.O_RDWR)
+    error = 0
     try:
         os.write(fd, line.encode())
-        return int(record(os.read(fd, 100).decode())["job"])
-    finally:
-        os.close(fd)
+    except OSError as failed:
+        error = failed.errno
+    text = os.pread(fd, 4096, 0).decode()
+    os.close(fd)
+    if not text:
+        raise OSError(error, os.strerror(error))
+    reply = record(text)
+    assert int(reply["error"]) == error
+    assert int(reply["asked"]) == sum(int(reply[name]) for name in COUNTS)
+    return reply
 
 
-def job(number: int) -> dict[str, str]:
-    """Only its line is parsed: the file has up to 128, and is read at each poll."""
-    text = "\n" + (DIR / "jobs").read_text()
-    begin = text.index(f"\njob={number} ") + 1
-    return record(text[begin:text.index("\n", begin)])
+def migrate_together(lines: list[str]) -> list[dict[str, str]]:
+    """As many moves at a time as there are lines."""
+    with ThreadPoolExecutor(len(lines)) as threads:
+        return list(threads.map(migrate, lines))
 
 
-def wait_job(number: int, seconds: float = 180) -> dict[str, str]:
-    deadline = time.monotonic() + seconds
-    while True:
-        found = job(number)
-        assert int(found["asked"]) == sum(int(found[name]) for name in COUNTS)
-        if found["state"] in ("done", "cancelled", "failed"):
-            return found
-        assert time.monotonic() < deadline, f"job is still {found}"
-        time.sleep(0.005)
+# Writes its lines one after the other, again and again, until one fails or it is told to end.
+MOVING = """
+import errno, os, sys
+fd, rounds, error = os.open(sys.argv[1], os.O_RDWR), 0, 0
+try:
+    print("ready", flush=True)
+    while not error:
+        try:
+            os.write(fd, sys.argv[2 + rounds % len(sys.argv[2:])].encode())
+            rounds += 1
+        except OSError as failed:
+            error = failed.errno
+except KeyboardInterrupt:
+    error = errno.EINTR
+print(f"rounds={rounds} errno={error}", os.pread(fd, 4096, 0).decode(), end="")
+"""
 
 
-def migrate(line: str, seconds: float = 180) -> dict[str, str]:
-    """Moves to the end; the counts are those of the reply."""
-    return wait_job(start_job(line), seconds)
+class Moving:
+    """A process that moves pages to and fro until it is told to end, or something else ends it."""
+
+    def __init__(self, pid: int, words: str = "", nodes: tuple[int, ...] = (1, 0)):
+        lines = [f"pid={pid} from=any to={node} {words}" for node in nodes]
+        self.process = subprocess.Popen([sys.executable, "-c", MOVING, DIR / "migrate", *lines], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def end(self) -> dict[str, str]:
+        """The last reply, as far as it got, with the rounds before."""
+        self.process.send_signal(signal.SIGINT)
+        return self.wait()
+
+    def wait(self, seconds: float = 120) -> dict[str, str]:
+        """The same, once it has ended by itself; errno=: why."""
+        said, _ = self.process.communicate(timeout=seconds)
+        return record(said)
 
 
 def counts(reply: dict[str, str]) -> dict[str, int]:

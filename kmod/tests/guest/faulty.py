@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import subprocess
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import driver
@@ -77,33 +77,6 @@ class Faults:
         print(f"{len(errors) - 1} allocations, of which {errors.count('ENOMEM')} are needed: {words}")
 
 
-GONE = FileNotFoundError, ProcessLookupError  # a process that ended since it was listed
-
-
-def unbound_workers() -> list[Path]:
-    found = []
-    for pid in filter(str.isdecimal, os.listdir("/proc")):
-        with suppress(*GONE):
-            if Path("/proc", pid, "comm").read_text().startswith("kworker/u"):
-                found.append(Path("/proc", pid, "fail-nth"))
-    return found
-
-
-@contextmanager
-def workers_fail(n: int):
-    """The n-th allocation of each of the kernel's unbound workers: one of them runs a job."""
-    workers = unbound_workers()
-    for worker in workers:
-        with suppress(*GONE):
-            worker.write_text(str(n))
-    hits = []
-    yield hits
-    for worker in workers:
-        with suppress(*GONE):
-            hits.append(worker.read_text().strip() == "0")
-            worker.write_text("0")
-
-
 def text_of_module() -> tuple[int, int]:
     start = int(Path("/sys/module/numaplace/sections/.text").read_text(), 16)
     return start, start + int(Path("/sys/module/numaplace/coresize").read_text())
@@ -127,6 +100,6 @@ def all_of_module_fails(kind: str, but: str = ""):
 
 
 def state_of(t: driver.Target) -> tuple:
-    """The state that must not change: CPUs and policy of every thread, records, jobs, totals."""
+    """The state that must not change: CPUs and policy of every thread, records, totals."""
     threads = [(tid, os.sched_getaffinity(tid)) for tid in t.tids()]
-    return threads, t.ask("policy"), driver.records("placements"), driver.records("jobs"), driver.stats()
+    return threads, t.ask("policy"), driver.records("placements"), driver.stats()

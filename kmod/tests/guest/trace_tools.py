@@ -180,7 +180,6 @@ class Story:
         self.stats.subtract(before[0])
         self.faults = faults(self.target.pid) - before[1]
         self.moved = self.moved_by_kernel()
-        self.jobs = [driver.job(number) for number in self.numbers]
         # A line for each command that a tracer runs, even for one that comes to read it later.
         os.write(self.word, b"\n" * sum(tracer.ends_itself for tracer in self.tracers.values()))
 
@@ -189,18 +188,12 @@ class Story:
 
     def happen(self, seen):
         t = self.target
-        self.fresh = {"no job": t.ask("fresh 300")}
-        first = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} pause=always")
-        driver.wait_job(first)
-        slow = driver.start_job(f"pid={t.pid} from=1 to=0 {t.range()} rate_mib=1")
-        assert driver.eventually(lambda: int(driver.job(slow)["moved"]) > 0, 30)
-        self.fresh["during a job"] = t.ask("fresh 200")
-        assert driver.job(slow)["state"] == "running"
-        driver.write("cancel", f"job={slow}")
-        driver.wait_job(slow)
-        whole = driver.start_job(f"pid={t.pid} from=any to=0")
-        driver.wait_job(whole)
-        self.numbers = (first, slow, whole)
+        self.fresh = {"no move": t.ask("fresh 300")}
+        self.moves = [t.move("0", 1), t.move("1", 0), driver.migrate(f"pid={t.pid} from=any to=0")]
+        moving = driver.Moving(t.pid, t.range())
+        assert driver.eventually(lambda: t.where().get("1", 0) > 0)
+        self.fresh["during a move"] = t.ask("fresh 200")
+        moving.end()
         driver.write("place", f"pid={t.pid} cpus=2-3 mem=caller")
         driver.write("restore", f"pid={t.pid}")
         subprocess.run(["migratepages", str(t.pid), "0", "1"], check=True)
@@ -244,36 +237,32 @@ def test_scripts_end_in_order(story):
         **dict.fromkeys(story.tracers, 0), "migrations": 7}
 
 
-def test_migrations_agree_with_the_jobs(story):
-    pid = str(story.target.pid)
-    pages = {(job["job"], pid, name): int(job[name]) for job in story.jobs
-             for name in driver.COUNTS if job[name] != "0"}
-    assert {"moved", "file", "absent"} <= {name for _, _, name in pages}
+def test_migrations_agree_with_the_totals(story):
+    pid, stats = str(story.target.pid), story.stats
+    pages = {(pid, name): stats[name] for name in driver.COUNTS if stats[name]}
+    assert {"moved", "absent"} <= {name for _, name in pages}
     assert story.map("migrations", "pages") == pages
-    assert story.map("migrations", "bytes") == {(job["job"], pid): int(job["bytes"]) for job in story.jobs}
-    for job in story.jobs:
-        assert re.search(rf"{job['job']} +{pid} +{job['to']} +begins\n", story.said["migrations"])
-        assert re.search(rf"{job['job']} +{pid} +-  ends: error 0, {job['moved']} pages, "
-                         rf"{int(job['bytes']) // 1024} KiB, {int(job['ns']) // 1000000} ms, "
-                         rf"longest pause {job['longest_pause_us']} us\n", story.said["migrations"])
+    assert story.map("migrations", "bytes") == {(pid,): stats["bytes"]}
+    said = story.said["migrations"]
+    assert len(re.findall(rf" {pid} +[01] +begins$", said, re.MULTILINE)) == stats["moves"] + stats["moves_ended_early"]
+    for move in story.moves:
+        assert re.search(rf" {pid} +-  ends: error 0, {move['moved']} pages, {int(move['bytes']) // 1024} KiB, "
+                         rf"{int(move['ns']) // 1000000} ms, longest unmapped {move['longest_unmapped_us']} us\n", said)
 
 
-def test_copies_agree_with_the_jobs(story):
-    assert story.map("copies", "kib") == {
-        (job["job"], str(story.target.pid)): int(job["bytes"]) // 1024 for job in story.jobs}
+def test_copies_agree_with_the_totals(story):
+    assert story.map("copies", "kib") == {(str(story.target.pid),): story.stats["bytes"] // 1024}
     assert re.search(r"^\d\d:\d\d:\d\d$", story.said["copies"], re.MULTILINE)
 
 
 def test_latencies_are_those_of_the_batches(story):
     batches = story.batches()
     worked = sum(b["setup_ns"] > 0 for b in batches)
-    paused = sum(b["pause_us"] > 0 for b in batches)
-    assert worked > 2 and paused > 2
-    for name in ("batch_us", "unmap_us", "copy_us", "map_us"):
+    assert worked > 2
+    for name in ("batch_us", "unmap_us", "copy_us", "map_us", "unmapped_us"):
         assert story.histogram("latency", name) == worked, name
     assert story.histogram("latency", "page_ns") == sum(b["setup_ns"] > 0 and b["moved"] > 0 for b in batches)
-    assert story.histogram("latency", "pause_us") == paused == story.stats["pauses"]
-    assert story.histogram("latency", "job_us") == len(story.jobs)
+    assert story.histogram("latency", "move_us") == story.stats["moves"] + story.stats["moves_ended_early"]
 
 
 def test_placements_say_who(story):
@@ -322,8 +311,8 @@ def test_perf_counts_are_the_modules(story):
     counts = {words[2].removeprefix("numaplace:"): int(words[0])
               for words in (line.split(",") for line in lines) if len(words) > 2}
     stats = story.stats
-    assert counts == {"job_begin": stats["jobs"], "batch": len(story.batches()),
-                      "job_end": stats["jobs_done"] + stats["jobs_cancelled"] + stats["jobs_failed"],
+    moves = stats["moves"] + stats["moves_ended_early"]
+    assert counts == {"move_begin": moves, "batch": len(story.batches()), "move_end": moves,
                       "place": stats["placed"], "policy": stats["policies"],
                       "restore": stats["restored"] + stats["kept_by_user"]}
 

@@ -2,11 +2,11 @@
 """Moving pages: every page is where it was asked to be or counted under a reason, with its contents."""
 
 import ctypes
+import errno
 import mmap
 import os
-import re
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import driver
@@ -26,7 +26,7 @@ def test_migrate_range_pos(target):
     t = target("anon", PAGES)
     assert t.where() == {"0": PAGES}
     reply = t.move("0", 1)
-    assert reply["state"] == "done"
+    assert reply["error"] == "0"
     assert counts(reply) == {"moved": PAGES}
     assert int(reply["bytes"]) == PAGES * 4096
     assert t.where() == {"1": PAGES}
@@ -38,7 +38,7 @@ def test_migrate_range_pos(target):
 def test_migrate_whole_process_pos(target):
     t = target("anon", PAGES)
     reply = migrate(f"pid={t.pid} from=any to=1")
-    assert reply["state"] == "done"
+    assert reply["error"] == "0"
     assert int(reply["moved"]) >= PAGES
     assert t.where() == {"1": PAGES}
     assert t.is_whole()
@@ -107,7 +107,7 @@ def test_migrate_other_node_is_not_asked(target):
 
 
 @pytest.mark.parametrize("kind, reason", [
-    ("zero", "absent"), ("hole", "absent"), ("shm", "file"), ("file", "file"), ("forked", "shared"),
+    ("zero", "absent"), ("hole", "absent"), ("forked", "shared"),
 ])
 def test_migrate_left_with_reason(target, kind, reason):
     t = target(kind, 256)
@@ -116,6 +116,32 @@ def test_migrate_left_with_reason(target, kind, reason):
     assert counts(reply) == {reason: 256}
     assert t.where() == before
     assert t.is_whole()
+
+
+@pytest.mark.parametrize("kind", ["shm", "file"])
+def test_migrate_pages_of_a_file(target, kind):
+    t = target(kind, 256)
+    assert counts(t.move("0", 1)) == {"moved": 256}
+    assert t.where() == {"1": 256}
+    assert t.is_whole()
+
+
+@pytest.mark.parametrize("kind", ["shm", "file"])
+def test_migrate_leaves_files_when_asked(target, kind):
+    t = target(kind, 256)
+    assert counts(t.move("0", 1, "files=0")) == {"file": 256}
+    assert t.where() == {"0": 256}
+
+
+def test_migrate_dry_moves_nothing(target):
+    """It counts what would be tried, as often as one asks; the totals are of what has been done."""
+    t = target("anon", 256)
+    before = driver.stats()
+    for _ in range(2):
+        assert counts(t.move("0", 1, "dry=1")) == {"moved": 256}
+    assert counts(t.move("0", 1, "dry=1 limit=100"))["moved"] == 100
+    assert t.where() == {"0": 256} and driver.stats() == before
+    assert counts(t.move("0", 1)) == {"moved": 256}
 
 
 def test_migrate_shared_anon_when_asked(target):
@@ -232,9 +258,8 @@ def test_migrate_while_threads_write(target):
 
 def test_migrate_opposite_directions_end(target):
     t = target("anon", 512, threads=2)
-    jobs = [driver.start_job(f"pid={t.pid} from={i % 2} to={1 - i % 2} {t.range()}") for i in range(16)]
-    replies = [driver.wait_job(number) for number in jobs]
-    assert all(reply["state"] == "done" for reply in replies)
+    replies = driver.migrate_together([f"pid={t.pid} from={i % 2} to={1 - i % 2} {t.range()}" for i in range(16)])
+    assert all(reply["error"] == "0" for reply in replies)
     assert sum(int(reply["moved"]) for reply in replies) > 0
     assert sum(t.where().values()) == 512
     assert t.ask("counters") == "ok"
@@ -262,7 +287,7 @@ def test_migrate_fills_node_without_killing(target):
     t = target("sparse", 24576, 0)
     with crowded(1, 12288 * mmap.PAGESIZE):
         reply = t.move("0", 1)
-    assert reply["state"] == "done"
+    assert reply["error"] == "0"
     assert int(reply["no_memory"]) > 0, reply
     assert int(reply["asked"]) == 24576
     moved = int(reply["moved"])
@@ -272,89 +297,51 @@ def test_migrate_fills_node_without_killing(target):
     assert bystander.is_whole()
 
 
-BURST_NS = 100_000_000
-
-
-def test_migrate_rate_is_kept(target):
-    """The time that 16 MiB take, but for the first tenth of a second and the last; without a rate they take less."""
-    t = target("anon", 16 * 256)
-    free = t.move("0", 1)
-    rate = max(2, int(16 / max(2, 3 * int(free["ns"]) / 1e9)))  # MiB a second: much less than the machine can
-    paced = t.move("1", 0, f"rate_mib={rate}")
-    assert counts(free) == counts(paced) == {"moved": 16 * 256}
-    assert int(free["ns"]) < 16 / rate * 1e9 - 2 * BURST_NS <= int(paced["ns"])
-
-
-def test_migrate_rate_counts_what_moves(target):
-    """Pages that are not there take none of it."""
-    t = target("hole", 4 * 256)
-    t.ask("touch 512 512")
-    reply = t.move("0", 1, "rate_mib=2")
-    assert counts(reply) == {"absent": 512, "moved": 512}
-    assert int(reply["ns"]) >= 2 / 2 * 1e9 - 2 * BURST_NS
-
-
-def workers() -> dict[str, str]:
-    """The states of the kernel's threads that run a job now, by number."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, state = path.read_text().split("(", 1)[1].rsplit(")", 1)
-        except OSError:
-            continue
-        if name.startswith("kworker") and "+numaplace" in name:
-            found[path.parent.name] = state.split()[0]
-    return found
-
-
-def test_migrate_rate_is_no_load(target):
-    """A job that waits until more is due sleeps idle: the load average does not count it."""
-    t = target("anon", 1024)
-    pagemap.drain_batches()  # or the job has that done, and sleeps for it as those do that count
-    number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
-    seen = set()
-    while driver.job(number)["state"] in ("queued", "running"):
-        seen.update(workers().values())
-    assert "I" in seen
-    assert "D" not in seen
-
-
-SMALLEST_BATCH = 32  # pages; that of rate_mib=1
-
-
-def test_migrate_cancel(target):
-    """It ends with the batch that it moves, which is not shown yet."""
+def test_migrate_is_interrupted(target):
+    """A signal ends it after the pages that are unmapped then; what follows begins where it says."""
     t = target("anon", 16384)
-    number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
-    assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
-    driver.write("cancel", f"job={number}\n")
-    shown = int(driver.job(number)["moved"])
-    reply = driver.wait_job(number)
-    assert reply["state"] == "cancelled"
-    assert int(reply["moved"]) <= shown + SMALLEST_BATCH
-    assert 0 < int(reply["moved"]) < 16384
-    assert t.where() == {"0": 16384 - int(reply["moved"]), "1": int(reply["moved"])}
+    for _ in range(20):
+        moving = driver.Moving(t.pid, t.range())
+        assert driver.eventually(lambda: t.where().get("1", 0) > 1000)
+        reply = moving.end()
+        if 0 < int(reply["asked"]) < 16384 and reply["error"] == str(errno.EINTR):
+            break
+    assert (reply["errno"], reply["error"]) == (str(errno.EINTR),) * 2, reply
+    assert int(reply["asked"]) == (int(reply["next"], 16) - t.start) // mmap.PAGESIZE
+    assert sum(t.where().values()) == 16384
     assert t.is_whole()
+
+
+def test_migrate_in_a_process_that_is_killed(target):
+    """Nothing is left of it, and each page is somewhere."""
+    t = target("anon", 16384)
+    moving = driver.Moving(t.pid, t.range())
+    assert driver.eventually(lambda: t.where().get("1", 0) > 0)
+    moving.process.kill()
+    moving.process.wait(20)
+    assert sum(t.where().values()) == 16384
+    assert t.is_whole()
+    t.move("any", 1)
+    assert t.where() == {"1": 16384}
 
 
 def test_migrate_target_ends_meanwhile(target):
     t = target("anon", 16384)
-    number = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()} rate_mib=1")
-    assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+    moving = driver.Moving(t.pid)
+    assert driver.eventually(lambda: t.where().get("1", 0) > 0)
     t.stop()
-    reply = driver.wait_job(number)
-    assert reply["state"] == "failed"
-    assert os.strerror(int(reply["error"])) == "No such process"
+    assert os.strerror(int(moving.wait()["errno"])) == "No such process"
 
 
 def test_migrate_target_execs_meanwhile(target):
-    """The new program's pages are not those that were asked for."""
+    """The new program's pages are not those that were asked for: a move ends, and its counts are of the old ones."""
     t = target("anon", 16384)
-    number = driver.start_job(f"pid={t.pid} from=any to=1 rate_mib=1")
-    assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+    moving = driver.Moving(t.pid, nodes=(1, 0, 1, 0, 1, 0, 1, 0))
+    assert driver.eventually(lambda: t.where().get("1", 0) > 0)
     t.ask("exec")
-    assert driver.wait_job(number)["state"] == "failed"
-    assert t.where() == {"0": 16384}
+    ended = moving.wait(60) if moving.process.poll() is not None else moving.end()
+    assert ended["errno"] in (str(errno.ESRCH), str(errno.EINTR))
+    assert sum(t.where().values()) == 16384
     assert t.is_whole()
 
 
@@ -363,41 +350,26 @@ def test_migrate_ends_with_the_program_whose_memory_another_has(tmp_path):
     parent = Stuck(tmp_path, program=("/bin/sleep", "5"))
     try:
         parent.wait_for_child()
-        child = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().strip()
-        anonymous = "".join(line for line in Path(f"/proc/{child}/numa_maps").read_text().splitlines() if "file=" not in line)
-        to = min(0, 1, key=lambda node: sum(map(int, re.findall(rf" N{node}=(\d+)", anonymous))))
-        number = driver.start_job(f"pid={child} from=any to={to} rate_mib=1")
-        assert driver.eventually(lambda: driver.job(number)["moved"] != "0")
+        child = int(Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text())
+        moving = driver.Moving(child)
         parent.go_on()
-        ended = driver.wait_job(number)
+        ended = moving.wait()
     finally:
         parent.end()
-    assert ended["state"] == "failed" and os.strerror(int(ended["error"])) == "No such process"
+    assert os.strerror(int(ended["errno"])) == "No such process"
 
 
-def test_jobs_keeps_a_bounded_number(target):
-    t = target("anon", 4)
-    for _ in range(140):
-        last = driver.start_job(f"pid={t.pid} from=0 to=1 {t.range()}")
-    driver.wait_job(last)
-    assert driver.eventually(lambda: all(j["state"] == "done" for j in driver.records("jobs")))
-    jobs = driver.records("jobs")
-    assert len(jobs) == 128
-    assert int(jobs[-1]["job"]) == last
-
-
-def test_jobs_that_have_finished_keep_no_address_space():
-    """Nor do those that were cancelled."""
+def test_moves_that_have_ended_keep_no_address_space():
     before = driver.settled_objects("mm_struct")
     sleepers = [subprocess.Popen(["sleep", "1000"]) for _ in range(40)]
-    for i, sleeper in enumerate(sleepers):
-        job = driver.start_job(f"pid={sleeper.pid} from=any to={i % 2} rate_mib={i % 2}")
-        driver.write("cancel", f"job={job}")
-        assert driver.wait_job(job)["state"] in ("done", "cancelled")
-    for sleeper in sleepers:
-        sleeper.kill()
-        sleeper.wait()
-    assert driver.settled_objects("mm_struct") < before + 10
+    with ExitStack() as stack:
+        for i, sleeper in enumerate(sleepers):
+            file = stack.enter_context((driver.DIR / "migrate").open("r+b", buffering=0))
+            file.write(f"pid={sleeper.pid} from=any to={i % 2}".encode())
+        for sleeper in sleepers:
+            sleeper.kill()
+            sleeper.wait()
+        assert driver.settled_objects("mm_struct") < before + 10
 
 
 def test_stats_grow_by_the_counts(target):
@@ -406,5 +378,5 @@ def test_stats_grow_by_the_counts(target):
     t.move("0", 1)
     after = driver.stats()
     assert after["moved"] - before["moved"] == 256
-    assert after["jobs_done"] - before["jobs_done"] == 1
+    assert after["moves"] - before["moves"] == 1
     assert after["asked"] == sum(after[name] for name in driver.COUNTS)

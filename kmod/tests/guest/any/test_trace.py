@@ -43,17 +43,17 @@ def test_trace_text_has_every_field():
         assert re.findall(r"(\w+)=", text.split('",')[0]) == fields, name
 
 
-def test_trace_job(target, events):
+def test_trace_move(target, events):
     t = target("anon", 1024)
     reply = t.move("0", 1)
-    mine = [(name, fields) for name, fields in events() if fields.get("job") == reply["job"]]
-    assert mine[0][0] == "job_begin" and mine[-1][0] == "job_end"
+    mine = [(name, fields) for name, fields in events() if fields.get("pid") == str(t.pid)]
+    assert mine[0][0] == "move_begin" and mine[-1][0] == "move_end"
     assert mine[0][1]["pid"] == str(t.pid)
     assert int(mine[0][1]["start"], 16) == t.start
     batches = [fields for name, fields in mine if name == "batch"]
     for count in (*driver.COUNTS, "bytes"):
         assert sum(int(b[count]) for b in batches) == int(reply[count]), count
-    assert max(int(b["pause_us"]) for b in batches) == int(reply["longest_pause_us"])
+    assert max(int(b["unmapped_ns"]) for b in batches) // 1000 == int(reply["longest_unmapped_us"])
     assert mine[-1][1]["moved"] == "1024"
     assert mine[-1][1]["error"] == "0"
     assert all(int(b["setup_ns"]) > 0 and int(b["copy_ns"]) > 0 for b in batches)

@@ -18,7 +18,7 @@ FOLDER = driver.TOP / "userspace" / "tracing"
 SCRIPTS = {
     "migrations.bt": r"{pid}\s+1\s+begins(.|\n)*{pid}\s+-\s+ends: error 0, 512 pages, 2048 KiB",
     "placements.bt": r"{pid}\s+2 CPUs from 2 on, error 0(.|\n)*{pid}\s+restored, error 0",
-    "copies.bt": r"@kib\[\d+, {pid}\]: 2048",
+    "copies.bt": r"@kib\[{pid}\]: 2048",
 }
 
 

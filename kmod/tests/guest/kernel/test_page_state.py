@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A page's state in the kernel, beside its contents, is the same after a move."""
 
+import errno
 from collections import Counter
 from pathlib import Path
 
@@ -122,19 +123,18 @@ def test_state_pages_in_the_swap_cache_move(target, swap):
 
 
 def test_state_swapping_while_moving(target, swap):
-    """Pages go out and come back all the time; jobs take what is there."""
+    """Pages go out and come back all the time; moves take what is there."""
     t = target("anon", 512)
     seen = Counter()
     rounds = 0
     while rounds < 6 or not (seen["moved"] and seen["absent"]):
         assert t.is_whole()  # reads back what is out
-        number = driver.start_job(f"pid={t.pid} from=any to={(rounds + 1) % 2} {t.range()}" +
-                                  " pause=never" * (rounds % 2))
+        before = driver.stats()
+        moving = driver.Moving(t.pid, t.range(), ((rounds + 1) % 2, rounds % 2))
         t.ask(f"advise {MADV_PAGEOUT} 0 512")
         assert t.is_whole()
-        reply = driver.wait_job(number)
-        assert reply["state"] == "done"
-        seen.update(counts(reply))
+        assert moving.end()["errno"] == str(errno.EINTR)
+        seen.update({name: n - before[name] for name, n in driver.stats().items() if name in driver.COUNTS})
         rounds += 1
     print(f"{rounds} rounds", dict(seen))
     assert t.is_whole()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""For the machine eight_nodes.toml, see test_topology.py: jobs among all nodes, and CPUs of each."""
+"""For the machine eight_nodes.toml, see test_topology.py: moves among all nodes, and CPUs of each."""
 
 import os
 
@@ -8,13 +8,13 @@ import driver
 NODES = range(8)
 
 
-def test_eight_jobs_around_the_machine(target):
+def test_eight_moves_around_the_machine(target):
     """A page's way through all nodes, all processes at once."""
     several = [target("anon", 512, node) for node in NODES]
     for step in range(1, 9):
-        jobs = [driver.start_job(f"pid={t.pid} from=any to={(node + step) % 8} {t.range()}")
-                for node, t in enumerate(several)]
-        assert all(driver.counts(driver.wait_job(number)) == {"moved": 512} for number in jobs)
+        replies = driver.migrate_together([f"pid={t.pid} from=any to={(node + step) % 8} {t.range()}"
+                                           for node, t in enumerate(several)])
+        assert all(driver.counts(reply) == {"moved": 512} for reply in replies)
     assert all(t.where() == {str(node): 512} and t.is_whole() for node, t in enumerate(several))
 
 

@@ -13,7 +13,7 @@ def test_signed_only_the_module_is_refused():
 
 
 def test_signed_only_the_tools_say_why():
-    refused = subprocess.run([TOOL, "jobs"], capture_output=True, text=True, check=False)
+    refused = subprocess.run([TOOL, "migrate", "1", "--to", "0", "--engine", "module"], capture_output=True, text=True, check=False)
     assert refused.returncode == 3 and len(refused.stderr.splitlines()) == 1
     assert "signed modules only" in refused.stderr and "mokutil --import" in refused.stderr, refused.stderr
     checked = subprocess.run([TOOL, "experiment", "check-machine"], capture_output=True, text=True, check=False)
