@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 PYTHON3 ?= /usr/bin/python3
 SHARE := $(DESTDIR)$(PREFIX)/share
 OWN := $(DESTDIR)$(PREFIX)/lib/numaplace
-PROGRAMS := np-mem np-hot np-mm np-redis np-steal np-move
+PROGRAMS := np-mem np-hot np-mm np-files np-redis np-steal np-move
 WHEEL := $(BUILD)/wheel/numaplace_experiments-$(VERSION)-py3-none-any.whl
 WHEEL_SRC := pyproject.toml $(shell find experiments -name tests -prune -o -type f ! -name '*.[cho]' ! -name '*.cc' ! -name '*.pyc' -print)
 # With these `numaplace lab setup` builds the modules for the lab's kernels.

@@ -38,6 +38,8 @@ int np_arg_node(const struct np_machine *m, const char *command, const char *tex
 	return NP_EXIT_OK;
 }
 
+#define NP_MAX_RATE_MIB 1048576
+
 int np_common_parse(int key, const char *arg, struct np_common *c)
 {
 	double rate = 0;
@@ -53,7 +55,7 @@ int np_common_parse(int key, const char *arg, struct np_common *c)
 		return np_arg_microseconds(arg, "--max-stall", NUMAPLACE_MIN_STALL_US,
 					   NUMAPLACE_MAX_STALL_US, &c->throttle.max_stall_us);
 	case NP_KEY_RATE:
-		e = np_arg_rate(arg, "--rate", NUMAPLACE_MAX_RATE_MIB, &rate);
+		e = np_arg_rate(arg, "--rate", NP_MAX_RATE_MIB, &rate);
 		/* Less than one is not "no limit". */
 		if (!e)
 			c->throttle.rate_mib = (unsigned int)rate + (rate > 0 && rate < 1);
@@ -106,16 +108,21 @@ static int add_tasks(struct np_pids *to, const char *cgroup, struct np_err *err)
 	return e;
 }
 
-int np_common_resolve(struct np_common *c)
+int np_common_find(struct np_common *c, struct np_err *err)
 {
 	char unit[PATH_MAX];
-	struct np_err err;
-	int e = c->cgroup ? add_tasks(&c->pids, c->cgroup, &err) : 0;
+	int e = c->cgroup ? add_tasks(&c->pids, c->cgroup, err) : 0;
 
 	if (!e && c->unit)
-		e = np_cgroup_of_unit(c->unit, unit, sizeof(unit), &err);
-	if (!e && c->unit)
-		e = add_tasks(&c->pids, unit, &err);
+		e = np_cgroup_of_unit(c->unit, unit, sizeof(unit), err);
+	return !e && c->unit ? add_tasks(&c->pids, unit, err) : e;
+}
+
+int np_common_resolve(struct np_common *c)
+{
+	struct np_err err;
+	int e = np_common_find(c, &err);
+
 	return e ? np_failed(np_engine_exit(e), "%s", err.text) : NP_EXIT_OK;
 }
 

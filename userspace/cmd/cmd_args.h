@@ -30,7 +30,7 @@ error_t np_json_only_parse(int key, char *arg, struct argp_state *state);
 
 #define NP_PACE_OPTIONS \
 	{ "max-stall", NP_KEY_MAX_STALL, "TIME", 0, "Longest time that a task may be held up at " \
-	  "once, such as 500us or 20ms (20ms)", 0 }, \
+	  "once, about, such as 500us or 20ms (the module's: 1ms)", 0 }, \
 	{ "rate", NP_KEY_RATE, "RATE", 0, "Move at most so much a second, such as 64MiB/s or " \
 	  "2GiB/s; a bare number is MiB/s (no limit)", 0 }
 
@@ -70,9 +70,12 @@ int np_common_parse(int key, const char *arg, struct np_common *c);
 void np_common_free(struct np_common *c);
 
 /*
- * Adds the tasks of --cgroup and --unit to the pids. NP_EXIT_OK, or an exit status after
- * printing why; it is no error that a cgroup has no task.
+ * Adds the tasks of --cgroup and --unit to the pids. 0, or -errno with one line in err: -ENOENT no such
+ * cgroup. It is no error that a cgroup has no task.
  */
+int np_common_find(struct np_common *c, struct np_err *err);
+
+/* The same. NP_EXIT_OK, or an exit status after printing why. */
 int np_common_resolve(struct np_common *c);
 
 /* CPUs and memory as numactl's options give them; -C, -N and -m are numactl's letters. */

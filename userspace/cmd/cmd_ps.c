@@ -19,13 +19,21 @@
 #define MAX_SIZE_MIB	(1 << 30)
 #define LINE		16384
 
-enum { KEY_COUNT = NP_KEY_OWN, KEY_WALK, KEY_SAMPLE_ABOVE, KEY_COLUMNS, KEY_LIMIT, KEY_NODE };
+enum {
+	KEY_COUNT = NP_KEY_OWN,
+	KEY_WALK,
+	KEY_SAMPLE_ABOVE,
+	KEY_COLUMNS,
+	KEY_LIMIT,
+	KEY_NODE,
+	KEY_FILES
+};
 
 struct ps_args {
 	struct np_common common;
 	unsigned long sample_ms, most, limit;
 	const char *node;
-	bool walk;
+	bool walk, files;
 	struct np_task_table view;
 };
 
@@ -37,6 +45,10 @@ static const struct argp_option options[] = {
 	{ "count", KEY_COUNT, "N", 0, "Count what the N busiest tasks do (64)", 0 },
 	{ "walk", KEY_WALK, NULL, 0,
 	  "Ask for the node of every page (move_pages) instead of reading numa_maps", 0 },
+	{ "files", KEY_FILES, NULL, 0,
+	  "Count pages of files too, as such that no plan moves; "
+	  "`numaplace files` shows them file by file",
+	  0 },
 	{ "sample-above", KEY_SAMPLE_ABOVE, "SIZE", 0,
 	  "Ask for the node of some pages only of tasks that "
 	  "have more, and say how exact that is (8GiB; 0: of none)",
@@ -78,6 +90,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return e;
 	case KEY_WALK:
 		a->walk = true;
+		return 0;
+	case KEY_FILES:
+		a->files = true;
 		return 0;
 	case KEY_LIMIT:
 		return np_arg_number(arg, "--limit", 1000000000, &a->limit);
@@ -126,6 +141,14 @@ static int find_reserved(struct np_machine *m, struct np_tasks *t)
 	return 0;
 }
 
+static void count_files(const struct np_machine *m, struct np_tasks *t)
+{
+	for (size_t i = 0; i < t->n * m->n_nodes; i++) {
+		t->pages[i] += t->file_pages[i];
+		t->shm_pages[i] += t->file_pages[i];
+	}
+}
+
 static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_tasks *t)
 {
 	struct np_err err;
@@ -135,6 +158,8 @@ static int read_tasks(const struct ps_args *a, struct np_machine *m, struct np_t
 
 	if (!e && a->walk)
 		e = np_query_pages(t, m, &err);
+	if (!e && a->files)
+		count_files(m, t);
 	/* Missing counters are reported task by task. */
 	if (!e && a->sample_ms)
 		np_tasks_watch(t, m, a->most, (unsigned int)a->sample_ms, &err);

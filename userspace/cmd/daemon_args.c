@@ -293,6 +293,9 @@ int np_daemon_args_apply(struct np_daemon_args *a, struct np_daemon *d)
 	status = np_policy_args_resolve(&a->words, &args);
 	a->words.common.cgroup = cgroup;
 	a->words.select = select;
+	if (!status && np_options_get(args.policy, &args.options, "files") > 0)
+		status = np_usage(
+			"daemon and run do not move files: files=on is of plan and apply");
 	if (!status)
 		status = assume(a, &assumed);
 	if (status)

@@ -20,6 +20,10 @@ _numaplace()
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
+	*:--file:* | 2:files:[/.]*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
 	*:--from:*)	# of migrate it is a node
 		[[ $command == machine ]] && mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
@@ -35,7 +39,7 @@ _numaplace()
 		choices="list $("$tool" trace | sed -n 's/^\([a-z]*\) .*/\1/p')"
 		;;
 	*)
-		[[ $command =~ ^(ps|place|restore|migrate|plan|apply|trace)$ ]] &&
+		[[ $command =~ ^(ps|files|place|restore|migrate|plan|apply|trace)$ ]] &&
 			choices=$(cd /proc && echo [0-9]*)
 		;;
 	esac

@@ -8,7 +8,7 @@
 
 const char *const fuzz_seeds[] = {
 	"job=12 pid=4 state=done from=0-1 to=0 asked=18446744073709551615 moved=1 bytes=\n",
-	"numaplace=0.1.0 abi=1\n",
+	"numaplace=0.1.0 abi=2\n",
 	"cpu=3 instructions=20 cycles=10 llc_references=7 llc_misses=6 local_dram=3 remote_dram=2 "
 	"remote_cache=1 sim_ns=9 stall_ns=4 dram_node0=5\n",
 	"cpu=0 cycles=18446744073709551615",

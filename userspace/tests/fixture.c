@@ -59,7 +59,7 @@ bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1)
 	uint64_t pages[] = { 0, on_1 };
 	struct np_task task = { .pid = pid, .pages = pages };
 	struct np_proc_stat st;
-	struct np_tasks t = { .n = 1, .task = &task, .start = &st.start };
+	struct np_tasks t = { .n = 1, .task = &task, .pages = pages, .start = &st.start };
 	struct np_err err;
 	bool added = false;
 

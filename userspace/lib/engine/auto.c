@@ -68,7 +68,8 @@ static int auto_migrate(const struct np_migrate_request *r, struct np_migrate_re
 	uint64_t huge;
 	int e = np_module_migrate(r, out, err);
 
-	if (e || !left_by_kind(out, r->files, &huge) || (r->limit && out->moved >= r->limit))
+	if (e || r->dry || !left_by_kind(out, r->files, &huge) ||
+	    (r->limit && out->moved >= r->limit))
 		return e;
 	again.limit = r->limit ? r->limit - out->moved : 0;
 	again.no_small = !huge;

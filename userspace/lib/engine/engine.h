@@ -55,16 +55,14 @@ struct np_migrate_request {
 	uint64_t limit;		    /* base pages that move at most; 0: all */
 	bool shared;		    /* also pages that other processes map */
 	bool keep_chosen;	    /* not pages of mappings with a memory policy of their own */
-	/* Also pages of files, of shared memory and of pools of huge pages, by move_pages(2). */
-	bool files;
-	bool no_small;		   /* move_pages(2): ranges of anonymous small pages are left out */
+	bool files;    /* also pages of files, of shared memory and of pools of huge pages */
+	bool no_small; /* move_pages(2): ranges of anonymous small pages are left out */
 	unsigned int max_stall_us; /* 0: the engine's default */
 	unsigned int rate_mib;	   /* MiB a second, 0: no limit */
 	/* Of the module alone: */
-	const char *pause;    /* "auto", "always", "never"; NULL: its default */
-	unsigned int duty;    /* percent of the time that it may be stopped for; 0: its default */
 	unsigned int threads; /* that move pages; 0: its default */
 	bool split;	      /* huge pages are broken up where they cannot be moved whole */
+	bool dry;	      /* nothing moves: "moved" are those that would be tried */
 	/*
 	 * Called now and then while pages move; may be NULL. Returning false
 	 * cancels: what was moved stays, the call ends with -ECANCELED.
@@ -79,22 +77,28 @@ struct np_migrate_result {
 	NUMAPLACE_COUNTS(X)
 #undef X
 	uint64_t bytes, ns;
-	uint64_t longest_pause_us;
-	const char *engine; /* "module", "syscall", "module+syscall" */
+	uint64_t longest_unmapped_us; /* for which a page was mapped by nobody; of a system call: it took */
+	const char *engine;	      /* "module", "syscall", "module+syscall" */
 };
 
-/* Adds the counts, bytes and times of one move to a sum; its longest pause becomes that of the sum. */
+/* Adds the counts, bytes and times of one move to a sum; the longest time becomes that of the sum. */
 void np_migrate_add(struct np_migrate_result *sum, const struct np_migrate_result *r);
 
-/* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_pause_us":N,"engine":"module"} */
+/* Pages that were to go and are still where they were. */
+uint64_t np_migrate_left(const struct np_migrate_result *r);
+
+/* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_unmapped_us":N,"engine":"module"} */
 json_t *np_json_migrate(const struct np_migrate_result *r);
 
 /* Pages of a process onto several nodes, each its share of them. */
 struct np_spread_request {
 	pid_t pid;
-	const double *share;   /* [n_nodes] by node number, adding up to 1 */
-	size_t n_nodes;	       /* highest node number + 1 */
-	unsigned int rate_mib; /* MiB a second, 0: no limit */
+	const double *share;	   /* [n_nodes] by node number, adding up to 1 */
+	size_t n_nodes;		   /* highest node number + 1 */
+	uint64_t start, end;	   /* both 0: the whole process */
+	bool shared, files;	   /* as above */
+	unsigned int rate_mib;	   /* MiB a second, 0: no limit */
+	unsigned int max_stall_us; /* 0: no limit */
 	bool (*progress)(const struct np_migrate_result *so_far, void *arg); /* as above */
 	void *progress_arg;
 };

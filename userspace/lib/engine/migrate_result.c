@@ -14,8 +14,13 @@ void np_migrate_add(struct np_migrate_result *sum, const struct np_migrate_resul
 #undef X
 	sum->bytes += r->bytes;
 	sum->ns += r->ns;
-	if (r->longest_pause_us > sum->longest_pause_us)
-		sum->longest_pause_us = r->longest_pause_us;
+	if (r->longest_unmapped_us > sum->longest_unmapped_us)
+		sum->longest_unmapped_us = r->longest_unmapped_us;
+}
+
+uint64_t np_migrate_left(const struct np_migrate_result *r)
+{
+	return r->asked - r->moved - r->already - r->absent;
 }
 
 json_t *np_json_migrate(const struct np_migrate_result *r)
@@ -28,7 +33,8 @@ json_t *np_json_migrate(const struct np_migrate_result *r)
 #undef X
 	json_object_set_new(j, "bytes", json_integer((json_int_t)r->bytes));
 	json_object_set_new(j, "ns", json_integer((json_int_t)r->ns));
-	json_object_set_new(j, "longest_pause_us", json_integer((json_int_t)r->longest_pause_us));
+	json_object_set_new(j, "longest_unmapped_us",
+			    json_integer((json_int_t)r->longest_unmapped_us));
 	json_object_set_new(j, "engine", json_string(r->engine));
 	return j;
 }

@@ -11,8 +11,9 @@ int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err);
 int np_module_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
 		      struct np_err *err);
 
-/* The line of `jobs` that is about this job, which the caller frees, or NULL. */
-char *np_module_job(uint64_t id);
+/* Threads that move pages, by default and at most. */
+#define NP_MODULE_THREADS     4
+#define NP_MODULE_MAX_THREADS 16
 
 int np_module_memory(pid_t pid, int *mode, struct bitmask **nodes);
 int np_module_restore(const struct np_whose *whose, size_t *n, size_t *kept, struct np_err *err);

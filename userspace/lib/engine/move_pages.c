@@ -102,16 +102,33 @@ static int count_along(struct mover *m, const struct np_window *w, size_t at)
 	return e;
 }
 
-/* Moves what of a window must move. */
-static int each(const struct np_window *w, void *arg)
+/*
+ * Of a dry run: what would be sent counts as moved, but for pages that the call would leave to others,
+ * which have the names that count_left() gives them.
+ */
+static void count_tried(struct mover *m, const struct np_window *w)
 {
-	struct mover *m = arg;
-	size_t at = 0;
-	int e = np_sender_ask(&m->sender, w->page, w->n, m->node);
+	struct np_migrate_result *out = m->out;
 
-	for (size_t i = 0; !e && i < w->n; i++)
-		if (!must_move(m, m->node[i], w->entry[i], w->weight[i]))
-			m->node[i] = -1;
+	for (size_t i = 0; i < w->n && left_to_move(m); i++) {
+		bool others = !m->r->shared && !(w->entry[i] & NP_PAGE_EXCLUSIVE);
+		uint64_t *count = !others		       ? &out->moved :
+				  (w->entry[i] & NP_PAGE_FILE) ? &out->file :
+								 &out->shared;
+
+		if (m->node[i] < 0)
+			continue;
+		out->asked += w->weight[i];
+		*count += w->weight[i];
+		out->bytes += others ? 0 : w->weight[i] * m->sender.page_size;
+	}
+}
+
+static int send_window(struct mover *m, const struct np_window *w)
+{
+	size_t at = 0;
+	int e = 0;
+
 	while (!e && at < w->n && left_to_move(m)) {
 		size_t first = at;
 
@@ -122,9 +139,26 @@ static int each(const struct np_window *w, void *arg)
 		count_left(m, w, first);
 		m->sender.n = 0;
 	}
+	return !e && !left_to_move(m) ? count_along(m, w, at) : e;
+}
+
+/* Moves what of a window must move. */
+static int each(const struct np_window *w, void *arg)
+{
+	struct mover *m = arg;
+	int e = np_sender_ask(&m->sender, w->page, w->n, m->node);
+
+	for (size_t i = 0; !e && i < w->n; i++)
+		if (!must_move(m, m->node[i], w->entry[i], w->weight[i]))
+			m->node[i] = -1;
+	if (!e && m->r->dry)
+		count_tried(m, w);
+	else if (!e)
+		e = send_window(m, w);
 	if (!e && !left_to_move(m))
-		e = count_along(m, w, at);
-	return e ? e : left_to_move(m) ? 0 : ENOUGH;
+		return ENOUGH;
+	/* Where nothing was sent, too. */
+	return e ? e : np_sender_go_on(&m->sender);
 }
 
 /* Leaves out what was chosen, as asked. With no_small, leaves out ranges of anonymous small pages; without files those of a pool. */

@@ -12,7 +12,7 @@
 /* Limits of the speed of moves. */
 struct np_throttle {
 	unsigned int rate_mib;	   /* MiB a second, 0: no limit */
-	unsigned int max_stall_us; /* longest stop of the task at once; 0: the engine's own */
+	unsigned int max_stall_us; /* for which a page may be unmapped, about; 0: the engine's own */
 };
 
 /* The engine that moves, its limits, and callbacks during and after each call. */

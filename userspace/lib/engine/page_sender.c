@@ -187,8 +187,8 @@ static int send_call(struct np_sender *s, size_t n, size_t *tried)
 	if (e && e != -ENOENT && e != -ENOMEM)
 		return call_failed(s, n, e);
 	us = (np_clock_ns(CLOCK_MONOTONIC) - before) / 1000;
-	if (us > s->out->longest_pause_us)
-		s->out->longest_pause_us = us;
+	if (us > s->out->longest_unmapped_us)
+		s->out->longest_unmapped_us = us;
 	*tried = left > 0 || e == -ENOMEM ? np_sender_tried(s->node, s->status, n) : n;
 	adapt(s, n, np_clock_ns(CLOCK_MONOTONIC) - before);
 	e = record_results(s, n, *tried, e == -ENOMEM ? e : -EBUSY);

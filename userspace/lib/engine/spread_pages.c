@@ -157,7 +157,8 @@ static int each(const struct np_window *w, void *arg)
 
 	if (e)
 		return e;
-	leave_files(s, w);
+	if (!s->r->files)
+		leave_files(s, w);
 	np_spread_choose(s->before, w->n, s->r->share, s->placed, s->done, s->r->n_nodes, s->to);
 	memcpy(s->now, s->before, w->n * sizeof(*s->now));
 	memset(s->error, 0, sizeof(s->error));
@@ -170,7 +171,9 @@ static int each(const struct np_window *w, void *arg)
 
 static bool is_spread(const struct np_vma_range *range, void *arg)
 {
-	return !range->hugetlb && !range->chosen;
+	const struct spreader *s = arg;
+
+	return s->r->files || (!range->hugetlb && !range->chosen);
 }
 
 int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,
@@ -180,13 +183,16 @@ int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result 
 		.r = r, .out = out,
 		.sender = {
 			.pid = r->pid, .page_size = (uint64_t)sysconf(_SC_PAGESIZE),
-			.rate_mib = r->rate_mib, .progress = r->progress,
+			.shared = r->shared, .rate_mib = r->rate_mib,
+			.max_stall_us = r->max_stall_us, .progress = r->progress,
 			.progress_arg = r->progress_arg, .out = out, .err = err,
 		},
 	};
 	const struct np_page_walk walk = {
 		.pid = r->pid,
 		.page_size = s.sender.page_size,
+		.start = r->start,
+		.end = r->end,
 		.room = WINDOW,
 		.aligned = true,
 		.wanted = is_spread,

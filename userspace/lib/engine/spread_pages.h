@@ -10,7 +10,7 @@
  * put one half of an array here and the other there, which a loop over it would
  * then reach one after the other. Along every range, and so in every array, each
  * node gets its share of the pages; a page that is where it may be stays.
- * Huge pages move whole. Pages of files stay, as with every other move.
+ * Huge pages move whole. Pages of files and of shared memory stay unless the request names them.
  */
 int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,
 		    struct np_err *err);

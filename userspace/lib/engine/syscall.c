@@ -76,11 +76,7 @@ static int syscall_undo(const struct np_undo *u, size_t n, struct np_err *err)
 static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
 			   struct np_err *err)
 {
-	const char *option = r->pause	? "--pause" :
-			     r->duty	? "--duty" :
-			     r->threads ? "--threads" :
-			     r->split	? "--split" :
-					  NULL;
+	const char *option = r->threads ? "--threads" : r->split ? "--split" : NULL;
 	struct np_proc_stat st;
 	int e = np_proc_check(r->pid, false, &st, err);
 

@@ -20,7 +20,7 @@ struct np_module_info {
  */
 int np_module_probe(struct np_module_info *info, struct np_err *err);
 
-/* Parses "numaplace=0.1.0 abi=1". 0 or -EINVAL. */
+/* Parses "numaplace=0.1.0 abi=2". 0 or -EINVAL. */
 int np_module_version_parse(const char *text, struct np_module_info *info);
 
 /* The whole of one file, which the caller frees; NULL with errno set. */

@@ -5,6 +5,16 @@
 
 #include "tasks.h"
 
+/* Pages asked of in one call, at most. */
+#define NP_QUERY_BATCH 4096
+
+/*
+ * Adds to pages [n_nodes] n pages of a process by their nodes: weight[i] base pages for the one at page[i], or
+ * one where weight is NULL. One that is not there has no node. 0 or -errno.
+ */
+int np_query_batch(pid_t pid, size_t n, void **page, const uint32_t *weight,
+		   const struct np_machine *m, uint64_t *pages);
+
 /*
  * Replaces the pages of every task, its own and of shared memory, by the answers of
  * move_pages for each address that has one; the part of shared memory stays as it was read.

@@ -28,6 +28,7 @@ struct reader {
 	const struct np_machine *m;
 	double passed;	    /* seconds since they were read */
 	double since_boot;  /* seconds */
+	bool no_pages;	    /* are read */
 	struct np_err *err; /* NULL: a task that cannot be read is left out */
 };
 
@@ -187,7 +188,7 @@ static int read_task(struct reader *r, size_t at, pid_t pid)
 	task->age_s = age(r, st.start);
 	r->t->start[at] = st.start;
 	r->t->ticks[at] = st.ticks;
-	e = read_pages(r, at, pid);
+	e = r->no_pages ? 0 : read_pages(r, at, pid);
 	if (!e)
 		e = read_threads(r, at, &st);
 	if (!e || !r->err)
@@ -388,6 +389,16 @@ int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid
 	struct reader r;
 
 	begin(&r, t, m, err);
+	return finish(&r, read_some(&r, pids, n_pids));
+}
+
+int np_tasks_locate(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
+		    size_t n_pids, struct np_err *err)
+{
+	struct reader r;
+
+	begin(&r, t, m, err);
+	r.no_pages = true;
 	return finish(&r, read_some(&r, pids, n_pids));
 }
 

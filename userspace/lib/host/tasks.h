@@ -52,6 +52,10 @@ bool np_tasks_were_sampled(const struct np_tasks *t, struct np_err *err);
 /* The same, leaving out every one that cannot be read; n_pids 0 gives none. */
 int np_tasks_read_some(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
 		       size_t n_pids, struct np_err *err);
+
+/* The same without their pages: where they run alone. */
+int np_tasks_locate(struct np_tasks *t, const struct np_machine *m, const pid_t *pids,
+		    size_t n_pids, struct np_err *err);
 void np_tasks_free(struct np_tasks *t);
 
 /*

@@ -15,6 +15,7 @@ struct collector {
 	char (*policy)[sizeof(((struct np_mapping *)0)->policy)]; /* [n] */
 	char task[sizeof(((struct np_mapping *)0)->policy)];	  /* policy of the task */
 	size_t n;
+	size_t at; /* of range, the next that has no end yet */
 	uint64_t base_page_size;
 };
 
@@ -55,29 +56,43 @@ int np_vma_range_parse(const char *line, uint64_t *start, uint64_t *end)
 	return q == p + 1 || *q != ' ' || *end < *start ? -EINVAL : 0;
 }
 
-/* Both files list the ranges in the order of their addresses. */
-static int find_ends(pid_t pid, struct collector *c)
+/* Calls each() for each line of the process's maps until it returns false. 0 or -errno. */
+static int read_maps(pid_t pid, struct collector *c,
+		     bool (*each)(struct collector *c, uint64_t start, uint64_t end))
 {
 	char path[64], *line = NULL;
-	size_t size = 0, at = 0;
 	uint64_t start, end;
+	size_t size = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", np_proc_memory_thread(pid));
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	while (at < c->n && getline(&line, &size, f) >= 0) {
-		if (np_vma_range_parse(line, &start, &end))
-			continue;
-		while (at < c->n && c->range[at].start < start)
-			at++; /* it has been unmapped in between */
-		if (at < c->n && c->range[at].start == start)
-			c->range[at++].end = end;
-	}
+	while (getline(&line, &size, f) >= 0)
+		if (!np_vma_range_parse(line, &start, &end) && !each(c, start, end))
+			break;
 	free(line);
 	fclose(f);
 	return 0;
+}
+
+/* Both files list the ranges in the order of their addresses. */
+static bool set_end(struct collector *c, uint64_t start, uint64_t end)
+{
+	while (c->at < c->n && c->range[c->at].start < start)
+		c->at++; /* it has been unmapped in between */
+	if (c->at < c->n && c->range[c->at].start == start)
+		c->range[c->at++].end = end;
+	return c->at < c->n;
+}
+
+static bool add_mapped(struct collector *c, uint64_t start, uint64_t end)
+{
+	if (np_grow(&c->range, c->n, sizeof(*c->range)))
+		return false;
+	c->range[c->n++] = (struct np_vma_range) { .start = start, .end = end, .page_size = 1 };
+	return true;
 }
 
 static void clip(struct collector *c, uint64_t start, uint64_t end)
@@ -109,7 +124,22 @@ int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t e
 		c.range[i].chosen = c.task[0] && np_mapping_chosen(c.policy[i], c.task);
 	free(c.policy);
 	if (!e)
-		e = find_ends(pid, &c);
+		e = read_maps(pid, &c, set_end);
+	if (e) {
+		free(c.range);
+		return e == -ENOENT ? -ESRCH : e;
+	}
+	clip(&c, start, end);
+	*ranges = c.range;
+	*n = c.n;
+	return 0;
+}
+
+int np_vma_mapped(pid_t pid, uint64_t start, uint64_t end, struct np_vma_range **ranges, size_t *n)
+{
+	struct collector c = { 0 };
+	int e = read_maps(pid, &c, add_mapped);
+
 	if (e) {
 		free(c.range);
 		return e == -ENOENT ? -ESRCH : e;

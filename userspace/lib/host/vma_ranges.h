@@ -25,6 +25,11 @@ struct np_vma_range {
 int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
 		  struct np_vma_range **ranges, size_t *n);
 
+/*
+ * The same of every range that is mapped, resident or not, of which only start and end are filled.
+ */
+int np_vma_mapped(pid_t pid, uint64_t start, uint64_t end, struct np_vma_range **ranges, size_t *n);
+
 /* Reads "7f0000-7f1000 rw-p ..." (a line of /proc/PID/maps). 0 or -EINVAL. */
 int np_vma_range_parse(const char *line, uint64_t *start, uint64_t *end);
 

@@ -303,7 +303,7 @@ TEST(a_flip_gives_the_modules_placement_back)
 	snprintf(line, sizeof(line),
 		 "tid=%d pid=%d comm=a cpus=1 saved_cpus=0-1 mem=- saved_mem=- inherit=1\n", pid,
 		 pid);
-	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("version", "numaplace=0.1.0 abi=2\n");
 	fixture_write("placements", line);
 	CU_ASSERT_EQUAL(np_affinity_set(pid, set), 0);
 	np_penalty_probe(&m, pid, 1, NP_FLIP_MIN_MS, &never, &pair, &err);

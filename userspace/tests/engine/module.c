@@ -27,9 +27,9 @@ TEST(versions)
 					   "numaplace=1\nabi=1" };
 	struct np_module_info info;
 
-	CU_ASSERT_EQUAL(np_module_version_parse("numaplace=0.1.0 abi=1\n", &info), 0);
+	CU_ASSERT_EQUAL(np_module_version_parse("numaplace=0.1.0 abi=2\n", &info), 0);
 	CU_ASSERT_STRING_EQUAL(info.version, "0.1.0");
-	CU_ASSERT_EQUAL(info.abi, 1);
+	CU_ASSERT_EQUAL(info.abi, 2);
 	CU_ASSERT_EQUAL(np_module_version_parse("abi=7 new=x numaplace=2", &info), 0);
 	CU_ASSERT_EQUAL(info.abi, 7);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -45,11 +45,11 @@ TEST(another_abi_is_refused_by_number)
 	fixture_write("version", "numaplace=9.9.9 abi=77\n");
 	CU_ASSERT_EQUAL(np_module_probe(&info, &err), -EPROTO);
 	CU_ASSERT_STRING_EQUAL(err.text,
-			       "the module (version 9.9.9) has ABI 77, this tool needs 1: use the "
+			       "the module (version 9.9.9) has ABI 77, this tool needs 2: use the "
 			       "tool and the module of one build");
 	fixture_write("version", "something else\n");
 	CU_ASSERT_EQUAL(np_module_probe(&info, &err), -EPROTO);
-	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("version", "numaplace=0.1.0 abi=2\n");
 	CU_ASSERT_EQUAL(np_module_probe(&info, &err), 0);
 	np_module_use_dir(NULL);
 	fixture_end();
@@ -65,7 +65,8 @@ static void asked(const struct np_migrate_request *r, const char *line)
 	fixture_write("migrate", "");
 	CU_ASSERT_EQUAL(np_module_migrate(r, &out, &err), -EPROTO);
 	got = np_module_read("migrate");
-	snprintf(want, sizeof(want), "pid=%d %s\n", r->pid, line);
+	snprintf(want, sizeof(want), "pid=%d from=any to=1 start=0x%llx end=0x%llx%s\n", r->pid,
+		 (unsigned long long)r->start, (unsigned long long)r->end, line);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(got);
 	CU_ASSERT_STRING_EQUAL(got, want);
 	free(got);
@@ -73,22 +74,20 @@ static void asked(const struct np_migrate_request *r, const char *line)
 
 TEST(a_request_is_one_line)
 {
+	static _Alignas(4096) char pages[2][4096];
 	struct np_migrate_request r = { .pid = getpid(), .to = 1 };
 
+	r.start = (uint64_t)(uintptr_t)pages;
+	r.end = r.start + sizeof(pages);
 	np_module_use_dir(fixture_begin());
-	asked(&r, "from=any to=1");
-	r.start = 0x1000;
-	r.end = 0x3000;
+	asked(&r, " files=0");
+	r.files = r.dry = true;
 	r.limit = 17;
-	r.pause = "never";
 	r.max_stall_us = 500;
 	r.rate_mib = 3;
-	r.duty = 30;
 	r.threads = 2;
 	r.shared = r.split = true;
-	asked(&r,
-	      "from=any to=1 start=0x1000 end=0x3000 limit=17 pause=never max_stall_us=500 rate_mib=3 "
-	      "duty=30 threads=2 shared=1 split=1");
+	asked(&r, " limit=17 max_stall_us=500 shared=1 split=1 dry=1");
 	np_module_use_dir(NULL);
 	fixture_end();
 }
@@ -128,7 +127,7 @@ TEST(what_is_refused_is_not_counted)
 	struct np_err err;
 
 	np_module_use_dir(fixture_begin());
-	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("version", "numaplace=0.1.0 abi=2\n");
 	fixture_write("restore/folder", ""); /* cannot be written */
 	snprintf(line, sizeof(line),
 		 "tid=%d pid=%d comm=a cpus=- saved_cpus=- mem=bind:0 "
@@ -156,7 +155,7 @@ TEST(more_than_the_module_can_give_leaves_what_it_gave_before)
 	char *asked;
 
 	np_module_use_dir(fixture_begin());
-	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("version", "numaplace=0.1.0 abi=2\n");
 	fixture_write("placements", "");
 	fixture_write("place", "");
 	fixture_write("restore", "");

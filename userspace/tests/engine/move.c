@@ -3,10 +3,12 @@
 #include "../../lib/engine/move_pages.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,6 +101,43 @@ TEST(counts_sum_up_on_this_machine)
 	kill(-r.pid, SIGKILL);
 	waitpid(r.pid, NULL, 0);
 	CU_ASSERT_EQUAL(np_move_pages(&r, &out, &err), -ESRCH);
+}
+
+static bool never_go_on(const struct np_migrate_result *so_far, void *arg)
+{
+	return false;
+}
+
+/* On any machine, since nothing moves: of this process, to a node where none of its pages are. */
+TEST(a_dry_run_can_be_ended)
+{
+	const struct np_migrate_request r = {
+		.pid = getpid(), .to = INT_MAX, .dry = true, .progress = never_go_on
+	};
+	struct np_migrate_result out;
+	struct np_err err = { "" };
+
+	CU_ASSERT_EQUAL(np_move_pages(&r, &out, &err), -ECANCELED);
+	CU_ASSERT(out.asked > 0);
+}
+
+/* As the call itself names them: pages of files that several map are those of a file. */
+TEST(a_dry_run_names_pages_of_files)
+{
+	char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *again = mremap(memory, 0, 8192, MREMAP_MAYMOVE); /* maps it once more */
+	struct np_migrate_request r = { .pid = getpid(), .to = INT_MAX, .dry = true, .files = true };
+	struct np_migrate_result out;
+	struct np_err err = { "" };
+
+	CU_ASSERT_FATAL(memory != MAP_FAILED && again != MAP_FAILED);
+	memory[0] = memory[4096] = again[0] = 1;
+	r.start = (uintptr_t)memory;
+	r.end = r.start + 8192;
+	CU_ASSERT_EQUAL(np_move_pages(&r, &out, &err), 0);
+	CU_ASSERT(out.asked == 2 && out.moved == 1 && out.file == 1);
+	munmap(again, 8192);
+	munmap(memory, 8192);
 }
 
 /* Pages that move when n of them are all on node 0 of two, of which share1 belong on node 1. */

@@ -121,7 +121,7 @@ TEST(an_earlier_placement_when_the_module_refuses)
 	subject->go = 1;
 	child = subject_await(&subject->child);
 	np_module_use_dir(fixture_begin());
-	fixture_write("version", "numaplace=0.1.0 abi=1\n");
+	fixture_write("version", "numaplace=0.1.0 abi=2\n");
 	fixture_write("place/folder", ""); /* cannot be written */
 	CU_ASSERT_EQUAL(np_module_place(&r, &err), -EISDIR);
 	np_module_use_dir(NULL);

@@ -166,13 +166,12 @@ def test_shared_pages_stay_and_are_counted(tool: Tool, start_target, engine: str
 
 
 @pytest.mark.usefixtures("module")
-def test_shared_memory_stays_and_is_counted(tool: Tool, start_target) -> None:
-    """With the module alone; see test_migrate_options.py."""
+def test_shared_memory_that_one_maps_moves(tool: Tool, start_target) -> None:
     target = start_target(memory=1)
     target.allocate(4, "shm")
     result = migrate(tool, target, "module", "--from", 1, "--to", 0)
-    assert result["file"] >= 4 * MIB_PAGES, result
-    assert target.pages("file=/dev/zero") == {0: 0, 1: 4 * MIB_PAGES}
+    assert result["moved"] >= 4 * MIB_PAGES, result
+    assert target.pages("file=/dev/zero") == {0: 4 * MIB_PAGES, 1: 0}
 
 
 def test_hugetlb_pages(tool: Tool, start_target) -> None:
@@ -237,20 +236,6 @@ def test_memory_policy_of_a_running_program(tool: Tool, start_target) -> None:
     assert target.policy() == "interleave:0-1"
     tool("restore", target.pid)
     assert target.policy() == original
-
-
-@pytest.mark.usefixtures("module")
-def test_jobs_lists_the_move(tool: Tool, start_target) -> None:
-    target = start_target(memory=1)
-    target.allocate(4)
-    tool("migrate", target.pid, "--to", 0, "--engine", "module")
-    jobs = [job for job in tool("jobs")["jobs"] if job["pid"] == target.pid]
-    assert [job["state"] for job in jobs] == ["done"]
-    check_sum(jobs[0])
-    status, line = tool.fails("cancel", jobs[0]["job"])
-    assert status == 1 and f"job {jobs[0]['job']} has ended already (done)" in line
-    status, line = tool.fails("cancel", 10**9)
-    assert status == 1 and f"no job {10**9}" in line
 
 
 def test_errors_name_the_object_and_the_way_out(tool: Tool, start_target, engine: str) -> None:
@@ -374,7 +359,7 @@ def test_without_the_module_the_rest_says_what_is_missing(tool: Tool, start_targ
     try:
         assert target.cpus() == {NODE_CPUS[1]}, "unloading restores"
         assert tool("topology")["module"]["usable"] is False
-        for words in (("jobs",), ("cancel", 1), ("place", target.pid, "--mem", "bind:0"),
+        for words in (("place", target.pid, "--mem", "bind:0"),
                       ("migrate", target.pid, "--to", 0, "--engine", "module")):
             status, line = tool.fails(*words)
             assert status == 3 and "module" in line and "insmod" in line, line

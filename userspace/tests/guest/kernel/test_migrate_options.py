@@ -7,7 +7,7 @@ import pytest
 from placed import Target, Tool, wait_until
 
 MIB_PAGES = 256
-NOT_REASONS = ("asked", "bytes", "ns", "longest_pause_us", "engine")
+NOT_REASONS = ("asked", "bytes", "ns", "longest_unmapped_us", "engine")
 
 
 def migrate(tool: Tool, target: Target, *words: object) -> dict:
@@ -34,7 +34,9 @@ def test_shared_memory_is_home_and_no_plan_moves_it(tool: Tool, start_target: Ca
     """A task whose 16 MiB of shared memory are on node 1 and whose own few pages are on node 0."""
     target = start_target(cpus=0, memory=1)
     target.allocate(16, "shm")
-    tool("migrate", target.pid, "--to", 0, "--engine", "module")
+    tool("migrate", target.pid, "--to", 0)
+    maps = Path(f"/proc/{target.pid}/maps").read_text().splitlines()
+    tool("migrate", target.pid, "--to", 1, "--range", next(line.split()[0] for line in maps if "/dev/zero" in line))
     task = tool("ps", target.pid)["tasks"][0]
     assert task["shm_pages"] == {"0": 0, "1": 16 * MIB_PAGES}
     assert task["pages"]["1"] >= 16 * MIB_PAGES and task["locality"] < 0.2
@@ -118,13 +120,72 @@ def test_limit_is_kept(tool: Tool, start_target: Callable[..., Target], engine: 
 
 
 @pytest.mark.usefixtures("module")
-@pytest.mark.parametrize("words", [("--pause", "never"), ("--pause", "always"), ("--threads", 16)])
+@pytest.mark.parametrize("words", [("--threads", 1), ("--threads", 16), ("--split",)])
 def test_options_of_the_module_alone(tool: Tool, start_target: Callable[..., Target], words: tuple) -> None:
     target = start_target(memory=1)
     target.allocate(4)
     target.ask("count 1")
     result = migrate(tool, target, "--engine", "module", *words)
     assert result["moved"] >= 4 * MIB_PAGES * 0.9
-    assert (result["longest_pause_us"] > 0) == ("never" not in words)
+    assert result["longest_unmapped_us"] > 0
     status, line = tool.fails("migrate", target.pid, "--to", 0, "--engine", "syscall", *words)
     assert status == 3 and words[0] in line and "module" in line
+
+
+def test_dry_run_moves_nothing_and_counts_the_same(tool: Tool, start_target: Callable[..., Target], engine: str) -> None:
+    target = start_target(memory=1)
+    target.allocate(4)
+    before = target.pages()
+    would = migrate(tool, target, "--engine", engine, "--dry-run")
+    assert target.pages() == before and would["moved"] >= 4 * MIB_PAGES
+    assert migrate(tool, target, "--engine", engine)["moved"] == pytest.approx(would["moved"], abs=16)
+
+
+def test_several_processes(tool: Tool, start_target: Callable[..., Target]) -> None:
+    targets = [start_target(memory=1), start_target(memory=1)]
+    for target in targets:
+        target.allocate(4)
+    moves = tool("migrate", *[target.pid for target in targets], "--to", 0)["moves"]
+    assert [move["pid"] for move in moves] == [target.pid for target in targets]
+    assert all(move["migrate"]["moved"] >= 4 * MIB_PAGES for move in moves)
+    assert all(target.pages()[0] >= 4 * MIB_PAGES for target in targets)
+
+
+def test_a_limit_is_of_all_processes(tool: Tool, start_target: Callable[..., Target]) -> None:
+    targets = [start_target(memory=1), start_target(memory=1)]
+    for target in targets:
+        target.allocate(4)
+    moves = tool("migrate", *[target.pid for target in targets], "--to", 0, "--limit", 100)["moves"]
+    assert [move["migrate"]["moved"] for move in moves] == [100]
+
+
+def test_all_of_a_cgroup(tool: Tool, start_target: Callable[..., Target]) -> None:
+    target = start_target(memory=1)
+    target.allocate(4)
+    group = Path("/sys/fs/cgroup/migrated")
+    group.mkdir()
+    home = Path("/sys/fs/cgroup", Path(f"/proc/{target.pid}/cgroup").read_text().splitlines()[-1].partition("::/")[2])
+    try:
+        (group / "cgroup.procs").write_text(str(target.pid))
+        (move,) = tool("migrate", "--cgroup", "/migrated", "--to", 0)["moves"]
+        assert move["pid"] == target.pid and target.pages()[0] >= 4 * MIB_PAGES
+    finally:
+        (home / "cgroup.procs").write_text(str(target.pid))
+        group.rmdir()
+
+
+def test_ranges_and_weights(tool: Tool, start_target: Callable[..., Target]) -> None:
+    target = start_target(memory=1)
+    target.allocate(16)
+    tool("migrate", target.pid, "--spread", "0:3,1:1")
+    assert target.pages()[0] / sum(target.pages().values()) == pytest.approx(0.75, abs=0.03)
+    maps = [line.split() for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines()]
+    whole = [words[0] for words in maps if len(words) == 5]  # anonymous
+    moved = tool("migrate", target.pid, "--to", 1, *[word for one in whole for word in ("--range", one)])["migrate"]["moved"]
+    assert moved >= 11 * MIB_PAGES and target.pages()[0] < MIB_PAGES
+    assert target.is_whole()
+
+
+@pytest.mark.parametrize("words", [("--spread", "0:0,1:1"), ("--spread", "0:1,1"), ("--spread", "7:1"), ("--spread", "0:x")])
+def test_wrong_weights_are_one_line(tool: Tool, start_target: Callable[..., Target], words: tuple) -> None:
+    assert tool.fails("migrate", start_target().pid, *words)[0] == 2
