@@ -35,6 +35,7 @@ static const struct np_option options[] = {
 		     "not asked of a task whose run time is not known" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

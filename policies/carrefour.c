@@ -32,6 +32,7 @@ static const struct np_option options[] = {
 	  .meaning = "that one DRAM access transfers, where only bandwidths are known" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

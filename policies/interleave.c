@@ -19,6 +19,7 @@ static const struct np_option options[] = {
 		     "have CPUs as well" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

@@ -22,6 +22,7 @@ static const struct np_option options[] = {
 		     "page moves" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

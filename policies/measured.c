@@ -52,6 +52,7 @@ static const struct np_option options[] = {
 		     "every prediction" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

@@ -163,6 +163,7 @@ static const struct np_option options[] = {
 		     "then costs nothing" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

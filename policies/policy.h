@@ -236,7 +236,8 @@ struct np_policy {
 	 * Returns 0, -ENOMEM, -EINVAL (the machine or the tasks make no sense)
 	 * or -EOPNOTSUPP (it needs something that is not there).
 	 * Options called "penalty" and "rate" mean what NP_OPTION_PENALTY and
-	 * NP_OPTION_RATE say, and np_policy_plan() acts on them.
+	 * NP_OPTION_RATE say, and np_policy_plan() acts on them; on "files", NP_OPTION_FILES,
+	 * whoever asks for the plan.
 	 */
 	int (*plan)(const struct np_machine *m, const struct np_task *tasks, size_t n,
 		    const struct np_options *o, struct np_plan *out);
@@ -294,6 +295,11 @@ struct np_plugin {
 	.name = "rate", .type = NP_OPT_DOUBLE, .def = NP_MIGRATION_RATE_MIB, \
 	.min = 0.1, .max = 1e6, .unit = "MiB/s", \
 	.meaning = "speed at which pages move, for the estimate of a plan's cost" }
+
+#define NP_OPTION_FILES { \
+	.name = "files", .type = NP_OPT_BOOL, .unit = "", \
+	.meaning = "count the pages of files and of shared memory that a task maps as its own, and bring " \
+		   "them to where the plan has those that map them" }
 /* clang-format on */
 
 /* Helpers without a library, for plug-ins too. */

@@ -21,6 +21,7 @@ static const struct np_option options[] = {
 	  .meaning = "of the other nodes, by the distance from the task to its pages" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

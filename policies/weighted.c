@@ -22,6 +22,7 @@ static const struct np_option options[] = {
 		     "instead; 0: by bandwidth alone, 1: all local" },
 	NP_OPTION_PENALTY,
 	NP_OPTION_RATE,
+	NP_OPTION_FILES,
 	/* clang-format on */
 	{ 0 },
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "../lib/plan/apply.h"
+#include "../lib/plan/file_moves.h"
 #include "../lib/plan/plan_file.h"
 #include "../lib/policy/policy_name.h"
 #include "arg_units.h"
@@ -72,7 +73,7 @@ static void report(const struct np_applied *a, int e, const char *err)
 			 a->undone ? "; everything that this apply had done was undone" : "");
 }
 
-/* Pages that were moved of those that the plan moves, all tasks together. */
+/* Pages that were moved of those that the plan moves, all tasks and files together. */
 static void watch(const struct np_applied *a, const struct np_migrate_result *so_far)
 {
 	uint64_t planned = 0, moved = so_far->moved, bytes = so_far->bytes, ns = so_far->ns;
@@ -82,6 +83,12 @@ static void watch(const struct np_applied *a, const struct np_migrate_result *so
 		moved += a->step[i].moved.moved;
 		bytes += a->step[i].moved.bytes;
 		ns += a->step[i].moved.ns;
+	}
+	for (size_t i = 0; a->p->files && i < a->p->files->n; i++) {
+		planned += a->p->files->move[i].pages;
+		moved += a->file_step[i].moved.moved;
+		bytes += a->file_step[i].moved.bytes;
+		ns += a->file_step[i].moved.ns;
 	}
 	if (planned)
 		np_progress_draw((double)moved / (double)planned, moved, bytes, ns);

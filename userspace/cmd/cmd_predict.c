@@ -127,7 +127,12 @@ static int add_contender(struct args *a, const char *words)
 	struct np_err err;
 
 	c->policy = np_policy_asked(words, &c->options, &err);
-	return c->policy ? NP_EXIT_OK : np_usage("predict: %s", err.text);
+	if (!c->policy)
+		return np_usage("predict: %s", err.text);
+	if (np_options_get(c->policy, &c->options, "files") > 0)
+		return np_usage(
+			"predict: neither a task set nor a snapshot says which files its tasks map: leave out files=on");
+	return NP_EXIT_OK;
 }
 
 static int resolve_policies(struct args *a)

@@ -8,6 +8,7 @@
 
 #include "../lib/engine/cgroup_place.h"
 #include "../lib/host/cgroup.h"
+#include "../lib/plan/saved_files.h"
 #include "../lib/plan/saved_pages.h"
 #include "cmd_args.h"
 
@@ -71,6 +72,7 @@ struct totals {
 	size_t placements, kept;
 	struct np_err note; /* what was left alone; "": nothing */
 	struct np_pages_back pages;
+	struct np_files_back files;
 };
 
 static void say_nothing_there(pid_t pid, const char *err)
@@ -171,21 +173,28 @@ static bool go_on(const struct np_migrate_result *so_far, void *arg)
 	return !np_stopped;
 }
 
-/* NULL: of every task. */
+/* NULL: of every task. One whose pages cannot go back keeps no file from it. */
 static int bring_pages_back(const pid_t *pid, const struct np_machine *m,
 			    const struct np_throttle *throttle, struct totals *t)
 {
 	struct np_mover mover = { .throttle = *throttle, .go_on = go_on };
 	struct np_err err;
-	int status, e;
+	int status, e, of_files = 0;
 
 	mover.engine = np_cmd_engine(NP_ENGINE_AUTO, &status);
 	if (!mover.engine)
 		return status;
 	e = np_saved_pages_restore(m, pid, pid != NULL, &mover, &np_stopped, &t->pages, &err);
-	if (e && e != -ENOENT)
+	if (e == -ENOENT)
+		e = 0;
+	if (e)
 		np_error("%s", err.text);
-	return e == -ENOENT ? NP_EXIT_OK : np_engine_exit(e);
+	if (e != -EINTR)
+		of_files = np_saved_files_restore(m, pid, pid != NULL, &mover, &np_stopped,
+						  &t->files, &err);
+	if (of_files)
+		np_error("%s", err.text);
+	return np_engine_exit(e ? e : of_files);
 }
 
 static int restore_pages(const struct arguments *a, struct totals *t)
@@ -219,18 +228,21 @@ static void report(const struct totals *t, bool pages)
 			json_object_set_new(j, "note", np_json_text(t->note.text));
 		if (pages)
 			json_object_set_new(j, "pages",
-					    json_pack("{s:I,s:I,s:I}", "tasks",
-						      (json_int_t)t->pages.tasks, "moved",
-						      (json_int_t)t->pages.moved, "missing",
-						      (json_int_t)t->pages.missing));
+					    json_pack("{s:I,s:I,s:I,s:I}", "tasks",
+						      (json_int_t)t->pages.tasks, "files",
+						      (json_int_t)t->files.files, "moved",
+						      (json_int_t)(t->pages.moved + t->files.moved), "missing",
+						      (json_int_t)(t->pages.missing + t->files.missing)));
 		np_json_print(j);
 		return;
 	}
 	printf("restored %zu placement%s\n", t->placements, t->placements == 1 ? "" : "s");
 	if (pages)
-		printf("brought %llu pages of %zu tasks back, %llu would not go\n",
-		       (unsigned long long)t->pages.moved, t->pages.tasks,
-		       (unsigned long long)t->pages.missing);
+		printf("brought %llu pages of %zu tasks and %zu files back, %llu would not go\n",
+		       (unsigned long long)(t->pages.moved + t->files.moved), t->pages.tasks,
+		       t->files.files, (unsigned long long)(t->pages.missing + t->files.missing));
+	if (t->files.gone)
+		printf("%zu files are not there any more\n", t->files.gone);
 }
 
 static int restore_tasks(const struct arguments *a, struct totals *t)

@@ -12,6 +12,7 @@
 #include "../engine/affinity.h"
 #include "../host/mempolicy.h"
 #include "../host/proc.h"
+#include "file_moves.h"
 #include "saved_pages.h"
 
 /* True when decision i lets its task run on that node. */
@@ -324,7 +325,9 @@ static int carry_out(struct np_applied *a, struct np_err *err)
 
 	if (!e && a->how.note_pages)
 		e = note_pages(a, err);
-	return e ? e : np_apply_pages(a, err);
+	if (!e)
+		e = np_apply_pages(a, err);
+	return e ? e : np_apply_files(a, err);
 }
 
 int np_apply(struct np_applied *a, const struct np_request *p, const struct np_apply_how *how,
@@ -336,7 +339,9 @@ int np_apply(struct np_applied *a, const struct np_request *p, const struct np_a
 	*a = (struct np_applied) { .p = p, .how = *how };
 	a->step = calloc(p->plan.n + 1, sizeof(*a->step));
 	a->noted = calloc(p->plan.n + 1, sizeof(*a->noted));
-	if (!a->step || !a->noted)
+	a->file_step = calloc(p->files ? p->files->n + 1 : 1, sizeof(*a->file_step));
+	a->file_noted = calloc(p->files ? p->files->n + 1 : 1, sizeof(*a->file_noted));
+	if (!a->step || !a->noted || !a->file_step || !a->file_noted)
 		return np_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->plan.n; i++) {
 		a->step[i].mem_mode = -1;
@@ -364,6 +369,8 @@ void np_applied_free(struct np_applied *a)
 			numa_bitmask_free(a->step[i].earlier_nodes);
 		np_affinity_undo_free(a->step[i].calls);
 	}
+	free(a->file_step);
+	free(a->file_noted);
 	free(a->noted);
 	free(a->step);
 	a->step = NULL;

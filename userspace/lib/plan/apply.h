@@ -35,6 +35,13 @@ struct np_step {
 	struct np_err err;
 };
 
+/* Result of one move of a file's pages, p->files->move[i]. */
+struct np_file_step {
+	struct np_migrate_result moved; /* sum over its parts */
+	bool back;			/* undone: all of its pages have gone back */
+	struct np_err err;		/* why all of it, or the rest, stayed; "": nothing failed */
+};
+
 struct np_applied;
 
 /* With what, how fast, and until when. */
@@ -56,8 +63,10 @@ struct np_apply_how {
 struct np_applied {
 	const struct np_request *p;
 	struct np_apply_how how;
-	struct np_step *step; /* [p->plan.n] */
-	bool *noted;	      /* [p->plan.n] its pages are in the state file since now */
+	struct np_step *step;		/* [p->plan.n] */
+	bool *noted;			/* [p->plan.n] its pages are in the state file since now */
+	struct np_file_step *file_step; /* [p->files->n] */
+	bool *file_noted;		/* [p->files->n] in the state file, since now */
 	size_t skipped;
 	bool placing;		  /* a task has been placed: the next ones follow */
 	bool undone;		  /* false also where nothing had been done */
@@ -87,6 +96,10 @@ void np_applied_print(FILE *out, const struct np_applied *a);
 
 /* Makes plan->move step by step; a->note then names what had no room. */
 int np_apply_pages(struct np_applied *a, struct np_err *err);
+
+/* Then makes p->files->move; a file that cannot be moved says so in its step. */
+int np_apply_files(struct np_applied *a, struct np_err *err);
+void np_apply_files_undo(struct np_applied *a);
 
 /* Moves pages back and restores what was bound, last task first. */
 void np_apply_undo(struct np_applied *a);

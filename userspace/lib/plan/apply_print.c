@@ -6,6 +6,7 @@
 #include "../files/json.h"
 #include "../host/mempolicy.h"
 #include "apply.h"
+#include "file_moves.h"
 
 /* "preferred:0", or "-" when it was left alone. */
 static const char *mem_text(const struct np_step *s, char *text, size_t text_len)
@@ -40,6 +41,21 @@ static json_t *effect_json(const struct np_effect *effect)
 			 effect->speed, "noise", effect->noise, "taken_back", effect->taken_back);
 }
 
+/* Those of the plan, with what became of them. */
+static json_t *files_json(const struct np_applied *a)
+{
+	json_t *files = np_file_moves_json(a->p->files, &a->p->machine), *one;
+	size_t i;
+
+	json_array_foreach(files, i, one) {
+		json_object_set_new(one, "migrate", np_json_migrate(&a->file_step[i].moved));
+		json_object_set_new(one, "undone", json_boolean(a->file_step[i].back));
+		if (a->file_step[i].err.text[0])
+			json_object_set_new(one, "error", np_json_text(a->file_step[i].err.text));
+	}
+	return files;
+}
+
 json_t *np_applied_json(const struct np_applied *a)
 {
 	json_t *j, *decisions = json_array(), *notes = json_array();
@@ -57,6 +73,8 @@ json_t *np_applied_json(const struct np_applied *a)
 	if (a->not_undone.text[0])
 		json_array_append_new(notes, np_json_text(a->not_undone.text));
 	j = np_request_json_with(a->p, decisions);
+	if (a->p->files)
+		json_object_set_new(j, "files", files_json(a));
 	json_object_set_new(j, "engine", json_string(a->how.engine->name));
 	json_object_set_new(j, "skipped", json_integer((json_int_t)a->skipped));
 	json_object_set_new(j, "undone", json_boolean(a->undone));
@@ -126,6 +144,26 @@ static void print_step(FILE *out, const struct np_applied *a, size_t i)
 		(double)s->moved.ns / 1e9, outcome, d->reason);
 }
 
+static void print_files(FILE *out, const struct np_applied *a)
+{
+	unsigned long long moved = 0, back = 0;
+
+	np_file_moves_print(out, a->p->files, &a->p->machine);
+	for (size_t i = 0; i < a->p->files->n; i++) {
+		moved += a->file_step[i].moved.moved;
+		back += a->file_step[i].back ? a->file_step[i].moved.moved : 0;
+	}
+	if (a->p->files->n)
+		fprintf(out, "of these files %llu pages moved", moved);
+	if (back)
+		fprintf(out, ", of which %llu have gone back", back);
+	if (a->p->files->n)
+		fputc('\n', out);
+	for (size_t i = 0; i < a->p->files->n; i++)
+		if (a->file_step[i].err.text[0])
+			fprintf(out, "%s\n", a->file_step[i].err.text);
+}
+
 void np_applied_print(FILE *out, const struct np_applied *a)
 {
 	char policy[256];
@@ -137,6 +175,8 @@ void np_applied_print(FILE *out, const struct np_applied *a)
 		"CPUS", "MEMORY", "PLANNED", "MOVED", "TIME", "WHAT AND WHY");
 	for (size_t i = 0; i < a->p->plan.n; i++)
 		print_step(out, a, i);
+	if (a->p->files)
+		print_files(out, a);
 	np_unordered_print(out, &a->p->plan);
 	if (a->note.text[0])
 		fprintf(out, "%s\n", a->note.text);

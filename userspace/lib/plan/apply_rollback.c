@@ -29,7 +29,9 @@ static void move_back(struct np_applied *a, size_t i, const struct np_tasks *now
 	struct np_err err;
 	uint64_t moved = 0;
 
-	if (np_move_back(&mover, &a->p->machine, t->pid, t->pages, now->task[0].pages, &moved,
+	/* Without those of files, which a policy may have counted. */
+	if (np_move_back(&mover, &a->p->machine, t->pid,
+			 a->p->tasks.pages + i * a->p->machine.n_nodes, now->task[0].pages, &moved,
 			 &err))
 		keep_pages(a, i, err.text);
 }
@@ -138,6 +140,7 @@ static void forget_pages(struct np_applied *a)
 
 void np_apply_undo(struct np_applied *a)
 {
+	np_apply_files_undo(a);
 	for (size_t i = a->p->plan.n; i-- > 0;) {
 		if (!is_to_undo(a, i))
 			continue;

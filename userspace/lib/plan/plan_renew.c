@@ -8,6 +8,7 @@
 #include "../host/numa_balancing.h"
 #include "../host/proc.h"
 #include "../host/reclaimable.h"
+#include "file_moves.h"
 #include "plan_read.h"
 
 static int stale(const struct np_plan_source *s, const char *why)
@@ -94,6 +95,9 @@ static bool refresh(struct np_request *p, size_t i)
 		memcpy(p->tasks.pages + i * nodes, now.pages, nodes * sizeof(*now.pages));
 		memcpy(p->tasks.shm_pages + i * nodes, now.shm_pages,
 		       nodes * sizeof(*now.shm_pages));
+		if (p->tasks.file_pages)
+			memcpy(p->tasks.file_pages + i * nodes, now.file_pages,
+			       nodes * sizeof(*now.file_pages));
 		copy_bitmask_to_bitmask(now.cpus[0], p->tasks.cpus[i]);
 		p->tasks.task[i].node = now.task[0].node;
 		p->tasks.task[i].threads = now.task[0].threads;
@@ -115,11 +119,21 @@ static int renew(const struct np_plan_source *s, struct np_request *p, struct np
 	p->machine = *now;
 	*now = (struct np_machine) { 0 };
 	*gone = 0;
+	/* A plan says what its policy saw: files are among these pages, until they are read anew. */
+	if (!p->tasks.file_pages)
+		p->tasks.file_pages = calloc(p->tasks.n * p->machine.n_nodes + 1,
+					     sizeof(*p->tasks.file_pages));
+	if (!p->tasks.file_pages)
+		return np_fail(s->err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->tasks.n; i++)
 		*gone += !refresh(p, i);
 	p->balancing = np_balancing_read();
+	if (np_request_count_files(p))
+		return np_fail(s->err, -ENOMEM, "out of memory");
 	e = np_request_limit(p, p->override, s->err);
-	return e ? e : np_plan_decide(s, p);
+	if (!e)
+		e = np_plan_decide(s, p);
+	return e ? e : np_request_plan_files(p, s->err);
 }
 
 int np_plan_file_renew(struct np_request *p, const char *path, size_t *gone, struct np_err *err)

@@ -15,6 +15,7 @@
 #include "../host/proc.h"
 #include "../host/reclaimable.h"
 #include "cpuset_limits.h"
+#include "file_moves.h"
 
 /* The busiest tasks, whose counts a plan rests on. */
 #define COUNT_TASKS 64
@@ -52,9 +53,51 @@ static int read_tasks(struct np_request *p, const struct np_policy_args *args, s
 		e = np_tasks_assume(&p->tasks, args->assume[i], err);
 	if (!e && np_penalties_apply(&p->tasks, err))
 		e = -EBADMSG;
+	if (!e && np_request_count_files(p))
+		e = np_fail(err, -ENOMEM, "out of memory");
 	if (!e)
 		e = np_request_limit(p, args->override, err);
 	return e;
+}
+
+static bool counts_files(const struct np_request *p)
+{
+	return np_options_get(p->policy, &p->options, "files") > 0;
+}
+
+int np_request_count_files(struct np_request *p)
+{
+	size_t nodes = p->machine.n_nodes, all = p->tasks.n * nodes;
+	uint64_t *pages, *shm;
+
+	if (!counts_files(p))
+		return 0;
+	free(p->with_files);
+	p->with_files = pages = calloc(2 * all + 1, sizeof(*pages));
+	if (!pages)
+		return -ENOMEM;
+	shm = pages + all;
+	for (size_t i = 0; i < all; i++) {
+		pages[i] = p->tasks.pages[i] + p->tasks.file_pages[i];
+		shm[i] = p->tasks.shm_pages[i] + p->tasks.file_pages[i];
+	}
+	for (size_t i = 0; i < p->tasks.n; i++) {
+		p->tasks.task[i].pages = pages + i * nodes;
+		p->tasks.task[i].shm_pages = shm + i * nodes;
+	}
+	return 0;
+}
+
+int np_request_plan_files(struct np_request *p, struct np_err *err)
+{
+	const struct np_file_plan from = { &p->machine, &p->tasks, &p->plan, p->override };
+
+	if (!counts_files(p))
+		return 0;
+	p->files = calloc(1, sizeof(*p->files));
+	if (!p->files)
+		return np_fail(err, -ENOMEM, "out of memory");
+	return np_file_moves_plan(p->files, &from, err);
 }
 
 /* Places on p->nodes only. One of them has CPUs and memory. */
@@ -261,6 +304,9 @@ int np_request_from(struct np_request *p, const struct np_policy_args *args, str
 	e = take_model(&p->machine, &p->model, args->model, derive_model, err);
 	for (size_t i = 0; !e && i < args->n_assume; i++)
 		e = np_tasks_assume(&p->tasks, args->assume[i], err);
+	if (!e && counts_files(p))
+		e = np_fail(err, -EOPNOTSUPP,
+			    "a snapshot does not say which files its tasks map: leave out files=on");
 	if (!e)
 		e = np_request_check_nodes(&p->machine, err);
 	p->override = args->override;
@@ -294,6 +340,8 @@ int np_request_make(struct np_request *p, const struct np_policy_args *args, str
 		e = read_tasks(p, args, err);
 	if (!e)
 		e = np_request_ask(p, err);
+	if (!e)
+		e = np_request_plan_files(p, err);
 	if (e)
 		np_request_free(p);
 	return e;
@@ -301,6 +349,12 @@ int np_request_make(struct np_request *p, const struct np_policy_args *args, str
 
 void np_request_free(struct np_request *p)
 {
+	if (p->files)
+		np_file_moves_free(p->files);
+	free(p->files);
+	p->files = NULL;
+	free(p->with_files);
+	p->with_files = NULL;
 	np_plan_free(&p->plan);
 	np_task_limits_free(&p->limits);
 	np_tasks_free(&p->tasks);

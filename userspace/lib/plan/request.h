@@ -16,6 +16,8 @@
 #include "../host/topology.h"
 #include "task_limits.h"
 
+struct np_file_moves;
+
 /* Which policy is asked about which tasks. */
 struct np_policy_args {
 	const struct np_policy *policy;
@@ -54,6 +56,10 @@ struct np_request {
 	struct np_request_plugin *plugin; /* that policy points to; NULL: elsewhere */
 	struct np_options options;
 	struct np_plan plan; /* plan.decision[i] is about tasks.task[i] */
+	/* With the policy's option "files", of running tasks; else NULL. */
+	struct np_file_moves *files;
+	/* [2 * tasks.n * n_nodes] tasks.pages and shm_pages with files counted, which the policy sees */
+	uint64_t *with_files;
 };
 
 /*
@@ -81,6 +87,15 @@ int np_request_model(struct np_machine *m, struct np_model **model, const char *
 
 /* The policy's part of it: p's machine and tasks are there, its plan becomes the answer. */
 int np_request_ask(struct np_request *p, struct np_err *err);
+
+/*
+ * Reads the files of its running tasks where the policy's option "files" is on, for a plan that is made. 0,
+ * or -errno with one line in err.
+ */
+int np_request_plan_files(struct np_request *p, struct np_err *err);
+
+/* Counts the files of its tasks where that option is on. tasks.pages stay what they are. 0 or -ENOMEM. */
+int np_request_count_files(struct np_request *p);
 
 /* CPUs and nodes that its tasks may be given; override: all that their cpusets allow. */
 int np_request_limit(struct np_request *p, bool override, struct np_err *err);

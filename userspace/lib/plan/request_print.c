@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file_moves.h"
 #include "../files/json.h"
 #include "../files/policy_input.h"
 #include "../host/numa_balancing.h"
@@ -133,6 +134,10 @@ json_t *np_request_json_with(const struct np_request *p, json_t *decisions)
 	json_object_set_new(j, "predicted", predicted_json(&p->plan));
 	json_object_set_new(j, "unordered", json_integer((json_int_t)p->plan.unordered));
 	json_object_set_new(j, "decisions", decisions);
+	if (p->files)
+		json_object_set_new(j, "files", np_file_moves_json(p->files, &p->machine));
+	if (p->files && p->files->note.text[0])
+		json_object_set_new(j, "files_note", np_json_text(p->files->note.text));
 	return j;
 }
 
@@ -302,6 +307,8 @@ void np_request_print(FILE *out, const struct np_request *p)
 		"NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY", "MPKI", "WHY");
 	for (size_t i = 0; i < p->plan.n; i++)
 		print_decision(out, p, i);
+	if (p->files)
+		np_file_moves_print(out, p->files, &p->machine);
 	np_unordered_print(out, &p->plan);
 	print_prediction(out, p);
 	print_present(out, p);

@@ -77,7 +77,8 @@ static long find(const struct records *r, pid_t pid, unsigned long long start)
 static json_t *record_of(const struct np_machine *m, const struct np_tasks *t, size_t i)
 {
 	return json_pack("{s:i,s:I,s:o}", "pid", (int)t->task[i].pid, "start",
-			 (json_int_t)t->start[i], "pages", np_json_pages(m, t->task[i].pages));
+			 (json_int_t)t->start[i], "pages",
+			 np_json_pages(m, t->pages + i * m->n_nodes));
 }
 
 int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,

@@ -144,6 +144,7 @@ def test_snapshot_of_isolated_cpus(tool: Path, tmp_path: Path) -> None:
     (("--machine", "demo-2s", "--tasks", "nothing.toml"), "nothing.toml cannot be read: No such file"),
     (("--machine", "demo-2s", "--tasks", TASKS, "-p", "best"), 'no policy "best"'),
     (("--machine", "demo-2s", "--tasks", TASKS, "-p", "n-mass:colour=red"), 'no option "colour": use '),
+    (("--machine", "demo-2s", "--tasks", TASKS, "-p", "maximum-local:files=on"), "leave out files=on"),
     (("--machine", "demo-2s", "--random", "many"), "many"),
     (("--machine", "demo-2s", "--random", 1, "--max-tasks", 0), "--max-tasks is at least 1"),
     (("--machine", "2x2:1G", "--random", 1, "--max-tasks", 5), "--max-tasks 5 is more than the 4 CPUs of machine 2x2:1G"),

@@ -53,6 +53,7 @@ void plan_fixture_init(struct plan_fixture *f, uint64_t free0, uint64_t free1)
 	np_options_defaults(f->p.policy, &f->p.options);
 	f->p.plan.decision = f->decision;
 	f->p.plan.pages_after = f->after;
+	f->p.tasks.pages = &f->pages[0][0];
 }
 
 void plan_fixture_add(struct plan_fixture *f, pid_t pid, int node, int to, uint64_t pages0,

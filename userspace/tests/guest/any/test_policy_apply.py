@@ -61,7 +61,7 @@ def test_plan_prints_a_table(tool: Tool, start_target) -> None:
     target = away(start_target)
     done = tool.run("plan", "--policy", "maximum-local", "--sample", 0, target.pid)
     title, heading, line, predicted = done.stdout.splitlines()
-    assert title == "maximum-local (pages=follow, penalty=0, rate=935) on demo-2s (lab-functional)"
+    assert title == "maximum-local (pages=follow, penalty=0, rate=935, files=off) on demo-2s (lab-functional)"
     assert heading.split() == ["PID", "TASK", "NODE", "MEMORY", "PAGES", "COST", "GAIN", "PENALTY",
                                "MPKI", "WHY"]
     assert line.split()[0] == str(target.pid)
