@@ -13,6 +13,7 @@ EXP_DEFINES = -DNP_VERSION='"$(VERSION)"' -DNP_BUILT_WITH='"$(EXP_BUILT_WITH)"'
 EXP_MEM   := $(addprefix mem/,np_mem options worker stream stream_variants chase cachetest sort update mix handover) pages emit
 EXP_HOT   := $(addprefix hot/,np_hot work place ballast) redis/histogram pages emit
 EXP_MM    := mm/np_mm pages emit
+EXP_FILES := $(addprefix files/,np_files shared stream sweep) pages emit
 EXP_REDIS := $(addprefix redis/,np_redis redis_workloads redis_tokens redis_data client histogram) emit
 
 $(BUILD)/np-mem: $(EXP_MEM:%=$(EXP_OBJ)/%.o)
@@ -32,6 +33,9 @@ $(BUILD)/np-hot: $(EXP_HOT:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -pthread -lnuma -ljansson -lm
 
 $(BUILD)/np-mm: $(EXP_MM:%=$(EXP_OBJ)/%.o)
+	$(CC) -o $@ $^ -lnuma -ljansson
+
+$(BUILD)/np-files: $(EXP_FILES:%=$(EXP_OBJ)/%.o)
 	$(CC) -o $@ $^ -lnuma -ljansson
 
 $(BUILD)/np-redis: $(EXP_REDIS:%=$(EXP_OBJ)/%.o)
@@ -59,7 +63,7 @@ $(PY_PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: experiments/program.sh pyproject.toml
 	chmod 755 $@
 
 .PHONY: tools
-tools: $(SCX) $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-mm $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
+tools: $(SCX) $(BUILD)/np-mem $(BUILD)/np-triad $(BUILD)/np-hot $(BUILD)/np-mm $(BUILD)/np-files $(BUILD)/np-redis $(PY_PROGRAMS:%=$(BUILD)/%)
 
 include experiments/lab/plugin.mk
 include experiments/bench/lab/bench_lab.mk

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The table that a run ends with: `demo`, or `run SUITE [WORKLOADS [MACHINE]]` of its quick levels under six placements, each cell
-# in three boots. WORKLOADS are some of the suite's, and MACHINE a smaller one than its own, where these take hours. A run that was ended goes on; one that is whole is made again
-# where the code that makes observations has changed since.
+# in three boots; np-llm and np-buffers have placements of their own. WORKLOADS are some of the suite's, and MACHINE a smaller
+# one than its own, where these take hours. A run that was ended goes on; one that is whole is made again where the code that
+# makes observations has changed since.
 set -o pipefail
 
 placements=none,maximum-local:pages=follow,n-mass:pages=stay,measured:pages=move,interleave,weighted
@@ -11,8 +12,9 @@ uses=($runner/observe.py $runner/observe_static.py $runner/pilot.py $runner/acti
 	experiments/workloads experiments/lab policies userspace/lib kmod ':(exclude)*/tests/*')
 case $1 in
 demo) out=results/demo words=(demo) ;;
-run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --lab ${4:+"$4"} --placements "$placements" ${3:+--workloads "$3"} --out "$out") ;;
+run) out=results/measured/$2 words=(run "$2" --quick --repeats 3 --lab ${4:+"$4"} ${3:+--workloads "$3"} --out "$out") ;;
 esac
+case $1$2 in runnp-*) ;; run*) words+=(--placements "$placements") ;; esac
 
 # Of the run in $out, where its tree had no changes.
 commit() {

@@ -344,7 +344,7 @@ def compute_cost(applied: Applied, seconds: float, watched: float) -> Cost:
     """Computes the price of a placement: the seconds of apply and of its moves, and the bytes that it moved.
 
     watched: the part of the seconds in which apply only looked on while the tasks worked."""
-    moves = list(map(get_move, applied["decisions"]))
+    moves = list_moves(applied)
     return {"apply_s": round(seconds, 6), "watched_s": watched,
             "move_s": sum(move.get("ns", 0) for move in moves) / 1e9,
             "moved_bytes": sum(move.get("bytes", 0) for move in moves)}
@@ -357,9 +357,14 @@ def make_page_sample(roles: list[str], tasks: list[TaskState], applied: Applied 
             "moved": count_moved_pages(applied) if applied else 0}
 
 
+def list_moves(applied: Applied) -> list[dict[str, Any]]:
+    """Lists what became of the pages that apply moved, of each decision and of each file; {} of a decision that moved none."""
+    return [*map(get_move, applied["decisions"]), *(file.get("migrate") or {} for file in applied.get("files", []))]
+
+
 def count_moved_pages(applied: Applied) -> int:
-    """Sums the pages that were moved by all decisions."""
-    return sum(get_move(decision).get("moved", 0) for decision in applied["decisions"])
+    """Sums the pages that were moved by all decisions, and those of files."""
+    return sum(move.get("moved", 0) for move in list_moves(applied))
 
 
 def get_move(decision: dict[str, Any]) -> dict[str, int]:

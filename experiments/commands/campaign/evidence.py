@@ -37,7 +37,7 @@ OPTIONS = RunOptions(lab="", quick=True, repeats=3, boots=3, resume=True)
 INPUTS = ("KERNELS", "kmod", "policies", "userspace/lib", "experiments/host", "experiments/runner", "experiments/lab/plugin", "experiments/lab/guest",
           "experiments/lab/machine.py", "experiments/lab/qemu.py", "experiments/lab/simulated.py",
           ":(glob)experiments/workloads/*.[ch]")
-SOURCES = {"np-mem": "mem", "np-hot": "hot", "np-mm": "mm", "np-redis": "redis", "np-steal": "stealing"}  # of programs
+SOURCES = {"np-mem": "mem", "np-hot": "hot", "np-mm": "mm", "np-files": "files", "np-redis": "redis", "np-steal": "stealing"}  # of programs
 OLD = "of older code"
 INPUTS_FILE = "inputs"  # the digest, and the commit that began the run, by which alone it goes on
 

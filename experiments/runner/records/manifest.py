@@ -206,7 +206,7 @@ def describe_tool() -> dict[str, Any]:
     """Describes the tree by its commit, and the programs of numaplace that are there by the versions that they print."""
     return {**read_sources(),
             "programs": {name: _read_output(HERE.programs / name, "--version")
-                         for name in ("numaplace", "np-mem", "np-hot", "np-mm", "np-redis", "np-steal")
+                         for name in ("numaplace", "np-mem", "np-hot", "np-mm", "np-files", "np-redis", "np-steal")
                          if (HERE.programs / name).exists()}}
 
 

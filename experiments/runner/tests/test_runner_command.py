@@ -335,7 +335,7 @@ def test_a_program_that_nobody_could_look_at_counts_where_nobody_needs_to(level:
 
 
 # Options that are a time or a rate, by program.
-TIMED = {"np-hot": ("--seconds", "--period"), "np-mm": ("--seconds",), "pgbench": ("-T",),
+TIMED = {"np-hot": ("--seconds", "--period"), "np-mm": ("--seconds",), "np-files": ("--seconds",), "pgbench": ("-T",),
          "open_loop.py": ("--seconds", "--warm-up", "--rate")}
 
 
