@@ -47,8 +47,11 @@ def print_report(clock: str, options: argparse.Namespace, observations: list[dic
     for state in ("asleep", "running"):
         print(f"\ntarget {state}")
         print("\n".join(table.format_lines(rows, state, with_times=clock == "timed")))
+    if clock == "timed":
+        print("\nGB/s by kind of memory; those that are not private are mapped by other processes too and are a quarter as large")
+        print("\n".join(table.format_kinds(observations)))
     print()
-    print("\n".join(verdicts(table.check_claims(rows, with_times=clock == "timed").checks)))
+    print("\n".join(verdicts(table.check_claims(rows, with_times=clock == "timed").checks + table.check_kinds(observations).checks)))
 
 
 def main():

@@ -2,21 +2,16 @@
 #include "methods.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <numa.h>
 #include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "../../../userspace/lib/base/record.h"
+#include "../../../userspace/lib/engine/module.h"
 #include "../../../userspace/lib/engine/move_pages.h"
-#include "../../../userspace/lib/host/module_files.h"
 
-#define PAGE	4096
-#define POLL_NS 1000000L /* short beside a move, long beside a look at the job */
+#define PAGE 4096
 
 static int failed(const char *what, int e)
 {
@@ -24,60 +19,47 @@ static int failed(const char *what, int e)
 	return e;
 }
 
-static int open_job(const struct target *t, int to, const char *options, uint64_t *id)
+int parse_options(const char *text, struct options *o)
 {
-	char line[256], answer[64];
-	ssize_t n = 0;
-	int fd = np_module_open("migrate");
-
-	if (fd < 0)
-		return fd;
-	snprintf(line, sizeof(line), "pid=%d from=%d to=%d start=%p end=%p %s\n", t->pid, t->node,
-		 to, (void *)t->memory, (void *)(t->memory + t->pages * PAGE), options);
-	if (write(fd, line, strlen(line)) < 0 || (n = pread(fd, answer, sizeof(answer) - 1, 0)) < 0)
-		n = -errno;
-	close(fd);
-	if (n < 0)
-		return (int)n;
-	answer[n] = '\0';
-	return np_record_number(answer, "job", id) ? 0 : -EPROTO;
+	*o = (struct options) { .text = text };
+	for (int n = 0; *text; text += n, n = 0) {
+		if (sscanf(text, "threads=%u %n", &o->threads, &n) != 1)
+			sscanf(text, "max_stall_us=%u %n", &o->max_stall_us, &n);
+		if (!n)
+			return -1;
+	}
+	return 0;
 }
 
-/* Returns 1 when the job is done, 0 while it is not, or -errno. */
-static int look_at_job(uint64_t id, struct moved *out)
+static int move_by_module(const struct target *t, int to, const struct options *o,
+			  struct moved *out)
 {
-	char *text = np_module_read("jobs"), state[16] = "";
-	int ret = -ESRCH;
-	uint64_t job;
+	const struct np_migrate_request request = {
+		.pid = t->pid,
+		.to = to,
+		.start = (uintptr_t)t->memory,
+		.end = (uintptr_t)t->memory + t->pages * PAGE,
+		.threads = o->threads,
+		.max_stall_us = o->max_stall_us,
+		.shared = t->kind != TARGET_PRIVATE,
+		.files = t->kind != TARGET_PRIVATE,
+	};
+	struct np_migrate_result result;
+	struct np_err err = { "" };
+	uint64_t began = now_ns();
+	int ret = np_module_migrate(&request, &result, &err);
 
-	for (const char *line = text; line && *line; line = np_record_next(line)) {
-		if (!np_record_number(line, "job", &job) || job != id)
-			continue;
-		np_record_get(line, "state", state, sizeof(state));
-		np_record_number(line, "ns", &out->own_ns);
-		np_record_number(line, "longest_pause_us", &out->longest_pause_us);
-		ret = !strcmp(state, "done") ? 1 : !strcmp(state, "failed") ? -EIO : 0;
-	}
-	free(text);
+	out->ns = now_ns() - began;
+	out->own_ns = result.ns;
+	out->longest_unmapped_us = result.longest_unmapped_us;
+	if (ret)
+		fprintf(stderr, "np-move: %s\n", err.text);
 	return ret;
 }
 
-static int move_by_module(const struct target *t, int to, const char *options, struct moved *out)
-{
-	const struct timespec nap = { 0, POLL_NS };
-	uint64_t began = now_ns(), id = 0;
-	int ret = open_job(t, to, options, &id);
-
-	while (!ret) {
-		nanosleep(&nap, NULL);
-		ret = look_at_job(id, out);
-	}
-	out->ns = now_ns() - began;
-	return ret > 0 ? 0 : failed("the module's job", ret);
-}
-
 /* All pages in one call, nothing asked before or after: what move_pages(2) does at its best. */
-static int move_in_one_call(const struct target *t, int to, const char *options, struct moved *out)
+static int move_in_one_call(const struct target *t, int to, const struct options *o,
+			    struct moved *out)
 {
 	void **page = calloc(t->pages, sizeof(*page));
 	int *node = calloc(t->pages, sizeof(*node)), *status = calloc(t->pages, sizeof(*status));
@@ -92,7 +74,8 @@ static int move_in_one_call(const struct target *t, int to, const char *options,
 		status[i] = -1;
 	}
 	began = now_ns();
-	ret = move_pages(t->pid, t->pages, page, node, status, MPOL_MF_MOVE);
+	ret = move_pages(t->pid, t->pages, page, node, status,
+			 t->kind == TARGET_PRIVATE ? MPOL_MF_MOVE : MPOL_MF_MOVE_ALL);
 	out->ns = now_ns() - began;
 	free(page);
 	free(node);
@@ -101,13 +84,16 @@ static int move_in_one_call(const struct target *t, int to, const char *options,
 }
 
 /* The engine of `numaplace migrate --engine syscall`: asks, moves, and asks again. */
-static int move_by_engine(const struct target *t, int to, const char *options, struct moved *out)
+static int move_by_engine(const struct target *t, int to, const struct options *o,
+			  struct moved *out)
 {
 	const struct np_migrate_request request = {
 		.pid = t->pid,
 		.to = to,
 		.start = (uintptr_t)t->memory,
 		.end = (uintptr_t)t->memory + t->pages * PAGE,
+		.shared = t->kind != TARGET_PRIVATE,
+		.files = t->kind != TARGET_PRIVATE,
 	};
 	struct np_migrate_result result;
 	struct np_err err = { "" };
@@ -122,7 +108,7 @@ static int move_by_engine(const struct target *t, int to, const char *options, s
 }
 
 /* The whole process, as it takes no range: code and stack, some hundred pages, come along. */
-static int move_process(const struct target *t, int to, const char *options, struct moved *out)
+static int move_process(const struct target *t, int to, const struct options *o, struct moved *out)
 {
 	struct bitmask *from = numa_allocate_nodemask(), *into = numa_allocate_nodemask();
 	uint64_t began;

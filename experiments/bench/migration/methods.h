@@ -8,15 +8,24 @@
 #include "target.h"
 
 struct moved {
-	uint64_t ns;		   /* as the caller sees it */
-	uint64_t own_ns;	   /* as the method says; 0: it does not */
-	uint64_t longest_pause_us; /* likewise */
+	uint64_t ns;		      /* as the caller sees it */
+	uint64_t own_ns;	      /* as the method says; 0: it does not */
+	uint64_t longest_unmapped_us; /* likewise */
 };
+
+/* Of the module. 0: its default. */
+struct options {
+	const char *text;
+	unsigned int threads, max_stall_us;
+};
+
+/* "threads=N max_stall_us=N". 0, or -1: there is something else. */
+int parse_options(const char *text, struct options *o);
 
 struct method {
 	const char *name;
-	/* Returns 0, or -errno with one line on stderr. options are the module's. */
-	int (*move)(const struct target *t, int to, const char *options, struct moved *out);
+	/* Returns 0, or -errno with one line on stderr. */
+	int (*move)(const struct target *t, int to, const struct options *o, struct moved *out);
 };
 
 /* Ends with a name of NULL. */

@@ -51,7 +51,7 @@ static int move_in_calls(const struct target *t, int to, size_t batch, struct ti
 static int move_by_a_job(const struct target *t, int to, struct times *out)
 {
 	struct moved moved = { 0 };
-	int e = methods[0].move(t, to, "", &moved);
+	int e = methods[0].move(t, to, &(struct options) { .text = "" }, &moved);
 
 	out->all = out->first = moved.ns;
 	return e;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * np-move METHOD MIB FROM TO THREADS [OPTIONS]
+ * np-move METHOD MIB FROM TO THREADS [OPTIONS [KIND [MAPPERS]]]
  *
  * Moves MIB of 4 KiB pages of a fresh process from node FROM to node TO and
  * prints one JSON object. THREADS threads of the process write to the memory
- * meanwhile; with 0 it sleeps. OPTIONS are added to the module's line.
+ * meanwhile; with 0 it sleeps. OPTIONS, of the module alone: "threads=N max_stall_us=N". The memory
+ * is of KIND (private, forked, memfd, file), which MAPPERS children map as well.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ static void print_progress(const char *name, const struct progress *p)
 	       (unsigned long long)p->ns);
 }
 
-static int observe(const struct method *m, struct target *t, int to, const char *options)
+static int observe(const struct method *m, struct target *t, int to, const struct options *o)
 {
 	struct progress before = { 0 }, during = { 0 };
 	struct moved moved = { 0 };
@@ -97,7 +98,7 @@ static int observe(const struct method *m, struct target *t, int to, const char 
 	watch_undisturbed(t, &before);
 	flushes = shootdowns();
 	progress_begin(t, &during);
-	e = m->move(t, to, options, &moved);
+	e = m->move(t, to, o, &moved);
 	progress_end(t, &during);
 	flushes = shootdowns() - flushes;
 	if (e)
@@ -106,10 +107,10 @@ static int observe(const struct method *m, struct target *t, int to, const char 
 	if (there < 0)
 		return (int)there;
 	printf("{\"method\": \"%s\", \"threads\": %u, \"options\": \"%s\", \"pages\": %zu, \"moved\": %ld,"
-	       " \"ns\": %llu, \"own_ns\": %llu, \"shootdowns\": %llu, \"longest_pause_us\": %llu,",
-	       m->name, t->threads, options, t->pages, there, (unsigned long long)moved.ns,
+	       " \"ns\": %llu, \"own_ns\": %llu, \"shootdowns\": %llu, \"longest_unmapped_us\": %llu,",
+	       m->name, t->threads, o->text, t->pages, there, (unsigned long long)moved.ns,
 	       (unsigned long long)moved.own_ns, (unsigned long long)flushes,
-	       (unsigned long long)moved.longest_pause_us);
+	       (unsigned long long)moved.longest_unmapped_us);
 	print_progress("", &during);
 	print_progress("baseline_", &before);
 	printf(" \"whole\": %s}\n", target_is_whole(t) ? "true" : "false");
@@ -120,16 +121,21 @@ int main(int argc, char **argv)
 {
 	const struct method *m = argc > 5 ? find_method(argv[1]) : NULL;
 	struct target t = { 0 };
+	struct options o;
 	int to, e;
 
-	if (!m || argc > 7 || (t.threads = (unsigned int)atoi(argv[5])) > MAX_THREADS) {
-		fputs("usage: np-move module|move_pages|engine|migrate_pages MIB FROM TO THREADS [OPTIONS]\n",
+	if (!m || argc > 9 || (t.threads = (unsigned int)atoi(argv[5])) > MAX_THREADS ||
+	    parse_options(argc > 6 ? argv[6] : "", &o) || (*o.text && m != methods) ||
+	    (argc > 7 && target_kind(argv[7], &t.kind))) {
+		fputs("usage: np-move module|move_pages|engine|migrate_pages MIB FROM TO THREADS"
+		      " [OPTIONS [private|forked|memfd|file [MAPPERS]]]\n",
 		      stderr);
 		return 2;
 	}
 	t.pages = strtoul(argv[2], NULL, 10) * 256;
 	t.node = atoi(argv[3]);
 	to = atoi(argv[4]);
+	t.mappers = argc > 8 ? (unsigned int)atoi(argv[8]) : 0;
 	e = target_start(&t);
 	if (!e)
 		e = run_on_node(to);
@@ -137,7 +143,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "np-move: no target of %zu pages on node %d: %s\n", t.pages, t.node,
 			strerror(-e));
 	else
-		e = observe(m, &t, to, argc > 6 ? argv[6] : "");
+		e = observe(m, &t, to, &o);
 	if (t.pid > 0)
 		target_stop(&t);
 	return e ? 1 : 0;

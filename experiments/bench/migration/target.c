@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -103,24 +104,99 @@ static void *write_all_the_time(void *arg)
 	return NULL;
 }
 
+int target_kind(const char *name, enum target_kind *kind)
+{
+	static const char *const names[] = {
+		[TARGET_PRIVATE] = "private",
+		[TARGET_FORKED] = "forked",
+		[TARGET_MEMFD] = "memfd",
+		[TARGET_FILE] = "file",
+	};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i])) {
+			*kind = i;
+			return 0;
+		}
+	return -1;
+}
+
+/* *fd: -1 of anonymous memory. 0 or -errno. */
+static int open_memory(size_t size, int *fd)
+{
+	char path[] = "np-move-XXXXXX";
+
+	*fd = -1;
+	if (self->kind != TARGET_MEMFD && self->kind != TARGET_FILE)
+		return 0;
+	*fd = self->kind == TARGET_MEMFD ? memfd_create(path, 0) : mkstemp(path);
+	if (*fd >= 0 && self->kind == TARGET_FILE)
+		unlink(path);
+	return *fd < 0 || ftruncate(*fd, (off_t)size) ? -errno : 0;
+}
+
+static int map_memory(size_t size)
+{
+	int fd, e = open_memory(size + HUGE, &fd);
+
+	if (e)
+		return e;
+	self->memory = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE,
+			    fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+	if (self->memory == MAP_FAILED)
+		return -errno;
+	if (fd >= 0)
+		close(fd);
+	self->memory += -(uintptr_t)self->memory & (HUGE - 1);
+	return 0;
+}
+
+/* Children that have every page in their page tables, for as long as their parent lives. */
+static int start_mappers(void)
+{
+	volatile uint64_t seen;
+	int ready[2];
+	char byte;
+
+	for (unsigned int i = 0; i < self->mappers; i++) {
+		if (pipe(ready))
+			return -errno;
+		switch (fork()) {
+		case -1:
+			return -errno;
+		case 0:
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (size_t page = 0; page < self->pages; page++)
+				seen = *page_at(page);
+			(void)seen;
+			if (write(ready[1], "", 1) == 1)
+				pause();
+			_exit(1);
+		}
+		close(ready[1]);
+		if (read(ready[0], &byte, 1) != 1)
+			return -ECHILD;
+		close(ready[0]);
+	}
+	return 0;
+}
+
 static int reserve(void)
 {
 	size_t size = self->pages * WORDS * sizeof(uint64_t);
-	int advice = self->huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+	int advice = self->huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE, e;
 	struct bitmask *node = numa_allocate_nodemask();
 
 	numa_bitmask_setbit(node, (unsigned int)self->node);
-	self->memory = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
-	if (self->memory == MAP_FAILED)
-		return -errno;
-	self->memory += -(uintptr_t)self->memory & (HUGE - 1);
+	e = map_memory(size);
+	if (e)
+		return e;
 	if (madvise(self->memory, size, advice) || run_on_node(self->node) ||
 	    set_mempolicy(MPOL_BIND, node->maskp, node->size + 1))
 		return -errno;
 	fill();
 	numa_free_nodemask(node);
-	return set_mempolicy(MPOL_DEFAULT, NULL, 0) ? -errno : 0;
+	return set_mempolicy(MPOL_DEFAULT, NULL, 0) ? -errno : start_mappers();
 }
 
 static void answer(uint64_t value)

@@ -10,7 +10,17 @@
 
 #define MAX_THREADS 8
 
+/* What its memory is of. */
+enum target_kind {
+	TARGET_PRIVATE, /* anonymous, of one process */
+	TARGET_FORKED,	/* the same, which children map */
+	TARGET_MEMFD,
+	TARGET_FILE, /* in the working directory */
+};
+
 struct target {
+	enum target_kind kind;
+	unsigned int mappers; /* children that map all of it and sleep; of a kind that is shared */
 	size_t pages;
 	int node;	      /* that its memory and its threads begin on */
 	unsigned int threads; /* that write to the memory all the time; 0: it sleeps */
@@ -21,6 +31,9 @@ struct target {
 	int ask, answer;
 	struct target_shared *shared;
 };
+
+/* By name: private, forked, memfd, file. Returns 0 or -1. */
+int target_kind(const char *name, enum target_kind *kind);
 
 /* Starts it and waits until its memory is there. Returns 0 or -errno. */
 int target_start(struct target *t);

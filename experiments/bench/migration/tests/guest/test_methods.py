@@ -20,6 +20,8 @@ def test_method_moves_every_page(method, threads):
     assert found["moved"] == PAGES or (threads != "0" and found["moved"] > 0.9 * PAGES)
 
 
-def test_what_is_not_a_method_is_refused():
-    said = subprocess.run([BENCH, "teleport", "1", "0", "1", "0"], capture_output=True, text=True)
+@pytest.mark.parametrize("words", [["teleport", "1", "0", "1", "0"], ["module", "1", "0", "1", "0", "threads=2 split=1"],
+                                   ["engine", "1", "0", "1", "0", "threads=2"]])
+def test_what_is_not_known_is_refused(words):
+    said = subprocess.run([BENCH, *words], capture_output=True, text=True)
     assert said.returncode == 2 and said.stderr.startswith("usage:")
