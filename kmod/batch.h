@@ -37,7 +37,6 @@ struct numaplace_supply {
  * @chunk: how many are moved at a time
  * @start: address of the first page
  * @n: number of pages
- * @pending: how many of them are to be moved
  * @small: supply of small pages
  * @huge: supply of huge pages
  * @has_huge: a huge page was found that is to be moved whole
@@ -63,7 +62,6 @@ struct numaplace_batch {
 
 	unsigned long start;
 	unsigned int n;
-	unsigned int pending;
 	struct numaplace_supply small, huge;
 	bool has_huge;
 	bool written;

@@ -15,8 +15,11 @@
 #include "classify.h"
 #include "throttle.h"
 
-/* A chunk that would be cut ends after the huge page. */
-#define ENTRIES (NUMAPLACE_CHUNK_MAX + NUMAPLACE_HUGE_PAGES)
+/*
+ * A chunk that would be cut ends after the huge page. And where another thread empties a page table
+ * meanwhile, the kernel may come across a table's entries twice.
+ */
+#define ENTRIES (NUMAPLACE_CHUNK_MAX + 2 * NUMAPLACE_HUGE_PAGES)
 
 /**
  * numaplace_chunk_init() - allocate what chunks of a batch are moved with
@@ -142,7 +145,7 @@ static void fill(struct numaplace_batch *b, unsigned int n, bool huge)
 void numaplace_chunk_fill(struct numaplace_batch *b, unsigned int n)
 {
 	if (b->has_huge)
-		fill(b, n / NUMAPLACE_HUGE_PAGES + b->huge.ran_out, true);
+		fill(b, DIV_ROUND_UP(n, NUMAPLACE_HUGE_PAGES), true);
 	if (!b->has_huge || b->small.ran_out)
 		fill(b, n, false);
 }
@@ -299,11 +302,14 @@ static void move_run(struct numaplace_batch *b, struct vm_area_struct *vma, unsi
 	if (migrate_vma_setup(&run))
 		return;
 	unmapped = ktime_get_ns();
-	copy_run(b, &run, b->status + first);
-	copied = ktime_get_ns();
-	migrate_vma_pages(&run);
-	move_run_by_mapping(b, &run, b->status + first);
-	count_moved(&run, b->status + first);
+	copied = unmapped;
+	if (!WARN_ON_ONCE(run.npages > n)) {
+		copy_run(b, &run, b->status + first);
+		copied = ktime_get_ns();
+		migrate_vma_pages(&run);
+		move_run_by_mapping(b, &run, b->status + first);
+		count_moved(&run, b->status + first);
+	}
 	migrate_vma_finalize(&run);
 	ended = ktime_get_ns();
 	b->setup_ns += unmapped - begun;
@@ -342,6 +348,24 @@ static void move_runs(struct numaplace_batch *b, unsigned int first, unsigned in
 	}
 }
 
+/*
+ * For a page that is on no LRU list the kernel drains the lists of all CPUs and waits for each:
+ * here with that page alone unmapped. Those that still are on none, as somebody else has isolated
+ * them, are for later.
+ */
+static void list_pages(struct numaplace_batch *b, unsigned int first, unsigned int n)
+{
+	unsigned int one = numaplace_classify_rename(b, first, n, NUMAPLACE_PAGE_unlisted,
+						     NUMAPLACE_PAGE_later);
+
+	if (one == first + n)
+		return;
+	move_runs(b, one, one + 1, NUMAPLACE_PAGE_later, 0);
+	numaplace_classify_rename(b, first, n, NUMAPLACE_PAGE_later, NUMAPLACE_PAGE_pending);
+	numaplace_classify_pages(b, first, n, false);
+	numaplace_classify_rename(b, first, n, NUMAPLACE_PAGE_unlisted, NUMAPLACE_PAGE_later);
+}
+
 /**
  * numaplace_chunk_move() - classify pages of a batch and move those that are to be moved
  * @b: the batch; the mmap_lock of its mm is held
@@ -350,15 +374,12 @@ static void move_runs(struct numaplace_batch *b, unsigned int first, unsigned in
  */
 void numaplace_chunk_move(struct numaplace_batch *b, unsigned int first, unsigned int n)
 {
-	unsigned int unlisted;
-
 	lockdep_assert_held(&b->mm->mmap_lock);
-	unlisted = numaplace_classify_pages(b, first, n, false);
-	/* The kernel drains the lists of all CPUs and waits for each: with one page unmapped. */
-	if (unlisted < first + n)
-		move_runs(b, unlisted, unlisted + 1, NUMAPLACE_PAGE_pending, 0);
+	numaplace_classify_pages(b, first, n, false);
+	list_pages(b, first, n);
 	move_runs(b, first, first + n, NUMAPLACE_PAGE_pending, MIGRATE_VMA_SELECT_COMPOUND);
 	/* The node has no huge page for these, and may have small ones. */
 	if (b->split)
 		move_runs(b, first, first + n, NUMAPLACE_PAGE_no_huge, 0);
+	numaplace_classify_rename(b, first, n, NUMAPLACE_PAGE_later, NUMAPLACE_PAGE_pending);
 }

@@ -94,7 +94,7 @@ unsigned long numaplace_classify_cut(struct mm_struct *mm, unsigned long addr, u
 bool numaplace_classify_can_move(const struct address_space *mapping)
 {
 	return mapping->a_ops->migrate_folio && !numaplace_compat_is_inaccessible(mapping) &&
-	       mapping->host->i_sb->s_magic != SECRETMEM_MAGIC;
+	       mapping->host && mapping->host->i_sb->s_magic != SECRETMEM_MAGIC;
 }
 
 /* Whether there are more references than mappings, caches and LRU list account for. */
@@ -137,7 +137,10 @@ static u8 status_of_small(struct numaplace_batch *b, struct folio *folio, bool l
 	/* A page that a thousand processes map has as many references as one that is pinned. */
 	if (folio_maybe_dma_pinned(folio) && has_extra_reference(folio, mapped))
 		return NUMAPLACE_PAGE_pinned;
-	b->written |= folio_test_writeback(folio);
+	if (!last && folio_test_writeback(folio)) {
+		b->written = true;
+		return NUMAPLACE_PAGE_later;
+	}
 	if (!last)
 		return folio_test_lru(folio) ? NUMAPLACE_PAGE_pending : NUMAPLACE_PAGE_unlisted;
 	return has_extra_reference(folio, mapped) ? NUMAPLACE_PAGE_pinned : NUMAPLACE_PAGE_busy;
@@ -179,7 +182,7 @@ static u8 status_of_pte(struct numaplace_batch *b, struct vm_area_struct *vma, p
 		/* Swapped out, or on its way to another place just now. */
 		if (!numaplace_compat_is_migrating(pte))
 			return NUMAPLACE_PAGE_absent;
-		return last ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_pending;
+		return last ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_later;
 	}
 	if (is_zero_pfn(pte_pfn(pte)))
 		return NUMAPLACE_PAGE_absent;
@@ -202,10 +205,10 @@ static void classify_huge(struct numaplace_batch *b, struct vm_area_struct *vma,
 			  unsigned long addr, unsigned long end, bool last)
 {
 	enum mapping how = end - addr == PMD_SIZE ? BY_PMD : BY_PART_OF_PMD;
-	u8 status = last ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_pending;
+	u8 status = last ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_later;
 	spinlock_t *ptl = pmd_lock(b->mm, pmd);
 
-	/* Otherwise it changed meanwhile: the next pass classifies it again. */
+	/* Otherwise it is on the move, or has changed: the next pass classifies it again. */
 	if (pmd_trans_huge(*pmd) && pmd_present(*pmd))
 		status = status_of_page(b, vma, pmd_page(*pmd), how, last);
 	spin_unlock(ptl);
@@ -262,15 +265,25 @@ static void classify_mapping(struct numaplace_batch *b, struct vm_area_struct *v
 	}
 }
 
-/* Makes unlisted pages pending; returns the first of them, or end. */
-static unsigned int list_pending(struct numaplace_batch *b, unsigned int i, unsigned int end)
+/**
+ * numaplace_classify_rename() - give pages of a batch that have one status another
+ * @b: the batch
+ * @first: the first of the pages
+ * @n: how many
+ * @from: the status that they have
+ * @to: the status that they get
+ *
+ * Return: the first such page, @first + @n if there is none.
+ */
+unsigned int numaplace_classify_rename(struct numaplace_batch *b, unsigned int first,
+				       unsigned int n, u8 from, u8 to)
 {
-	unsigned int found = end;
+	unsigned int i, found = first + n;
 
-	for (; i < end; i++) {
-		if (b->status[i] != NUMAPLACE_PAGE_unlisted)
+	for (i = first; i < first + n; i++) {
+		if (b->status[i] != from)
 			continue;
-		b->status[i] = NUMAPLACE_PAGE_pending;
+		b->status[i] = to;
 		found = min(found, i);
 	}
 	return found;
@@ -281,12 +294,12 @@ static unsigned int list_pending(struct numaplace_batch *b, unsigned int i, unsi
  * @b: the batch; the mmap_lock of its mm is held
  * @first: the first of the pages
  * @n: how many
- * @last: leave none pending: what is still to be moved now is busy or pinned
+ * @last: leave none to be moved: what would be is busy or pinned
  *
- * Return: the first pending page that is not on an LRU list yet, @first + @n if there is none.
+ * Those that would be moved, but not now, get NUMAPLACE_PAGE_unlisted or NUMAPLACE_PAGE_later.
  */
-unsigned int numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
-				      bool last)
+void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
+			      bool last)
 {
 	unsigned long addr = b->start + ((unsigned long)first << PAGE_SHIFT);
 	unsigned long end = addr + ((unsigned long)n << PAGE_SHIFT), next;
@@ -308,5 +321,4 @@ unsigned int numaplace_classify_pages(struct numaplace_batch *b, unsigned int fi
 		else
 			classify_mapping(b, vma, addr, next, last);
 	}
-	return list_pending(b, first, first + n);
 }

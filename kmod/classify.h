@@ -11,8 +11,10 @@ struct numaplace_batch;
 
 unsigned long numaplace_classify_skip(struct mm_struct *mm, unsigned long addr, unsigned long end);
 unsigned long numaplace_classify_cut(struct mm_struct *mm, unsigned long addr, unsigned long end);
-unsigned int numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
-				      bool last);
+unsigned int numaplace_classify_rename(struct numaplace_batch *b, unsigned int first,
+				       unsigned int n, u8 from, u8 to);
+void numaplace_classify_pages(struct numaplace_batch *b, unsigned int first, unsigned int n,
+			      bool last);
 bool numaplace_classify_can_move(const struct address_space *mapping);
 
 #endif

@@ -81,7 +81,7 @@ static inline int numaplace_compat_copy_mc_highpage(struct page *to, struct page
 #define copy_mc_highpage numaplace_compat_copy_mc_highpage
 #endif
 
-/* Whether the kernel may not read an address space's pages: memory of confidential guests, and secret memory. */
+/* Whether the kernel may not read its pages: memory of confidential guests, and secret memory. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 static inline bool numaplace_compat_is_inaccessible(const struct address_space *mapping)
 {

@@ -115,7 +115,7 @@ static ssize_t restore_write(struct file *file, const char __user *from, size_t 
 
 /* An open migrate: what became of the last line that was written to it, unless it was refused. */
 struct open_migrate {
-	struct mutex lock;
+	struct mutex lock; /* of the result, for as long as a line is carried out */
 	struct numaplace_move_result result;
 };
 
@@ -141,10 +141,12 @@ static ssize_t migrate_write(struct file *file, const char __user *from, size_t 
 	struct numaplace_move_request request = { .files = true };
 	int err;
 
+	err = read_request(file, from, count, keys, &request);
+	if (err == -EPERM)
+		return err; /* somebody else's result is not for them to clear */
 	if (mutex_lock_interruptible(&open->lock))
 		return -EINTR;
 	memset(&open->result, 0, sizeof(open->result));
-	err = read_request(file, from, count, keys, &request);
 	if (!err)
 		err = numaplace_move(&request, &open->result);
 	/* The next read gives this result, not the end of the last one. */
@@ -158,8 +160,9 @@ static int migrate_show(struct seq_file *m, void *unused)
 	struct open_migrate *open = m->private;
 	const struct numaplace_move_result *result = &open->result;
 
-	if (mutex_lock_interruptible(&open->lock))
-		return -EINTR;
+	/* Whoever waited here would keep others waiting where they cannot be killed. */
+	if (!mutex_trylock(&open->lock))
+		return -EBUSY;
 	if (result->begun) {
 		seq_printf(m, "error=%d next=0x%lx", -result->error, result->next);
 		numaplace_stats_show_counts(m, &result->counts);
@@ -181,7 +184,7 @@ static int migrate_open(struct inode *inode, struct file *file)
 	err = single_open(file, migrate_show, open);
 	if (err)
 		kfree(open);
-	else /* readers wait for a write by the lock above, and can be killed */
+	else /* a reader, which would wait for a writer's position, is told that there is one */
 		file->f_mode &= ~FMODE_ATOMIC_POS;
 	return err;
 }

@@ -68,7 +68,6 @@ static void count_status(struct numaplace_batch *b)
 	for (i = 0; i < b->n; i++)
 		if (b->status[i] < NUMAPLACE_PAGE_STATUSES)
 			b->counts.status[b->status[i]]++;
-	b->counts.bytes = b->counts.status[NUMAPLACE_PAGE_moved] << PAGE_SHIFT;
 }
 
 /*
@@ -99,7 +98,6 @@ static void begin(struct numaplace_batch *b)
 	b->finish_ns = 0;
 	b->unmapped_ns = 0;
 	b->n = 0;
-	b->pending = 0;
 	b->small.node_full = false;
 	b->huge.node_full = false;
 	b->has_huge = false;
@@ -122,37 +120,38 @@ static void fill(struct numaplace_batch *b, struct vm_area_struct *vma, unsigned
 	b->n = (end - b->start) >> PAGE_SHIFT;
 	memset(b->status, NUMAPLACE_PAGE_pending, b->n);
 	numaplace_classify_pages(b, 0, b->n, false);
+	numaplace_classify_rename(b, 0, b->n, NUMAPLACE_PAGE_unlisted, NUMAPLACE_PAGE_pending);
+	numaplace_classify_rename(b, 0, b->n, NUMAPLACE_PAGE_later, NUMAPLACE_PAGE_pending);
 	keep_to_limit(b);
 }
 
 /**
  * numaplace_migrate_next() - find the next pages of a range and their status
  * @b: the batch to fill; b->n is 0 where only holes were found
- * @pos: where to begin; set to where to go on
+ * @pos: where to begin
  * @end: where the range ends
  *
- * Counts holes that were crossed. Only pages inside mappings are asked for.
+ * Counts holes that were crossed. Only pages inside mappings are asked for. The next one begins
+ * after the last page.
  *
  * Return: 0; NUMAPLACE_MIGRATE_END at the end of the range, or where the next page may not be moved
  * any more; -EINTR if the caller is killed.
  */
-int numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end)
+int numaplace_migrate_next(struct numaplace_batch *b, unsigned long pos, unsigned long end)
 {
 	struct vm_area_struct *vma;
 
 	begin(b);
-	if (*pos >= end)
+	if (pos >= end)
 		return NUMAPLACE_MIGRATE_END;
 	if (mmap_read_lock_killable(b->mm))
 		return -EINTR;
-	vma = find_vma(b->mm, *pos);
+	vma = find_vma(b->mm, pos);
 	if (vma && vma->vm_start < end)
-		fill(b, vma, max(*pos, vma->vm_start), end);
+		fill(b, vma, max(pos, vma->vm_start), end);
 	mmap_read_unlock(b->mm);
 	if (!b->n && !b->counts.status[NUMAPLACE_PAGE_absent])
 		return NUMAPLACE_MIGRATE_END;
-	b->pending = count_pending(b, 0, b->n);
-	*pos = b->start + ((unsigned long)b->n << PAGE_SHIFT);
 	return 0;
 }
 
@@ -167,7 +166,6 @@ void numaplace_migrate_count(struct numaplace_batch *b)
 	for (i = 0; i < b->n; i++)
 		if (b->status[i] == NUMAPLACE_PAGE_pending)
 			b->status[i] = NUMAPLACE_PAGE_moved;
-	b->pending = 0;
 	count_status(b);
 }
 
@@ -190,8 +188,8 @@ static unsigned int chunk_end(const struct numaplace_batch *b, unsigned int firs
 /* Moves the pages from first on that are unmapped together. Returns where to go on, or -EINTR. */
 static int move_chunk(struct numaplace_batch *b, unsigned int first, u32 max_stall_us)
 {
+	u64 begun, took_ns;
 	unsigned int end;
-	u64 begun;
 
 	numaplace_chunk_fill(b, count_pending(b, first, min(b->n, first + b->chunk)));
 	if (mmap_read_lock_killable(b->mm))
@@ -200,14 +198,14 @@ static int move_chunk(struct numaplace_batch *b, unsigned int first, u32 max_sta
 	begun = ktime_get_ns();
 	numaplace_chunk_move(b, first, end - first);
 	mmap_read_unlock(b->mm);
-	if (count(b, first, end, NUMAPLACE_PAGE_moved))
-		b->chunk = numaplace_throttle_pages(end - first, ktime_get_ns() - begun,
-						    max_stall_us);
+	took_ns = ktime_get_ns() - begun;
+	if (count(b, first, end, NUMAPLACE_PAGE_moved) || took_ns > max_stall_us * NSEC_PER_USEC)
+		b->chunk = numaplace_throttle_pages(end - first, took_ns, max_stall_us);
 	cond_resched();
 	return end;
 }
 
-/* Tries the pending pages. Returns how many pages it has come across, fewer than b->n after a signal. */
+/* Tries the pending pages. Returns how many it has come across, fewer than b->n after a signal. */
 static unsigned int move_pending(struct numaplace_batch *b, u32 max_stall_us)
 {
 	unsigned int first = 0;
@@ -237,15 +235,14 @@ void numaplace_migrate_batch(struct numaplace_batch *b, u32 max_stall_us)
 {
 	unsigned int pass, i;
 
-	if (b->pending)
-		b->n = move_pending(b, max_stall_us);
+	b->n = move_pending(b, max_stall_us);
 	for (pass = 1; pass < PASSES; pass++) {
 		unsigned int us = b->written ? WRITTEN_US : PASS_US;
 
-		b->pending = count_pending(b, 0, b->n);
-		if (!b->pending || signal_pending(current))
+		if (!count_pending(b, 0, b->n) || signal_pending(current))
 			break;
-		usleep_range(us, 2 * us);
+		b->written = false;
+		usleep_range_state(us, 2 * us, TASK_IDLE);
 		move_pending(b, max_stall_us);
 	}
 	if (count_pending(b, 0, b->n) && !mmap_read_lock_killable(b->mm)) {
@@ -255,6 +252,5 @@ void numaplace_migrate_batch(struct numaplace_batch *b, u32 max_stall_us)
 	for (i = 0; i < b->n; i++) /* where the caller is killed */
 		if (b->status[i] == NUMAPLACE_PAGE_pending)
 			b->status[i] = NUMAPLACE_PAGE_busy;
-	b->pending = 0;
 	count_status(b);
 }

@@ -9,7 +9,7 @@ struct numaplace_batch;
 
 int numaplace_migrate_init(struct numaplace_batch *b);
 void numaplace_migrate_free(struct numaplace_batch *b);
-int numaplace_migrate_next(struct numaplace_batch *b, unsigned long *pos, unsigned long end);
+int numaplace_migrate_next(struct numaplace_batch *b, unsigned long pos, unsigned long end);
 void numaplace_migrate_count(struct numaplace_batch *b);
 void numaplace_migrate_batch(struct numaplace_batch *b, u32 max_stall_us);
 

@@ -33,24 +33,17 @@ static int check_request(struct numaplace_move_request *r)
 		r->max_stall_us = NUMAPLACE_STALL_US;
 	if (r->max_stall_us < NUMAPLACE_MIN_STALL_US || r->max_stall_us > NUMAPLACE_MAX_STALL_US)
 		return -EINVAL;
-	return node_state(r->to, N_MEMORY) ? 0 : -ENODEV;
+	return 0;
 }
 
 static int hold_process(const struct numaplace_move_request *r, struct process *process)
 {
 	struct task_struct *task = numaplace_target_get(r->pid, true);
 	struct mm_struct *mm;
-	int err = 0;
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	mm = get_task_mm(task);
-	/* Pages come from where the caller may have them from. */
-	if (!numaplace_target_allows_node(task, r->to) ||
-	    !numaplace_target_allows_node(current, r->to))
-		err = -EACCES;
-	else if (!mm)
-		err = -ESRCH;
 	if (mm) {
 		mmgrab(mm);
 		mmput(mm);
@@ -58,7 +51,7 @@ static int hold_process(const struct numaplace_move_request *r, struct process *
 	process->mm = mm;
 	process->pid = get_task_pid(task, PIDTYPE_TGID);
 	put_task_struct(task);
-	return err;
+	return mm ? numaplace_target_recheck(process->pid, mm, r->to) : -ESRCH;
 }
 
 static void drop_process(struct process *process)
@@ -91,7 +84,7 @@ static int move_next(const struct numaplace_move_request *r, const struct proces
 	/* Held only for a batch: a process that ends is not kept for all of its pages. */
 	if (!mmget_not_zero(process->mm))
 		return -ESRCH;
-	err = numaplace_migrate_next(b, pos, end);
+	err = numaplace_migrate_next(b, *pos, end);
 	if (!err) {
 		if (r->dry)
 			numaplace_migrate_count(b);

@@ -32,7 +32,6 @@ void numaplace_stats_sum(struct numaplace_counts *to, const struct numaplace_cou
 
 	for (i = 0; i < NUMAPLACE_PAGE_STATUSES; i++)
 		to->status[i] += more->status[i];
-	to->bytes += more->bytes;
 }
 
 /**
@@ -62,7 +61,7 @@ void numaplace_stats_show_counts(struct seq_file *m, const struct numaplace_coun
 #define X(name) seq_printf(m, " " #name "=%llu", counts->status[NUMAPLACE_PAGE_##name]);
 	NUMAPLACE_COUNTS(X)
 #undef X
-	seq_printf(m, " bytes=%llu", counts->bytes);
+	seq_printf(m, " bytes=%llu", numaplace_stats_bytes(counts));
 }
 
 /**

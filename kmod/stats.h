@@ -3,6 +3,7 @@
 #ifndef _NUMAPLACE_STATS_H
 #define _NUMAPLACE_STATS_H
 
+#include <linux/mm.h>
 #include <linux/types.h>
 
 #include "uapi/numaplace.h"
@@ -21,14 +22,21 @@ enum numaplace_page_status {
 	NUMAPLACE_PAGE_pending = NUMAPLACE_PAGE_STATUSES,
 	/* The same, of one that still waits in a CPU's list to get onto its LRU list. */
 	NUMAPLACE_PAGE_unlisted,
+	/* The same, of one that is on its way elsewhere or to its disk: not to be unmapped now. */
+	NUMAPLACE_PAGE_later,
 	/* On a node that was not asked about; never counted. */
 	NUMAPLACE_PAGE_not_asked,
 };
 
 struct numaplace_counts {
 	u64 status[NUMAPLACE_PAGE_STATUSES];
-	u64 bytes;
 };
+
+/* Of the pages that have moved. */
+static inline u64 numaplace_stats_bytes(const struct numaplace_counts *counts)
+{
+	return counts->status[NUMAPLACE_PAGE_moved] << PAGE_SHIFT;
+}
 
 #define NUMAPLACE_STATS(X) \
 	X(moves) \

@@ -78,12 +78,8 @@ struct task_struct *numaplace_target_get(pid_t nr, bool process)
 	return task;
 }
 
-/**
- * numaplace_target_allows_node() - whether a task's cpuset lets it use a node
- * @task: the task
- * @nid: the node
- */
-bool numaplace_target_allows_node(struct task_struct *task, int nid)
+/* Whether a task's cpuset lets it use a node. */
+static bool allows_node(struct task_struct *task, int nid)
 {
 	bool allowed;
 
@@ -105,13 +101,13 @@ static bool may_have(struct task_struct *task, const struct mm_struct *mm)
 }
 
 /**
- * numaplace_target_recheck() - check whether pages of a process may still be moved
+ * numaplace_target_recheck() - check whether pages of a process may be moved, or still may
  * @pid: of the process
  * @mm: its memory when the move began
  * @nid: the node that they go to
  *
  * Return: 0; -ESRCH if it has ended or runs another program, -ENODEV if the node has no memory any
- * more, -EACCES if its cpuset does not allow the node any more.
+ * more, -EACCES if its cpuset or that of the caller, who allocates them, does not allow the node.
  */
 int numaplace_target_recheck(struct pid *pid, const struct mm_struct *mm, int nid)
 {
@@ -124,7 +120,7 @@ int numaplace_target_recheck(struct pid *pid, const struct mm_struct *mm, int ni
 		err = -ESRCH;
 	else if (!node_state(nid, N_MEMORY))
 		err = -ENODEV;
-	else if (!numaplace_target_allows_node(task, nid))
+	else if (!allows_node(task, nid) || !allows_node(current, nid))
 		err = -EACCES;
 	put_task_struct(task);
 	return err;

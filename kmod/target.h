@@ -28,7 +28,6 @@ struct numaplace_threads *numaplace_target_threads(struct task_struct *task,
 						   struct numaplace_threads *earlier);
 bool numaplace_target_has_seen(const struct numaplace_threads *threads, struct task_struct *task);
 void numaplace_target_put_threads(struct numaplace_threads *threads);
-bool numaplace_target_allows_node(struct task_struct *task, int nid);
 int numaplace_target_recheck(struct pid *pid, const struct mm_struct *mm, int nid);
 
 #endif

@@ -48,7 +48,7 @@ TRACE_EVENT(move_end,
 		__entry->pid = pid;
 		__entry->error = result->error;
 		__entry->moved = result->counts.status[NUMAPLACE_PAGE_moved];
-		__entry->bytes = result->counts.bytes;
+		__entry->bytes = numaplace_stats_bytes(&result->counts);
 		__entry->ns = result->ns;
 		__entry->unmapped_ns = result->unmapped_ns;
 	),
@@ -83,7 +83,7 @@ TRACE_EVENT(batch,
 		__entry->start = batch->start;
 		__entry->pages = batch->n;
 		NUMAPLACE_COUNTS(NUMAPLACE_TRACE_ASSIGN)
-		__entry->bytes = batch->counts.bytes;
+		__entry->bytes = numaplace_stats_bytes(&batch->counts);
 		__entry->setup_ns = batch->setup_ns;
 		__entry->copy_ns = batch->copy_ns;
 		__entry->finish_ns = batch->finish_ns;

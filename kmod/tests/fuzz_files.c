@@ -28,12 +28,12 @@
 
 #define DIR	 "/sys/kernel/debug/numaplace/"
 #define KEPT	 4 /* descriptors that a writer keeps open */
-#define READABLE (sizeof(readable) / sizeof(readable[0]))
+#define READABLE 4
 #define LIMIT_S	 300 /* for one operation; only what hangs comes up to it */
 
 struct fuzz_shared *shared;
 
-static const char *const readable[] = { "version", "placements", "stats", "migrate" };
+static const char *const readable[READABLE] = { "version", "placements", "stats", "migrate" };
 static int kept[KEPT] = { -1, -1, -1, -1 };
 static unsigned int kept_file[KEPT];
 static unsigned int writer;

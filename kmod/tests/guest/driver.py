@@ -25,6 +25,7 @@ COUNTS = ("moved", "already", "absent", "pinned", "shared", "file", "hugetlb", "
 RELEASE = tuple(int(word) for word in os.uname().release.split("-")[0].split(".")[:2])
 MOVES_WHOLE = RELEASE >= (6, 19)  # a transparent huge page, by the module
 
+LARGE_FILES = RELEASE >= (6, 16)  # folios of ext4, of what write(2) writes
 
 
 def record(line: str) -> dict[str, str]:
@@ -107,7 +108,7 @@ print(f"rounds={rounds} errno={error}", os.pread(fd, 4096, 0).decode(), end="")
 
 
 class Moving:
-    """A process that moves pages to and fro until it is told to end, or something else ends it."""
+    """A process that moves pages there and back until it is told to end, or something else ends it."""
 
     def __init__(self, pid: int, words: str = "", nodes: tuple[int, ...] = (1, 0)):
         lines = [f"pid={pid} from=any to={node} {words}" for node in nodes]

@@ -196,7 +196,7 @@ class Kind:
 
 WHOLE = "moved" if driver.MOVES_WHOLE else "thp_split"
 NO_HUGE = "no_huge" if driver.MOVES_WHOLE else "thp_split"
-LARGE_OF_EXT4, LARGE_OF_XFS = ("thp_split" if driver.RELEASE >= since else "moved" for since in ((6, 16), (6, 6)))  # by write(2)
+LARGE_OF_EXT4, LARGE_OF_XFS = ("thp_split" if has else "moved" for has in (driver.LARGE_FILES, driver.RELEASE >= (6, 6)))
 ONE_OF_128 = "moved=1 already=127"  # one page, by which all are there
 KINDS = (
     Kind("anonymous", plain("anon"), "moved", "moved", "moved"),

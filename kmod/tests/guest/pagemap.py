@@ -13,7 +13,7 @@ UFFD_WP = 1 << 57
 PRESENT = 1 << 63
 SWAPPED = 1 << 62
 PFN = (1 << 55) - 1
-MPOL_MF_MOVE = 2
+MPOL_MF_MOVE, MPOL_MF_MOVE_ALL = 2, 4
 
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 libnuma.numa_parse_nodestring.restype = ctypes.c_void_p
@@ -45,10 +45,10 @@ def drain_batches():
         raise OSError(ctypes.get_errno(), "migrate_pages")
 
 
-def move_pages(pid: int, start: int, pages: int, nodes) -> list[int]:
+def move_pages(pid: int, start: int, pages: int, nodes, flags: int = MPOL_MF_MOVE) -> list[int]:
     addresses = (ctypes.c_void_p * pages)(*range(start, start + pages * PAGE, PAGE))
     status = (ctypes.c_int * pages)()
-    if libnuma.numa_move_pages(pid, ctypes.c_ulong(pages), addresses, nodes, status, MPOL_MF_MOVE) < 0:
+    if libnuma.numa_move_pages(pid, ctypes.c_ulong(pages), addresses, nodes, status, flags) < 0:
         raise OSError(ctypes.get_errno(), "move_pages")
     return list(status)
 
@@ -58,9 +58,9 @@ def nodes(pid: int, start: int, pages: int) -> list[int]:
     return move_pages(pid, start, pages, None)
 
 
-def move(pid: int, start: int, pages: int, node: int):
+def move(pid: int, start: int, pages: int, node: int, flags: int = MPOL_MF_MOVE):
     """By move_pages(2), for comparison."""
-    move_pages(pid, start, pages, (ctypes.c_int * pages)(*[node] * pages))
+    move_pages(pid, start, pages, (ctypes.c_int * pages)(*[node] * pages), flags)
 
 
 def smaps(pid: int, start: int) -> dict[str, int]:

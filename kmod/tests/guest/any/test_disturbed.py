@@ -5,12 +5,15 @@ import errno
 import os
 import re
 import select
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 import cgroup
 import driver
+import pagemap
 import pytest
+from driver import counts
 
 PAGES = 256
 MADV_PAGEOUT = 21
@@ -131,6 +134,45 @@ def test_disturbed_by_compaction_and_khugepaged(target):
         assert t.ask("read").startswith("ok ")
         assert sum(t.where().values()) == 1024
         assert t.is_whole()
+
+
+@contextmanager
+def moved_by_call(t, pages: int):
+    """move_pages(2) moves them there and back meanwhile."""
+    ended = threading.Event()
+
+    def move():
+        while not ended.is_set():
+            for node in (1, 0):
+                pagemap.move(t.pid, t.start, pages, node, pagemap.MPOL_MF_MOVE_ALL)
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        mover.join()
+
+
+@pytest.mark.parametrize("kind, pages, words, left", [("memfd", 512, "files=0", "file"), ("forked", 512, "", "shared")])
+def test_pages_that_are_on_the_move_are_not_taken(target, kind, pages, words, left):
+    """Those that are not to move do not, also where the kernel is just moving them."""
+    t = target(kind, pages)
+    with moved_by_call(t, pages):
+        counted = [counts(t.move("any", i % 2, words)) for i in range(300)]
+    assert not any(found.get("moved") for found in counted)
+    assert any(found.get(left) for found in counted)
+    assert t.is_whole()
+
+
+@pytest.mark.skipif(driver.MOVES_WHOLE, reason="they move whole on this kernel")
+def test_a_huge_page_that_is_on_the_move_is_not_broken_up(target):
+    t = target("thp", 512)
+    with moved_by_call(t, 512):
+        counted = [counts(t.move("any", i % 2)) for i in range(100)]
+    assert not any(found.get("moved") for found in counted)
+    assert pagemap.smaps(t.pid, t.start)["AnonHugePages"] == 2048
+    assert t.is_whole()
 
 
 @pytest.fixture

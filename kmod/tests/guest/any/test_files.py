@@ -8,6 +8,7 @@ import os
 import random
 import stat
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import driver
 import pytest
@@ -106,6 +107,23 @@ def test_migrate_reply_is_of_the_open_file(target):
     os.close(second)
 
 
+def test_migrate_reply_while_somebody_writes(target):
+    """A reader does not wait, as the next one could not be killed; the reply is there afterwards."""
+    t = target("sparse", 32768)
+    fd, refused = os.open(DIR / "migrate", os.O_RDWR), 0
+    with ThreadPoolExecutor(1) as writer:
+        writing = writer.submit(os.write, fd, f"pid={t.pid} from=any to=1 {t.range()}".encode())
+        while not writing.done():
+            try:
+                os.pread(fd, 4096, 0)
+            except OSError as error:
+                assert error.errno == errno.EBUSY
+                refused += 1
+    assert writing.result() and refused
+    assert driver.counts(driver.record(os.pread(fd, 4096, 0).decode())) == {"moved": 32768}
+    os.close(fd)
+
+
 @pytest.mark.parametrize("name", READABLE)
 def test_read_in_pieces(target, name):
     t = target("anon", 4)
@@ -142,9 +160,11 @@ def test_open_by_nobody_neg(unprivileged):
 
 @pytest.mark.parametrize("name", WRITABLE)
 def test_write_by_nobody_through_open_file_neg(target, unprivileged, name):
-    """A descriptor that root opened is refused for an unprivileged writer."""
+    """A descriptor that root opened is refused for an unprivileged writer, who does not clear what root has moved by it."""
     t = target("anon", 1)
     fd = os.open(DIR / name, os.O_RDWR if name == "migrate" else os.O_WRONLY)
+    if name == "migrate":
+        os.write(fd, f"pid={t.pid} from=0 to=0".encode())
 
     def act() -> int:
         try:
@@ -154,6 +174,7 @@ def test_write_by_nobody_through_open_file_neg(target, unprivileged, name):
         return 0
 
     assert unprivileged(act) == errno.EPERM
+    assert name != "migrate" or os.pread(fd, 6, 0) == b"error="
     os.close(fd)
 
 
