@@ -54,6 +54,11 @@ def start(file: Path) -> Iterator[Start]:
         process.communicate("")
 
 
+def list_moves(done: dict, file: Path) -> list[dict]:
+    """Of the file; the interpreter's own files may be on another node, too."""
+    return [one for one in done["files"] if one["path"] == str(file)]
+
+
 def pages_of(tool: Tool, file: Path) -> dict[str, int]:
     (found,) = tool("files", file)["files"]
     return found["pages"]
@@ -62,19 +67,19 @@ def pages_of(tool: Tool, file: Path) -> dict[str, int]:
 def test_a_file_comes_to_its_readers_and_goes_back(tool: Tool, start: Start, file: Path, engine: str) -> None:
     pids = [start(0), start(0)]
     done = tool("apply", *WITH_FILES, "--engine", engine, "--nodes", 0, *pids)
-    (moved,) = done["files"]
-    assert (moved["path"], moved["share"]["0"], moved["pages_to_move"]) == (str(file), 1, PAGES)
+    (moved,) = list_moves(done, file)
+    assert (moved["share"]["0"], moved["pages_to_move"]) == (1, PAGES)
     assert moved["migrate"]["moved"] == PAGES
     assert pages_of(tool, file) == {"0": PAGES, "1": 0}
     back = tool("restore", "--all", "--pages")
-    assert back["pages"]["files"] == 1
+    assert back["pages"]["files"] == len(done["files"])
     assert pages_of(tool, file) == {"0": 0, "1": PAGES}
 
 
 def test_restore_of_one_reader_brings_it_back(tool: Tool, start: Start, file: Path) -> None:
     pid = start(0)
-    tool("apply", *WITH_FILES, "--nodes", 0, pid)
-    assert tool("restore", "--pages", pid)["pages"]["files"] == 1
+    done = tool("apply", *WITH_FILES, "--nodes", 0, pid)
+    assert tool("restore", "--pages", pid)["pages"]["files"] == len(done["files"])
     assert pages_of(tool, file) == {"0": 0, "1": PAGES}
 
 
@@ -87,7 +92,7 @@ def test_a_task_follows_a_file_that_is_most_of_its_memory(tool: Tool, start: Sta
     pid = start(0)
     assert tool("plan", "--policy", "maximum-local", "--sample", 0, pid)["decisions"][0]["to"] in (None, 0)
     done = tool("plan", *WITH_FILES, pid)
-    assert done["decisions"][0]["to"] == 1 and done["files"] == []
+    assert done["decisions"][0]["to"] == 1 and not list_moves(done, file)
 
 
 def test_a_tasks_own_pages_go_back_too(tool: Tool, start: Start, file: Path) -> None:
@@ -102,7 +107,7 @@ def test_a_tasks_own_pages_go_back_too(tool: Tool, start: Start, file: Path) -> 
 
 
 def test_a_reader_with_a_policy_of_its_own_keeps_its_file(plain: Tool, start: Start, file: Path) -> None:
-    assert plain("plan", *WITH_FILES, "--nodes", 0, start(0, "--membind=0,1"))["files"] == []
+    assert not list_moves(plain("plan", *WITH_FILES, "--nodes", 0, start(0, "--membind=0,1")), file)
 
 
 def test_a_reader_that_has_ended_is_left_out(tool: Tool, start: Start, file: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -117,7 +122,7 @@ def test_a_reader_that_has_ended_is_left_out(tool: Tool, start: Start, file: Pat
 
 def test_readers_on_both_nodes_share_it(tool: Tool, start: Start, file: Path) -> None:
     done = tool("apply", "--policy", "interleave:files=on", "--sample", 0, start(0), start(1))
-    (moved,) = (one for one in done["files"] if one["path"] == str(file))
+    (moved,) = list_moves(done, file)
     assert moved["share"] == {"0": 0.5, "1": 0.5}
     assert pages_of(tool, file)["0"] == pytest.approx(PAGES / 2, rel=0.05)
 
@@ -125,7 +130,7 @@ def test_readers_on_both_nodes_share_it(tool: Tool, start: Start, file: Path) ->
 def test_a_file_of_others_is_left_alone(tool: Tool, start: Start, file: Path) -> None:
     """Two others map it as well."""
     pid, _, _ = start(0), start(1), start(1)
-    assert tool("plan", *WITH_FILES, "--nodes", 0, pid)["files"] == []
+    assert not list_moves(tool("plan", *WITH_FILES, "--nodes", 0, pid), file)
 
 
 def test_a_saved_plan_moves_them_too(tool: Tool, start: Start, file: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
