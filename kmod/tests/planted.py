@@ -36,7 +36,7 @@ FAULTS = (
     Fault("longest line refused", "debugfs.c", "count > NUMAPLACE_MAX_WRITE", "count >= NUMAPLACE_MAX_WRITE"),
     Fault("record released too early", "place.c", "\t\tif (p)\n\t\t\trefcount_inc(&p->users);\n", ""),
     Fault("CPUs not restored", "restore.c", "if (!kept && numaplace_cpuset_set_cpus", "if (kept && numaplace_cpuset_set_cpus"),
-    Fault("wrong error", "move.c", "N_MEMORY) ? 0 : -ENODEV;", "N_MEMORY) ? 0 : -ENXIO;"),
+    Fault("wrong error", "target.c", "N_MEMORY))\n\t\terr = -ENODEV;", "N_MEMORY))\n\t\terr = -ENXIO;"),
     Fault("no check for NULL", "debugfs.c", "if (!value || strcmp(value, \"caller\"))", "if (strcmp(value, \"caller\"))"),
     Fault("memory of a process kept", "move.c", "\t\tmmgrab(mm);\n\t\tmmput(mm);\n", "\t\tmmgrab(mm);\n"),
     Fault("policy not released", "restore.c", "\tnumaplace_mempolicy_put(original);\n\treturn !IS_ERR(copy);", "\treturn !IS_ERR(copy);"),

@@ -45,7 +45,7 @@ TEST(unknown_name_lists_the_right_ones)
 
 	CU_ASSERT_EQUAL(np_options_set(p, &o, "releif=1", err, sizeof(err)), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "policy n-mass has no option \"releif\": "
-				    "use relief, hysteresis, pages, penalty, rate");
+				    "use relief, hysteresis, pages, penalty, rate, files");
 	CU_ASSERT_EQUAL(np_options_set(np_policy_find("none"), &o, "x=1", err, sizeof(err)),
 			-EINVAL);
 	CU_ASSERT_STRING_EQUAL(err, "policy none has no option \"x\": it has none at all");

@@ -17,7 +17,7 @@ COMPLETION = ROOT / "userspace" / "completion"
 PROMPT = "ready> "
 ASKED = {  # what is typed: words that must be offered, a word that must not
     "numaplace pl": ({"place", "plan"}, "migrate"),
-    "numaplace ca": ({"calibrate-machine", "campaign", "cancel"}, "calibrate"),
+    "numaplace ca": ({"calibrate-machine", "campaign"}, "calibrate"),
     "numaplace campaign user": ({"userspace"}, "1"),
     "numaplace experiment try user": ({"userspace"}, "1"),
     "numaplace campaign resume user": ({"userspace"}, "1"),

@@ -69,7 +69,7 @@ def test_errors_quote_words_that_are_not_utf8(words: list) -> None:
 
 
 COMMANDS = [["--help"], ["--version"], ["topology"], ["topology", "--json"], ["ps"], ["ps", "--json", "-s", "0"],
-            ["policies"], ["policies", "--json"], ["counters", "--table"], ["machine", "demo-2s"], ["jobs", "--help"],
+            ["policies"], ["policies", "--json"], ["counters", "--table"], ["machine", "demo-2s"], ["files", "--help"],
             ["predict", "--machine", "demo-2s", "--random", "2"], ["trace"]]
 
 

@@ -91,8 +91,7 @@ def test_help(tool: Path) -> None:
         compare("help.txt", done.stdout)
 
 
-@pytest.mark.parametrize("command", ["topology", "machine", "ps", "place", "restore", "migrate", "jobs",
-                                     "cancel"])
+@pytest.mark.parametrize("command", ["topology", "machine", "ps", "place", "restore", "migrate", "files"])
 def test_help_of_a_command(tool: Path, command: str) -> None:
     done = run(tool, command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -204,7 +203,7 @@ def test_errors_of_a_machine_with_one_node_and_no_module(tool: Path, sleeper) ->
                   ["place", "PID", "--mem", "preferred:0"],
                   ["place", "PID", "--cpus", "0", "--no-inherit"],
                   ["place", "PID", "--cpus", "0", "--engine", "module"],
-                  ["migrate", "PID", "--to", "1"], ["jobs"], ["cancel", "3"],
+                  ["migrate", "PID", "--to", "1"], ["files", "4194305"],
                   ["restore", "PID"]):
         done = run(tool, *(str(sleeper.pid) if word == "PID" else word for word in words))
         assert done.returncode in (1, 2, 3) and done.stderr.count("\n") == 1, done
