@@ -8,7 +8,8 @@ from experiments.runner import check_machine
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 
-ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core", "arena", "kernel-mm", "promotion", "tier-ratio"}
+ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core", "arena", "kernel-mm", "promotion", "tier-ratio",
+             "np-llm", "np-buffers"}
 TWO_NODES = [name for name in suites.list_names() if name not in ALL_NODES]
 
 
