@@ -49,6 +49,7 @@ def test_disturbed_by_the_process(target, how, extra):
     assert t.is_whole()
 
 
+@pytest.mark.long("two movers hold up the faults of the target")
 def test_disturbed_by_faults_of_many_threads(target):
     """Threads that fault pages in, and count in all of them, while jobs go both ways."""
     t = target("anon", 64, threads=2)

@@ -162,6 +162,7 @@ def eager_kernel() -> Iterator[cgroup.Group]:
         yield stack.enter_context(cgroup.group())
 
 
+@pytest.mark.long("moves until each of the others has acted")
 @pytest.mark.parametrize("seconds", [0, pytest.param(600, marks=pytest.mark.full("ten minutes of it"))])
 @pytest.mark.parametrize("where", ["disk", "tmpfs"])
 def test_moves_beside_all_that_changes_a_file(where, seconds, tmp_path):

@@ -122,6 +122,7 @@ def test_state_pages_in_the_swap_cache_move(target, swap):
     assert t.is_whole()
 
 
+@pytest.mark.long("moves until pages were swapped out and in")
 def test_state_swapping_while_moving(target, swap):
     """Pages go out and come back all the time; moves take what is there."""
     t = target("anon", 512)
