@@ -45,6 +45,7 @@ def fuse(folder: Path) -> Iterator[Path]:
 FILE_SYSTEMS = {"tmpfs": lambda folder: blocks.mounted(folder, "-t", "tmpfs", "none"), "overlayfs": overlay, "fuse": fuse}
 MODULES = {"overlayfs": "overlay"}
 
+
 def mount(name: str, folder: Path):
     """Skips where this kernel has it not, as one that was built without it."""
     if name != "tmpfs" and subprocess.run(["modprobe", "-q", MODULES.get(name, name.split()[0])], check=False).returncode:
