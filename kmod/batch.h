@@ -30,7 +30,7 @@ struct numaplace_supply {
  * @mm: the address space of the pages
  * @from: nodes that they are to leave
  * @to: node that they are to go to
- * @shared: also those that other processes map
+ * @shared: also those of files and of shared memory that other processes map
  * @files: also those of files and of shared memory
  * @split: break transparent huge pages up to move them
  * @remaining: how many pages may still be moved
@@ -41,6 +41,8 @@ struct numaplace_supply {
  * @huge: supply of huge pages
  * @has_huge: a huge page was found that is to be moved whole
  * @written: a page was found that is under writeback
+ * @mergeable: a page was found that KSM may merge
+ * @is_write_locked: the mmap_lock is held for writing
  * @counts: number of pages by status
  * @setup_ns: taken to unmap pages
  * @copy_ns: likewise, to copy them
@@ -65,6 +67,7 @@ struct numaplace_batch {
 	struct numaplace_supply small, huge;
 	bool has_huge;
 	bool written;
+	bool mergeable, is_write_locked;
 	struct numaplace_counts counts;
 	u64 setup_ns, copy_ns, finish_ns;
 	u64 unmapped_ns;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/gfp.h>
 #include <linux/highmem.h>
-#include <linux/ksm.h>
 #include <linux/ktime.h>
 #include <linux/migrate.h>
 #include <linux/mm.h>
@@ -74,9 +73,7 @@ static bool may_move(const struct numaplace_batch *b, struct page *page)
 /* Whether migrate_vma_pages() moves it: others would be moved behind their owner's back. */
 static bool is_private(struct page *page)
 {
-	struct folio *folio = page_folio(page);
-
-	return folio_test_anon(folio) && !folio_test_ksm(folio);
+	return folio_test_anon(page_folio(page));
 }
 
 static bool is_huge(unsigned long entry)
@@ -226,9 +223,9 @@ static void copy_run(struct numaplace_batch *b, struct migrate_vma *run, u8 *sta
 }
 
 /*
- * The step of migrate_vma_pages() for a page of a file or of shared memory, or one that was merged:
- * its address space's own operation keeps what belongs to it. Without waiting for a disk: threads
- * that touch the page wait for it. Returns the page's status; pending: it could not be moved now.
+ * The step of migrate_vma_pages() for a page of a file or of shared memory: its address space's own
+ * operation keeps what belongs to it. Without waiting for a disk: threads that touch the page wait
+ * for it. Returns the page's status; pending: it could not be moved now.
  */
 static u8 move_by_mapping(struct numaplace_batch *b, struct page *page, unsigned long *src,
 			  unsigned long *dst)
@@ -236,24 +233,19 @@ static u8 move_by_mapping(struct numaplace_batch *b, struct page *page, unsigned
 	struct folio *from = page_folio(page), *to;
 	struct address_space *mapping = folio_mapping(from);
 	u8 status;
-	int err;
 
-	if (folio_test_large(from) || (!mapping && !folio_test_ksm(from)))
+	if (folio_test_large(from) || !mapping)
 		return NUMAPLACE_PAGE_pending;
-	/* The mapping of a merged page is that of the swap, which belongs to no file. */
-	if (!folio_test_anon(from) && !numaplace_classify_can_move(mapping))
+	if (!numaplace_classify_can_move(mapping))
 		return NUMAPLACE_PAGE_file;
 	to = get_destination(b, *src, &status);
 	if (!to)
 		return status;
-	err = mapping ? mapping->a_ops->migrate_folio(mapping, to, from, MIGRATE_ASYNC) :
-			migrate_folio(NULL, to, from, MIGRATE_ASYNC);
-	if (err) {
+	if (mapping->a_ops->migrate_folio(mapping, to, from, MIGRATE_ASYNC)) {
 		drop_destination(to);
 		return NUMAPLACE_PAGE_pending;
 	}
-	if (!folio_test_anon(from))
-		from->mapping = NULL; /* or its release is taken for that of a page in use */
+	from->mapping = NULL; /* or its release is taken for that of a page in use */
 	*dst = migrate_pfn(folio_pfn(to));
 	*src |= MIGRATE_PFN_MIGRATE; /* which migrate_vma_pages() has taken for refused */
 	return NUMAPLACE_PAGE_pending;

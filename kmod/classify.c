@@ -111,28 +111,53 @@ static bool has_extra_reference(struct folio *folio, int mapped)
 /* How a page is mapped: by a pte, by a pmd of which the batch has a part, or all. */
 enum mapping { BY_PTE, BY_PART_OF_PMD, BY_PMD };
 
-static u8 status_of_large(const struct numaplace_batch *b, struct folio *folio, enum mapping how,
-			  bool last)
+/*
+ * Whether an anonymous page is that of several address spaces. The kernel brings back what was
+ * unmapped by the page's reverse map. That of a page which ksmd merges lacks mappings: those that
+ * ksmd has not noted yet, and those that are not to be merged. A thread stops the machine at one
+ * that was not brought back. A page that may get other mappings meanwhile may be merged in them.
+ */
+static bool is_of_several(struct folio *folio, struct page *page, bool is_mapped_twice)
 {
+	return is_mapped_twice || folio_test_ksm(folio) ||
+	       (folio_test_swapcache(folio) && !PageAnonExclusive(page));
+}
+
+/* Whether ksmd may merge the page meanwhile: it does so with the mmap_lock held for reading. */
+static bool may_merge(struct numaplace_batch *b, const struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_MERGEABLE))
+		return false;
+	b->mergeable = true;
+	return !b->is_write_locked;
+}
+
+static u8 status_of_large(struct numaplace_batch *b, const struct vm_area_struct *vma,
+			  struct page *page, enum mapping how, bool last)
+{
+	struct folio *folio = page_folio(page);
 	bool can_move = how != BY_PTE && folio_test_anon(folio) &&
 			(b->split || (NUMAPLACE_MOVES_WHOLE && how == BY_PMD));
 
 	if (!can_move)
 		return NUMAPLACE_PAGE_thp_split;
-	if (!b->shared && numaplace_compat_is_shared(folio))
+	if (is_of_several(folio, page, numaplace_compat_is_shared(folio)))
 		return NUMAPLACE_PAGE_shared;
 	if (folio_maybe_dma_pinned(folio))
 		return NUMAPLACE_PAGE_pinned;
 	if (!last)
-		return NUMAPLACE_PAGE_pending;
+		return may_merge(b, vma) ? NUMAPLACE_PAGE_later : NUMAPLACE_PAGE_pending;
 	return NUMAPLACE_MOVES_WHOLE ? NUMAPLACE_PAGE_busy : NUMAPLACE_PAGE_thp_split;
 }
 
-static u8 status_of_small(struct numaplace_batch *b, struct folio *folio, bool last)
+static u8 status_of_small(struct numaplace_batch *b, const struct vm_area_struct *vma,
+			  struct page *page, bool last)
 {
+	struct folio *folio = page_folio(page);
 	int mapped = atomic_read(&folio->_mapcount) + 1;
 
-	if (!b->shared && (mapped > 1 || folio_test_ksm(folio)))
+	if (folio_test_anon(folio) ? is_of_several(folio, page, mapped > 1) :
+				     mapped > 1 && !b->shared)
 		return NUMAPLACE_PAGE_shared;
 	/* A page that a thousand processes map has as many references as one that is pinned. */
 	if (folio_maybe_dma_pinned(folio) && has_extra_reference(folio, mapped))
@@ -141,6 +166,8 @@ static u8 status_of_small(struct numaplace_batch *b, struct folio *folio, bool l
 		b->written = true;
 		return NUMAPLACE_PAGE_later;
 	}
+	if (!last && folio_test_anon(folio) && may_merge(b, vma))
+		return NUMAPLACE_PAGE_later;
 	if (!last)
 		return folio_test_lru(folio) ? NUMAPLACE_PAGE_pending : NUMAPLACE_PAGE_unlisted;
 	return has_extra_reference(folio, mapped) ? NUMAPLACE_PAGE_pinned : NUMAPLACE_PAGE_busy;
@@ -170,8 +197,8 @@ static u8 status_of_page(struct numaplace_batch *b, struct vm_area_struct *vma, 
 	if (is_device || (!folio_test_anon(folio) && !is_file_movable(b, vma)))
 		return NUMAPLACE_PAGE_file;
 	if (folio_test_large(folio))
-		return status_of_large(b, folio, how, last);
-	return status_of_small(b, folio, last);
+		return status_of_large(b, vma, page, how, last);
+	return status_of_small(b, vma, page, last);
 }
 
 static u8 status_of_pte(struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte, bool last)

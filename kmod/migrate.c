@@ -102,6 +102,7 @@ static void begin(struct numaplace_batch *b)
 	b->huge.node_full = false;
 	b->has_huge = false;
 	b->written = false;
+	b->mergeable = false;
 }
 
 /* Fills the batch from a mapping, beginning at begin, which is inside of it. */
@@ -185,6 +186,23 @@ static unsigned int chunk_end(const struct numaplace_batch *b, unsigned int firs
 	return (addr - b->start) >> PAGE_SHIFT;
 }
 
+/* Locks the address space, where KSM may merge pages of the batch so that it does not meanwhile. */
+static int lock(struct numaplace_batch *b)
+{
+	b->is_write_locked = b->mergeable;
+	return b->is_write_locked ? mmap_write_lock_killable(b->mm) :
+				    mmap_read_lock_killable(b->mm);
+}
+
+static void unlock(struct numaplace_batch *b)
+{
+	if (b->is_write_locked)
+		mmap_write_unlock(b->mm);
+	else
+		mmap_read_unlock(b->mm);
+	b->is_write_locked = false;
+}
+
 /* Moves the pages from first on that are unmapped together. Returns where to go on, or -EINTR. */
 static int move_chunk(struct numaplace_batch *b, unsigned int first, u32 max_stall_us)
 {
@@ -192,12 +210,12 @@ static int move_chunk(struct numaplace_batch *b, unsigned int first, u32 max_sta
 	unsigned int end;
 
 	numaplace_chunk_fill(b, count_pending(b, first, min(b->n, first + b->chunk)));
-	if (mmap_read_lock_killable(b->mm))
+	if (lock(b))
 		return -EINTR;
 	end = chunk_end(b, first);
 	begun = ktime_get_ns();
 	numaplace_chunk_move(b, first, end - first);
-	mmap_read_unlock(b->mm);
+	unlock(b);
 	took_ns = ktime_get_ns() - begun;
 	if (count(b, first, end, NUMAPLACE_PAGE_moved) || took_ns > max_stall_us * NSEC_PER_USEC)
 		b->chunk = numaplace_throttle_pages(end - first, took_ns, max_stall_us);

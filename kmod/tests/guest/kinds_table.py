@@ -197,7 +197,6 @@ class Kind:
 WHOLE = "moved" if driver.MOVES_WHOLE else "thp_split"
 NO_HUGE = "no_huge" if driver.MOVES_WHOLE else "thp_split"
 LARGE_OF_EXT4, LARGE_OF_XFS = ("thp_split" if has else "moved" for has in (driver.LARGE_FILES, driver.RELEASE >= (6, 6)))
-ONE_OF_128 = "moved=1 already=127"  # one page, by which all are there
 KINDS = (
     Kind("anonymous", plain("anon"), "moved", "moved", "moved"),
     Kind("anonymous, locked", locked, "moved", "moved", "moved"),
@@ -218,9 +217,9 @@ KINDS = (
     Kind("file on ramfs", of_ramfs, "file", "busy", "file"),
     Kind("hugetlbfs", of_hugetlb, "hugetlb", "moved", "moved", 512),
     Kind("mapped by two processes", plain("forked"), "shared", "shared", "shared"),
-    Kind("mapped by two processes, --shared", plain("forked"), "moved", "moved", "moved", words=("--shared",)),
+    Kind("mapped by two processes, --shared", plain("forked"), "shared", "moved", "moved", words=("--shared",)),
     Kind("merged by KSM", merged, "shared", "shared", "shared"),
-    Kind("merged by KSM, --shared", merged, ONE_OF_128, "moved", ONE_OF_128, words=("--shared",)),
+    Kind("merged by KSM, --shared", merged, "shared", "moved", "moved", words=("--shared",)),
     Kind("held by a pipe", plain("pipe"), "pinned", "busy", "pinned"),
     Kind("secret memory", secret, "file", "busy", "file"),
     Kind("zero page", plain("zero"), "absent", "", "absent"),

@@ -144,11 +144,10 @@ def test_migrate_dry_moves_nothing(target):
     assert counts(t.move("0", 1)) == {"moved": 256}
 
 
-def test_migrate_shared_anon_when_asked(target):
+def test_migrate_shared_anon_is_left_when_asked_too(target):
     t = target("forked", 256)
-    assert counts(t.move("0", 1, "shared=1")) == {"moved": 256}
-    assert t.where() == {"1": 256}
-    assert t.is_whole()
+    assert counts(t.move("0", 1, "shared=1")) == {"shared": 256}
+    assert t.where() == {"0": 256}
 
 
 def test_migrate_private_file_copies_pos(target):

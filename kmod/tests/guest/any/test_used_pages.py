@@ -36,10 +36,10 @@ def test_used_by_writers_loses_no_count(target):
 
 
 @pytest.mark.full("a thousand moves")
-@pytest.mark.parametrize("readers, extra", [("readers", ""), ("reader-processes", "shared=1")])
-def test_used_ping_pong_with_readers(target, readers, extra):
+@pytest.mark.parametrize("kind, readers, extra", [("anon", "readers", ""), ("shm", "reader-processes", "shared=1")])
+def test_used_ping_pong_with_readers(target, kind, readers, extra):
     """One page moves between two nodes; its content never changes, and it is not refused for ever."""
-    t = target("anon", 1)
+    t = target(kind, 1)
     assert t.ask(f"{readers} 3") == "ok"
     refused = worst = moves = 0
     while moves < MOVES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pages that several processes map: one job moves them for all, and all see the same page."""
+"""Anonymous pages that several processes map are left."""
 
 import os
 import signal
@@ -45,22 +45,13 @@ def tree(target):
     return t
 
 
-def test_shared_by_a_tree_is_left(tree):
-    before = pfns(tree.pid, tree)
-    assert counts(tree.move("0", 1)) == {"shared": PAGES}
-    assert all(pfns(pid, tree) == before for pid in family(tree.pid))
-
-
-def test_shared_by_a_tree_moves_for_all(tree):
-    """Asked of one in the middle: every process has the same new page frames, on the node."""
+@pytest.mark.parametrize("words", ["", "shared=1"])
+def test_shared_by_a_tree_is_left(tree, words):
+    """Asked of one in the middle."""
     before, members = pfns(tree.pid, tree), family(tree.pid)
-    reply = migrate(f"pid={members[len(members) // 2]} from=0 to=1 {tree.range()} shared=1")
-    assert counts(reply) == {"moved": PAGES}
-    after = pfns(tree.pid, tree)
-    assert not set(before) & set(after)
-    assert all(pfns(pid, tree) == after for pid in members)
-    assert pagemap.nodes(members[-1], tree.start, PAGES) == [1] * PAGES
-    assert tree.is_whole()
+    reply = migrate(f"pid={members[len(members) // 2]} from=0 to=1 {tree.range()} {words}")
+    assert counts(reply) == {"shared": PAGES}
+    assert all(pfns(pid, tree) == before for pid in members)
 
 
 def test_shared_page_of_ones_own_after_a_write(tree):
