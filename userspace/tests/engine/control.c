@@ -43,7 +43,9 @@ TEST(merging_keeps_the_sum)
 					 .bytes = 1,
 					 .ns = 5,
 					 .engine = "module" };
-	struct np_migrate_result rest = { .asked = 1050, .moved = 1010, .busy = 40, .ns = 7 };
+	struct np_migrate_result rest = {
+		.asked = 1050, .moved = 1010, .shared = 30, .busy = 10, .ns = 7
+	};
 
 	np_migrate_merge(&out, &rest);
 	CU_ASSERT_EQUAL(sum_of_counts(&out), out.asked);
@@ -54,6 +56,11 @@ TEST(merging_keeps_the_sum)
 	CU_ASSERT_EQUAL(out.bytes, 1 + 1010 * (uint64_t)sysconf(_SC_PAGESIZE));
 	CU_ASSERT_EQUAL(out.ns, 12);
 	CU_ASSERT_STRING_EQUAL(out.engine, "module+syscall");
+	rest = (struct np_migrate_result) { .asked = 40, .moved = 30, .busy = 10 };
+	np_migrate_merge(&out, &rest);
+	CU_ASSERT_EQUAL(sum_of_counts(&out), out.asked);
+	CU_ASSERT_EQUAL(out.shared, 0);
+	CU_ASSERT_EQUAL(out.busy, 10);
 }
 
 TEST(the_syscall_engine_says_what_it_cannot)
