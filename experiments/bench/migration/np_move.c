@@ -5,7 +5,7 @@
  * Moves MIB of 4 KiB pages of a fresh process from node FROM to node TO and
  * prints one JSON object. THREADS threads of the process write to the memory
  * meanwhile; with 0 it sleeps. OPTIONS, of the module alone: "threads=N max_stall_us=N". The memory
- * is of KIND (private, forked, memfd, file), which MAPPERS children map as well.
+ * is of KIND (private, memfd, file), which MAPPERS children map as well.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 	    parse_options(argc > 6 ? argv[6] : "", &o) || (*o.text && m != methods) ||
 	    (argc > 7 && target_kind(argv[7], &t.kind))) {
 		fputs("usage: np-move module|move_pages|engine|migrate_pages MIB FROM TO THREADS"
-		      " [OPTIONS [private|forked|memfd|file [MAPPERS]]]\n",
+		      " [OPTIONS [private|memfd|file [MAPPERS]]]\n",
 		      stderr);
 		return 2;
 	}

@@ -31,9 +31,9 @@ VARIANTS = (
 STATES = {"asleep": 0, "running": 2}  # threads that write
 WARM_MIB = 8
 # Of memory that is not private: by the module and each call at its defaults, mapped by so many processes besides.
-KINDS = {"forked": 1, "memfd": 3, "file": 3}
+KINDS = {"memfd": 3, "file": 3}
 KIND_VARIANTS = ("module", "move_pages(2)", "migrate_pages(2)")
-KIND_SHARE = 4  # they are of so much less memory
+KIND_SHARE = 2  # they are of so much less memory
 
 
 def observe_variant(variant: tuple[str, str, str], state: str, mib: int, kind: str = "private") -> dict:

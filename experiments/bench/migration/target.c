@@ -108,7 +108,6 @@ int target_kind(const char *name, enum target_kind *kind)
 {
 	static const char *const names[] = {
 		[TARGET_PRIVATE] = "private",
-		[TARGET_FORKED] = "forked",
 		[TARGET_MEMFD] = "memfd",
 		[TARGET_FILE] = "file",
 	};

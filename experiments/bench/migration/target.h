@@ -13,7 +13,6 @@
 /* What its memory is of. */
 enum target_kind {
 	TARGET_PRIVATE, /* anonymous, of one process */
-	TARGET_FORKED,	/* the same, which children map */
 	TARGET_MEMFD,
 	TARGET_FILE, /* in the working directory */
 };
@@ -32,7 +31,7 @@ struct target {
 	struct target_shared *shared;
 };
 
-/* By name: private, forked, memfd, file. Returns 0 or -1. */
+/* By name: private, memfd, file. Returns 0 or -1. */
 int target_kind(const char *name, enum target_kind *kind);
 
 /* Starts it and waits until its memory is there. Returns 0 or -errno. */
