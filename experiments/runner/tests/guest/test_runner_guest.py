@@ -156,7 +156,7 @@ def test_numa_balancing_is_off_meanwhile_and_back_afterwards() -> None:
 
 def run(out: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "experiments.commands.experiment", "run", "policy-matrix", "--quick", "--out", out,
+        [sys.executable, "-X", "faulthandler", "-m", "experiments.commands.experiment", "run", "policy-matrix", "--quick", "--out", out,
          "--workloads", "contention-1L1R,cross", "--placements", "maximum-local", "--repeats", "1", *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -186,6 +186,9 @@ def test_a_killed_run_leaves_nothing_behind_and_goes_on(tmp_path: Path, number: 
         assert eventually(lambda: len(lines(tmp_path)) >= 1 and len(workers()) == 2, LIMIT)
         os.kill(first.pid, number)
         _out, said = first.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        first.send_signal(signal.SIGABRT)  # says what each thread does
+        pytest.fail(first.communicate(timeout=LIMIT)[1])
     finally:
         first.kill()
     assert eventually(lambda: not workers(), LIMIT)
