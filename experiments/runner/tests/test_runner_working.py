@@ -2,15 +2,23 @@
 """Tasks that are watched before they are placed work meanwhile, and measure afterwards as ever."""
 
 import os
+import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 
+import pytest
+
+from experiments.errors import Interrupted
 from experiments.host import host_nodes
 from experiments.host.host_nodes import Node
+from experiments.host.interrupts import stop_signals
 from experiments.runner.suite import designs, schedule
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory
+from experiments.runner.workloads.workload import RunningWorkload
 
 WORK = 10000 * (256 << 10) // 8  # operations
 SMALL = {"triad": {"size": "256K", "kernel": "auto", "seconds": 0.01, "warm": 0.0}}
@@ -111,4 +119,30 @@ def test_a_task_whose_memory_is_on_a_node_without_cpus_starts_on_its_own(tmp_pat
         assert running.measure().metrics[0]["value"] > 0 and running.verify() == "ok"
         assert all(os.sched_getaffinity(pid) <= os.sched_getaffinity(0) for pid in running.pids)
     finally:
+        running.stop()
+
+
+@pytest.mark.parametrize("kind", [Memory, RunningWorkload])
+def test_a_signal_while_the_tasks_are_told_to_work_ends_them(kind: type[RunningWorkload], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = triad(tmp_path)
+    monkeypatch.setattr(running, "work_once", lambda: time.sleep(0.01))
+    submit = ThreadPoolExecutor.submit
+
+    def submit_and_signal(*words: object) -> object:
+        task = submit(*words)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return task
+
+    stuck: list[bool] = []
+    watchdog = Timer(60, lambda: (stuck.append(True), running.stop(), monkeypatch.setattr(running, "work_once", lambda: 1 / 0)))
+    watchdog.start()
+    try:
+        running.start()
+        running.work = 0
+        monkeypatch.setattr(ThreadPoolExecutor, "submit", submit_and_signal)
+        with pytest.raises(Interrupted), stop_signals(), kind.keep_working(running, 0):
+            pass
+        assert not stuck
+    finally:
+        watchdog.cancel()
         running.stop()

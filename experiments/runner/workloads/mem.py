@@ -14,6 +14,7 @@ from statistics import fmean
 from ...errors import ExperimentError
 from ...host import host_nodes
 from ...host.host_nodes import Node, format_list
+from ...host.interrupts import hold_signals
 from ...host.tool import Numaplace
 from ...host.topology import SPREADS, order_cpus
 from ...paths import HERE
@@ -81,8 +82,9 @@ class Memory(RunningWorkload):
         ended: list[str] = []
         with ThreadPoolExecutor(len(self.programs)) as pool:
             begin = time.monotonic()
-            tasks = [pool.submit(self._solve_work, role, turn, ended) for role in self.programs]
             try:
+                with hold_signals():  # a task that is not told to work would never be over for the others
+                    tasks = [pool.submit(self._solve_work, role, turn, ended) for role in self.programs]
                 yield turn
             finally:
                 ended.append("the placement")

@@ -81,8 +81,8 @@ class RunningWorkload:
         over = threading.Event()
         with ThreadPoolExecutor(1) as pool:
             begin = time.monotonic()
-            work_done = pool.submit(self._work_until, over)
-            try:
+            try:  # around the submission too: whoever is interrupted there waits for the thread's end
+                work_done = pool.submit(self._work_until, over)
                 yield turn
             finally:
                 over.set()
