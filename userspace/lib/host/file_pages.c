@@ -384,22 +384,18 @@ void np_file_pages_free(struct np_file_pages *f)
 	memset(f, 0, sizeof(*f));
 }
 
+static int compare_task(const void *pid, const void *task)
+{
+	return compare_pids(pid, &((const struct np_task *)task)->pid);
+}
+
 long np_file_reader_row(const struct np_file_pages *f, const struct np_file_reader *reader)
 {
-	size_t low = 0, high = f->readers.n;
+	const struct np_task *task = f->readers.task, *found;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		pid_t pid = f->readers.task[middle].pid;
-
-		if (pid == reader->pid)
-			return (long)middle;
-		if (pid < reader->pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -1;
+	found = task ? bsearch(&reader->pid, task, f->readers.n, sizeof(*task), compare_task) :
+		       NULL;
+	return found ? found - task : -1;
 }
 
 double np_file_remote_share(const struct np_file_pages *f, const struct np_file *file,
