@@ -31,34 +31,25 @@ struct remote {
 	bool farthest;
 };
 
-static bool preferred(const struct remote *r, int distance, int than)
-{
-	return r->farthest ? distance > than : distance < than;
-}
-
-static int other_cpus(const struct remote *r, size_t i, int home)
+/* For the CPUs of task i, whose memory is on that node, or for the memory of what runs there. */
+static int other_node(const struct remote *r, size_t i, int than, bool memory)
 {
 	const struct np_placer *p = &r->p;
-	int best = NP_NODE_NONE;
+	int best = NP_NODE_NONE, to_best = 0;
 
-	for (int node = 0; node < (int)p->m->n_nodes; node++)
-		if (node != home && np_has_room(p, node, i) &&
-		    (best == NP_NODE_NONE ||
-		     preferred(r, np_distance(p->m, node, home), np_distance(p->m, best, home))))
+	for (int node = 0; node < (int)p->m->n_nodes; node++) {
+		int distance = memory ? np_distance(p->m, than, node) :
+					np_distance(p->m, node, than);
+
+		if (node == than ||
+		    !(memory ? np_may_hold(p->m, &p->tasks[i], node) : np_has_room(p, node, i)))
+			continue;
+		if (best == NP_NODE_NONE ||
+		    (r->farthest ? distance > to_best : distance < to_best)) {
 			best = node;
-	return best;
-}
-
-static int other_memory(const struct remote *r, size_t i, int cpu_node)
-{
-	const struct np_placer *p = &r->p;
-	int best = NP_NODE_NONE;
-
-	for (int node = 0; node < (int)p->m->n_nodes; node++)
-		if (node != cpu_node && np_may_hold(p->m, &p->tasks[i], node) &&
-		    (best == NP_NODE_NONE || preferred(r, np_distance(p->m, cpu_node, node),
-						       np_distance(p->m, cpu_node, best))))
-			best = node;
+			to_best = distance;
+		}
+	}
 	return best;
 }
 
@@ -72,7 +63,7 @@ static void task_leaves(struct remote *r, size_t i)
 		np_reason(d, "left alone: has no pages to be far from");
 		return;
 	}
-	to = other_cpus(r, i, d->home);
+	to = other_node(r, i, d->home, false);
 	if (to == NP_NODE_NONE) {
 		np_reason(d, "left alone: no other node than its home %d has free CPUs for it",
 			  nodes[d->home].id);
@@ -95,7 +86,7 @@ static void pages_leave(struct remote *r, size_t i)
 		np_reason(d, "left alone: runs on several nodes");
 		return;
 	}
-	to = other_memory(r, i, d->from);
+	to = other_node(r, i, d->from, true);
 	if (to == NP_NODE_NONE) {
 		np_reason(d, "left alone: no other node than %d may hold its pages",
 			  nodes[d->from].id);

@@ -80,14 +80,6 @@ struct np_model_result {
 	double latency_ns;  /* of one line that a core waits for */
 };
 
-/* Load of the machine by a solution: for reports and for tests. */
-struct np_model_load {
-	double port_bytes_per_s[NP_MODEL_NODES];    /* remote lines by their weight */
-	double dram_bytes_per_s[NP_MODEL_NODES];    /* writes by what they take of its time */
-	double dram_capacity[NP_MODEL_NODES];	    /* after overflow and row conflicts */
-	double link_bytes_per_s[NP_MODEL_LINKS][2]; /* headers included; [0]: node[0] to node[1] */
-};
-
 /* Lines that a core of the node keeps in flight where it knows which come next. */
 static inline double np_model_stream_lines(const struct np_model_node *node)
 {
@@ -132,9 +124,5 @@ double np_model_route_bytes_per_s(const struct np_model *m, int from, int to);
  */
 int np_model_solve(const struct np_model *m, const struct np_model_flow *flow, size_t n,
 		   struct np_model_result *result);
-
-/* Load of ports, links and controllers by the results of np_model_solve(). */
-void np_model_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
-		   const struct np_model_result *result, struct np_model_load *load);
 
 #endif

@@ -98,18 +98,21 @@ static void spread_over(const struct np_machine *m, const struct np_task *t, con
 	after[last] += rest;
 }
 
+uint64_t np_pages_room(const struct np_machine *m, size_t node)
+{
+	const struct np_node *n = &m->node[node];
+	uint64_t reserved = n->mem_total / RESERVED_PART;
+
+	return n->has_memory && n->mem_free > reserved ? (n->mem_free - reserved) / m->page_size :
+							 0;
+}
+
 static void want_all_pages(struct books *b)
 {
 	size_t k = b->m->n_nodes;
 
-	for (size_t i = 0; i < k; i++) {
-		const struct np_node *n = &b->m->node[i];
-		uint64_t reserved = n->mem_total / RESERVED_PART;
-
-		b->excess[i] = n->has_memory && n->mem_free > reserved ?
-				       -(int64_t)((n->mem_free - reserved) / b->m->page_size) :
-				       0;
-	}
+	for (size_t i = 0; i < k; i++)
+		b->excess[i] = -(int64_t)np_pages_room(b->m, i);
 	for (size_t i = 0; i < b->plan->n; i++) {
 		const struct np_decision *d = &b->plan->decision[i];
 		const struct np_task *t = &b->tasks[i];

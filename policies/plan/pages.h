@@ -13,6 +13,9 @@
 int np_plan_pages(const struct np_machine *m, const struct np_task *tasks, struct np_plan *plan,
 		  double rate_mib);
 
+/* Free pages of node that a plan may fill. */
+uint64_t np_pages_room(const struct np_machine *m, size_t node);
+
 /* Pages of t on node, of k nodes, that must stay there: those that other processes use too. */
 uint64_t np_pages_fixed(const struct np_task *t, size_t node, size_t k);
 

@@ -122,31 +122,18 @@ static void leave_all_alone(const struct np_policy *policy, const struct np_mach
 	}
 }
 
-static bool spread_is_valid(const struct np_plan *plan, const struct np_machine *m, int spread)
+/* Whether the row has nodes, each of which can do what it is for: run a task, or hold pages. */
+static bool row_is_valid(const struct np_plan *plan, const struct np_machine *m, int row,
+			 bool to_run)
 {
-	const uint8_t *weight = plan->spread + (size_t)spread * m->n_nodes;
-	unsigned int sum = 0;
-
-	if (spread < 0 || (size_t)spread >= plan->n_spreads)
-		return false;
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		sum += weight[i];
-		if (weight[i] && !m->node[i].has_memory)
-			return false;
-	}
-	return sum > 0;
-}
-
-static bool nodes_are_valid(const struct np_plan *plan, const struct np_machine *m, int nodes)
-{
-	const uint8_t *in = plan->spread + (size_t)nodes * m->n_nodes;
+	const uint8_t *weight = plan->spread + (size_t)row * m->n_nodes;
 	bool any = false;
 
-	if (nodes < 0 || (size_t)nodes >= plan->n_spreads)
+	if (row < 0 || (size_t)row >= plan->n_spreads)
 		return false;
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		any |= in[i] != 0;
-		if (in[i] && !m->node[i].cpus)
+		any |= weight[i] != 0;
+		if (weight[i] && !(to_run ? m->node[i].cpus > 0 : m->node[i].has_memory))
 			return false;
 	}
 	return any;
@@ -162,12 +149,12 @@ static bool decision_is_valid(const struct np_plan *plan, const struct np_machin
 	if (d->to != NP_NODE_NONE && !m->node[d->to].cpus)
 		return false;
 	if (d->nodes != NP_NODE_NONE &&
-	    (d->to != NP_NODE_NONE || !nodes_are_valid(plan, m, d->nodes)))
+	    (d->to != NP_NODE_NONE || !row_is_valid(plan, m, d->nodes, true)))
 		return false;
 	if (d->pages_to != NP_NODE_NONE && !m->node[d->pages_to].has_memory)
 		return false;
 	if (d->spread != NP_NODE_NONE &&
-	    (d->pages_to != NP_NODE_NONE || !spread_is_valid(plan, m, d->spread)))
+	    (d->pages_to != NP_NODE_NONE || !row_is_valid(plan, m, d->spread, false)))
 		return false;
 	return isfinite(d->bonus) && d->bonus > 0 && memchr(d->reason, '\0', NP_REASON_LEN);
 }

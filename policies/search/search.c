@@ -4,8 +4,7 @@
 
 #include <errno.h>
 
-#define RESERVED_PART 64   /* of a node's memory, as in pages.c */
-#define ROUNDING      1e-9 /* of cores of a task that are shared out to nodes */
+#define ROUNDING 1e-9 /* of cores of a task that are shared out to nodes */
 
 static struct np_placement_choice as_it_is(const struct np_task *t)
 {
@@ -250,14 +249,8 @@ void np_search_sort(struct np_search *s)
 
 static void count_memory(struct np_search *s)
 {
-	for (size_t node = 0; node < s->k; node++) {
-		const struct np_node *n = &s->m->node[node];
-		uint64_t reserved = n->mem_total / RESERVED_PART;
-
-		s->room[node] = n->has_memory && n->mem_free > reserved ?
-					(double)((n->mem_free - reserved) / s->m->page_size) :
-					0;
-	}
+	for (size_t node = 0; node < s->k; node++)
+		s->room[node] = (double)np_pages_room(s->m, node);
 	for (size_t i = 0; i < s->n; i++) {
 		for (size_t node = 0; node < s->k; node++) {
 			s->all[i] += s->tasks[i].pages[node];

@@ -21,4 +21,16 @@ struct np_model_result model_alone(const struct np_model *m, struct np_model_flo
 double model_beside(const struct np_model *m, struct np_model_flow flow,
 		    struct np_model_flow other);
 
+/* Load of the machine by a solution. */
+struct model_load {
+	double port_bytes_per_s[NP_MODEL_NODES];    /* remote lines by their weight */
+	double dram_bytes_per_s[NP_MODEL_NODES];    /* writes by what they take of its time */
+	double dram_capacity[NP_MODEL_NODES];	    /* after overflow and row conflicts */
+	double link_bytes_per_s[NP_MODEL_LINKS][2]; /* headers included; [0]: node[0] to node[1] */
+};
+
+/* Load of ports, links and controllers by the results of np_model_solve(). */
+void model_load_of(const struct np_model *m, const struct np_model_flow *flow, size_t n,
+		   const struct np_model_result *result, struct model_load *load);
+
 #endif

@@ -50,14 +50,14 @@ TEST(lines_beyond_the_entries_cost_capacity)
 	struct np_model m = model_of(TWO("local_entries=32 local_overflow_loss=0.5 "));
 	struct np_model_flow flow[] = { model_triad(0, 0, 3), model_triad(1, 0, 4) };
 	struct np_model_result result[2];
-	struct np_model_load load;
+	struct model_load load;
 
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
-	np_model_load(&m, flow, 2, result, &load);
+	model_load_of(&m, flow, 2, result, &load);
 	CLOSE(load.dram_capacity[0], 2e10, 1e-9);
 	flow[0].cores = 4; /* 40 lines, a quarter more than 32 */
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
-	np_model_load(&m, flow, 2, result, &load);
+	model_load_of(&m, flow, 2, result, &load);
 	CLOSE(load.dram_capacity[0], 2e10 / 1.125, 1e-9);
 }
 
@@ -82,10 +82,10 @@ TEST(remote_lines_beyond_theirs_cost_their_own_price)
 					 "remote_entries=16 remote_overflow_loss=0.1 "));
 	struct np_model_flow flow[] = { model_triad(0, 0, 3), model_triad(1, 0, 4) };
 	struct np_model_result result[2];
-	struct np_model_load load;
+	struct model_load load;
 
 	CU_ASSERT_EQUAL_FATAL(np_model_solve(&m, flow, 2, result), 0);
-	np_model_load(&m, flow, 2, result, &load);
+	model_load_of(&m, flow, 2, result, &load);
 	CLOSE(load.dram_capacity[0], 2e10 / 1.15, 1e-9);
 }
 
@@ -113,9 +113,9 @@ TEST(streams_cost_capacity)
 	struct np_model m = model_of(TWO("stream_loss=0.01 "));
 	struct np_model_flow flow = model_triad(0, 0, 4);
 	struct np_model_result result = model_alone(&m, flow);
-	struct np_model_load load;
+	struct model_load load;
 
-	np_model_load(&m, &flow, 1, &result, &load);
+	model_load_of(&m, &flow, 1, &result, &load);
 	CLOSE(load.dram_capacity[0], 2e10 / 1.11, 1e-9);
 }
 
@@ -151,11 +151,11 @@ TEST(a_route_takes_the_fewest_links)
 		"link 0 1 " WIRE "\nlink 1 2 " WIRE "\nlink 2 3 " WIRE "\nlink 3 0 " WIRE "\n");
 	struct np_model_flow flow = model_triad(0, 2, 1);
 	struct np_model_result result = model_alone(&m, flow);
-	struct np_model_load load;
+	struct model_load load;
 
 	CLOSE(np_model_unloaded_ns(&m, 0, 2), 160, 1e-9);
 	CLOSE(np_model_unloaded_ns(&m, 0, 3), 120, 1e-9);
-	np_model_load(&m, &flow, 1, &result, &load);
+	model_load_of(&m, &flow, 1, &result, &load);
 	CLOSE(load.link_bytes_per_s[0][0], result.bytes_per_s * 0.25, 1e-9);
 	CLOSE(load.link_bytes_per_s[1][1], result.bytes_per_s * 0.75, 1e-9);
 	CU_ASSERT_EQUAL(load.link_bytes_per_s[2][0] + load.link_bytes_per_s[3][0], 0);

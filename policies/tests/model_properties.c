@@ -130,10 +130,10 @@ static void check_result(const struct np_model *m, const struct np_model_flow *f
 static void check_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
 		       const struct np_model_result *result)
 {
-	struct np_model_load load;
+	struct model_load load;
 	double granted[NP_MODEL_NODES] = { 0 };
 
-	np_model_load(m, flow, n, result, &load);
+	model_load_of(m, flow, n, result, &load);
 	for (size_t i = 0; i < n; i++)
 		if (!flow[i].from_cache)
 			granted[flow[i].to] += result[i].bytes_per_s *

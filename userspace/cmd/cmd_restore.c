@@ -28,8 +28,7 @@ static const struct argp_option options[] = {
 	  0 },
 	NP_PACE_OPTIONS,
 	NP_CGROUP_OPTION,
-	{ "unit", NP_KEY_UNIT, "NAME", 0, "The tasks of this systemd unit, such as redis.service",
-	  0 },
+	NP_UNIT_OPTION,
 	NP_JSON_OPTION,
 	{ 0 },
 };

@@ -38,16 +38,29 @@ json_t *np_json_read(const char *kind, const char *path, char *what, struct np_e
 	return root;
 }
 
+void np_json_set_node(json_t *object, const struct np_machine *m, size_t node, json_t *value)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "%d", m->node[node].id);
+	json_object_set_new(object, id, value);
+}
+
 json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages)
 {
 	json_t *j = json_object();
 
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		char id[16];
+	for (size_t i = 0; i < m->n_nodes; i++)
+		np_json_set_node(j, m, i, json_integer((json_int_t)pages[i]));
+	return j;
+}
 
-		snprintf(id, sizeof(id), "%d", m->node[i].id);
-		json_object_set_new(j, id, json_integer((json_int_t)pages[i]));
-	}
+json_t *np_json_reals(const struct np_machine *m, const double *value)
+{
+	json_t *j = json_object();
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		np_json_set_node(j, m, i, json_real(value[i]));
 	return j;
 }
 

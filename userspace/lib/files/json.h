@@ -19,6 +19,8 @@ json_t *np_json_read(const char *kind, const char *path, char *what, struct np_e
 
 /* {"0": pages, "1": pages} by the kernel's node numbers. */
 json_t *np_json_pages(const struct np_machine *m, const uint64_t *pages);
+json_t *np_json_reals(const struct np_machine *m, const double *value);
+void np_json_set_node(json_t *object, const struct np_machine *m, size_t node, json_t *value);
 
 /* The value of one node in such an object, or NULL. */
 json_t *np_json_of_node(const json_t *object, const struct np_machine *m, size_t node);

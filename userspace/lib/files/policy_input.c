@@ -146,19 +146,6 @@ json_t *np_json_model(const struct np_machine *m)
 			 "line_bytes", model->line_bytes, "nodes", nodes, "links", links);
 }
 
-/* Lines a second of each node's memory, or null. */
-static json_t *accesses_json(const struct np_machine *m, const struct np_task *t)
-{
-	json_t *j = t->accesses ? json_object() : json_null();
-	char id[16];
-
-	for (size_t i = 0; t->accesses && i < m->n_nodes; i++) {
-		snprintf(id, sizeof(id), "%d", m->node[i].id);
-		json_object_set_new(j, id, json_real(t->accesses[i]));
-	}
-	return j;
-}
-
 json_t *np_json_task(const struct np_machine *m, const struct np_task *t)
 {
 	double locality = np_task_locality(m, t);
@@ -176,7 +163,7 @@ json_t *np_json_task(const struct np_machine *m, const struct np_task *t)
 			 known(&t->bandwidth), "local_access", known(&t->local_access), "age_s",
 			 known(&t->age_s), "shared_pages", (json_int_t)t->shared_pages, "writes",
 			 known(&t->writes), "outstanding", known(&t->outstanding), "accesses",
-			 accesses_json(m, t), "memory",
+			 t->accesses ? np_json_reals(m, t->accesses) : json_null(), "memory",
 			 t->memory[0] ? np_json_text(t->memory) : json_null());
 }
 

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "proc.h"
 #include "vma_ranges.h"
 
 bool np_file_id_equal(const struct np_file_id *a, const struct np_file_id *b)
@@ -45,33 +43,30 @@ uint64_t np_ipc_namespace(pid_t pid)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
+struct walk {
+	pid_t pid;
+	uint64_t ipc;
+	int (*each)(const struct np_file_range *range, void *arg);
+	void *arg;
+};
+
+static int see_line(char *line, void *arg)
+{
+	struct walk *w = arg;
+	struct np_file_range range;
+
+	if (np_file_range_parse(line, &range))
+		return 0;
+	if (!strncmp(range.path, "/SYSV", 5))
+		range.id.ipc = w->ipc ? w->ipc : (w->ipc = np_ipc_namespace(w->pid));
+	return w->each(&range, w->arg);
+}
+
 int np_file_ranges(pid_t pid, int (*each)(const struct np_file_range *range, void *arg), void *arg)
 {
-	char path[64], *line = NULL;
-	struct np_file_range range;
-	uint64_t ipc = 0;
-	size_t size = 0;
-	int r = 0;
-	FILE *f;
+	struct walk w = { .pid = pid, .each = each, .arg = arg };
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", np_proc_memory_thread(pid));
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
-	errno = 0;
-	while (!r && getline(&line, &size, f) >= 0) {
-		if (!np_file_range_parse(line, &range)) {
-			if (!strncmp(range.path, "/SYSV", 5))
-				range.id.ipc = ipc ? ipc : (ipc = np_ipc_namespace(pid));
-			r = each(&range, arg);
-		}
-		errno = 0;
-	}
-	if (!r && errno)
-		r = -errno;
-	free(line);
-	fclose(f);
-	return r;
+	return np_proc_maps(pid, see_line, &w);
 }
 
 const char *np_file_range_path(pid_t pid, const struct np_file_range *range, char *text)

@@ -33,16 +33,13 @@ static int open_failed(const struct np_mapped_file *file, int e, struct np_err *
 /* Root of the first user namespace with what the kernel asks for. */
 static bool has_every_file(void)
 {
-	char *status = np_read_file("/proc/self/status"), *ids = np_read_file("/proc/self/uid_map");
-	const char *line = status ? strstr(status, "CapEff:") : NULL;
-	unsigned long long effective = line ? strtoull(line + strlen("CapEff:"), NULL, 16) : 0;
+	char *ids = np_read_file("/proc/self/uid_map");
 	unsigned int first, outside, n;
 	bool all = ids && sscanf(ids, "%u %u %u", &first, &outside, &n) == 3 && !first &&
 		   !outside && n == UINT_MAX;
 
-	free(status);
 	free(ids);
-	return all && effective & 1ull << CAP_FOWNER;
+	return all && np_proc_has_capabilities(1ull << CAP_FOWNER);
 }
 
 /* Of a file that one may neither own nor write the kernel calls every page resident. */

@@ -50,17 +50,17 @@ uint64_t np_sample_resident(pid_t pid, uint64_t page_size)
 }
 
 /* As numa_maps has it: what has no inode is the process's own. */
-static int add_line(struct kind_of *kinds, const char *line, uint64_t page_size)
+static int add_line(char *line, void *arg)
 {
+	struct kind_of *kinds = arg, *k;
 	uint64_t start, end;
 	unsigned long inode = 0;
 	char path[32] = "";
-	struct kind_of *k;
 
 	if (np_vma_range_parse(line, &start, &end) ||
 	    sscanf(line, "%*s %*s %*s %*s %lu %31s", &inode, path) < 1)
 		return 0;
-	if (!strncmp(path, "[v", 2) || end - start < page_size) /* the kernel's own */
+	if (!strncmp(path, "[v", 2) || start == end) /* the kernel's own */
 		return 0;
 	k = &kinds[!inode ? OWN : np_path_is_shm(path) ? SHARED : OF_FILE];
 	if (np_grow(&k->range, k->n, sizeof(*k->range)))
@@ -68,24 +68,6 @@ static int add_line(struct kind_of *kinds, const char *line, uint64_t page_size)
 	k->range[k->n++] = (struct range) { start, k->bytes };
 	k->bytes += end - start;
 	return 0;
-}
-
-static int read_ranges(pid_t pid, struct kind_of *kinds, uint64_t page_size)
-{
-	char path[64], *line = NULL;
-	size_t size = 0;
-	int e = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (!e && getline(&line, &size, f) >= 0)
-		e = add_line(kinds, line, page_size);
-	free(line);
-	fclose(f);
-	return e;
 }
 
 /* SplitMix64: the same process gives the same sample. */
@@ -200,7 +182,7 @@ int np_sample_pages(pid_t pid, const struct np_machine *m, struct np_sampled *s)
 					  np_proc_bytes(status, "\nHugetlbPages:")) /
 					 m->page_size;
 		kinds[OF_FILE].resident = np_proc_bytes(status, "\nRssFile:") / m->page_size;
-		e = read_ranges(pid, kinds, m->page_size);
+		e = np_proc_maps(pid, add_line, kinds);
 	}
 	if (!e)
 		e = sample(pid, m, kinds, s);

@@ -272,7 +272,7 @@ int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_
 	return 0;
 }
 
-static bool has_capabilities(unsigned long long needed)
+bool np_proc_has_capabilities(unsigned long long needed)
 {
 	static const char key[] = "\nCapEff:";
 	char *text = np_read_file("/proc/self/status"), *line = text ? strstr(text, key) : NULL;
@@ -286,7 +286,7 @@ const char *np_proc_filtered(void)
 {
 	/* The kernel itself refuses to nobody to ask for the own policy. */
 	if (!get_mempolicy(NULL, NULL, 0, NULL, 0) || errno != EPERM || geteuid() ||
-	    !has_capabilities(1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE))
+	    !np_proc_has_capabilities(1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE))
 		return NULL;
 	return "a filter of system calls (seccomp) refuses that, such as a container's; start the "
 	       "container with `--cap-add SYS_NICE` or with a profile that allows it";

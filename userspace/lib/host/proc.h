@@ -67,6 +67,9 @@ pid_t np_proc_group(pid_t tid);
  */
 int np_proc_check(pid_t pid, bool thread_ok, struct np_proc_stat *st, struct np_err *err);
 
+/* Whether this process has all of this mask, 1 << CAP_... */
+bool np_proc_has_capabilities(unsigned long long needed);
+
 /*
  * What to do about EPERM where this process has the capabilities, so that a filter of system calls is
  * the cause; else NULL.

@@ -56,49 +56,64 @@ int np_vma_range_parse(const char *line, uint64_t *start, uint64_t *end)
 	return q == p + 1 || *q != ' ' || *end < *start ? -EINVAL : 0;
 }
 
-/* Calls each() for each line of the process's maps until it returns false. 0 or -errno. */
-static int read_maps(pid_t pid, struct collector *c,
-		     bool (*each)(struct collector *c, uint64_t start, uint64_t end))
+int np_proc_maps(pid_t pid, int (*each)(char *line, void *arg), void *arg)
 {
 	char path[64], *line = NULL;
-	uint64_t start, end;
 	size_t size = 0;
+	int r = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", np_proc_memory_thread(pid));
 	f = fopen(path, "re");
 	if (!f)
-		return -errno;
-	while (getline(&line, &size, f) >= 0)
-		if (!np_vma_range_parse(line, &start, &end) && !each(c, start, end))
-			break;
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (errno = 0; !r && getline(&line, &size, f) >= 0; errno = 0)
+		r = each(line, arg);
+	if (!r && errno)
+		r = -errno;
 	free(line);
 	fclose(f);
-	return 0;
+	return r;
 }
 
 /* Both files list the ranges in the order of their addresses. */
-static bool set_end(struct collector *c, uint64_t start, uint64_t end)
+static int set_end(char *line, void *arg)
 {
+	struct collector *c = arg;
+	uint64_t start, end;
+
+	if (np_vma_range_parse(line, &start, &end))
+		return 0;
 	while (c->at < c->n && c->range[c->at].start < start)
 		c->at++; /* it has been unmapped in between */
 	if (c->at < c->n && c->range[c->at].start == start)
 		c->range[c->at++].end = end;
-	return c->at < c->n;
+	return c->at == c->n;
 }
 
-static bool add_mapped(struct collector *c, uint64_t start, uint64_t end)
+static int add_mapped(char *line, void *arg)
 {
+	struct collector *c = arg;
+	uint64_t start, end;
+
+	if (np_vma_range_parse(line, &start, &end))
+		return 0;
 	if (np_grow(&c->range, c->n, sizeof(*c->range)))
-		return false;
+		return -ENOMEM;
 	c->range[c->n++] = (struct np_vma_range) { .start = start, .end = end, .page_size = 1 };
-	return true;
+	return 0;
 }
 
-static void clip(struct collector *c, uint64_t start, uint64_t end)
+/* Those within [start, end), after a reading with result e. */
+static int give(struct collector *c, int e, uint64_t start, uint64_t end,
+		struct np_vma_range **ranges, size_t *n)
 {
 	size_t kept = 0;
 
+	if (e < 0) {
+		free(c->range);
+		return e == -ENOENT ? -ESRCH : e;
+	}
 	for (size_t i = 0; i < c->n; i++) {
 		struct np_vma_range a = c->range[i];
 
@@ -111,7 +126,9 @@ static void clip(struct collector *c, uint64_t start, uint64_t end)
 		if (a.start < a.end)
 			c->range[kept++] = a;
 	}
-	c->n = kept;
+	*ranges = c->range;
+	*n = kept;
+	return 0;
 }
 
 int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t end,
@@ -123,29 +140,12 @@ int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t e
 	for (size_t i = 0; i < c.n; i++)
 		c.range[i].chosen = c.task[0] && np_mapping_chosen(c.policy[i], c.task);
 	free(c.policy);
-	if (!e)
-		e = read_maps(pid, &c, set_end);
-	if (e) {
-		free(c.range);
-		return e == -ENOENT ? -ESRCH : e;
-	}
-	clip(&c, start, end);
-	*ranges = c.range;
-	*n = c.n;
-	return 0;
+	return give(&c, e ? e : np_proc_maps(pid, set_end, &c), start, end, ranges, n);
 }
 
 int np_vma_mapped(pid_t pid, uint64_t start, uint64_t end, struct np_vma_range **ranges, size_t *n)
 {
 	struct collector c = { 0 };
-	int e = read_maps(pid, &c, add_mapped);
 
-	if (e) {
-		free(c.range);
-		return e == -ENOENT ? -ESRCH : e;
-	}
-	clip(&c, start, end);
-	*ranges = c.range;
-	*n = c.n;
-	return 0;
+	return give(&c, np_proc_maps(pid, add_mapped, &c), start, end, ranges, n);
 }

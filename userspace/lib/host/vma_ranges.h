@@ -30,6 +30,12 @@ int np_vma_ranges(pid_t pid, uint64_t base_page_size, uint64_t start, uint64_t e
  */
 int np_vma_mapped(pid_t pid, uint64_t start, uint64_t end, struct np_vma_range **ranges, size_t *n);
 
+/*
+ * Calls each() for each line of /proc/PID/maps, by address, until it returns other than 0, which is
+ * then the result; else 0 or -errno (-ESRCH).
+ */
+int np_proc_maps(pid_t pid, int (*each)(char *line, void *arg), void *arg);
+
 /* Reads "7f0000-7f1000 rw-p ..." (a line of /proc/PID/maps). 0 or -EINVAL. */
 int np_vma_range_parse(const char *line, uint64_t *start, uint64_t *end);
 

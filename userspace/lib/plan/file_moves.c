@@ -237,18 +237,6 @@ void np_file_moves_free(struct np_file_moves *moves)
 	memset(moves, 0, sizeof(*moves));
 }
 
-static json_t *describe_shares(const struct np_machine *m, const double *share)
-{
-	json_t *shares = json_object();
-	char node[16];
-
-	for (size_t k = 0; k < m->n_nodes; k++) {
-		snprintf(node, sizeof(node), "%d", m->node[k].id);
-		json_object_set_new(shares, node, json_real(share[k]));
-	}
-	return shares;
-}
-
 json_t *np_file_moves_json(const struct np_file_moves *moves, const struct np_machine *m)
 {
 	json_t *files = json_array();
@@ -259,7 +247,7 @@ json_t *np_file_moves_json(const struct np_file_moves *moves, const struct np_ma
 		json_array_append_new(files,
 				      json_pack("{s:o,s:o,s:o,s:I,s:I}", "path", np_json_text(move->file->path),
 						       "pages", np_json_pages(m, move->file->pages), "share",
-						       describe_shares(m, move->share), "pages_to_move",
+						       np_json_reals(m, move->share), "pages_to_move",
 						       (json_int_t)move->pages, "readers",
 						       (json_int_t)move->file->n_readers));
 	}

@@ -33,14 +33,12 @@ static json_t *spread_json(const struct np_request *p, int spread)
 {
 	const struct np_machine *m = &p->machine;
 	json_t *j = spread == NP_NODE_NONE ? json_null() : json_object();
-	char id[16];
 
 	for (size_t node = 0; spread != NP_NODE_NONE && node < m->n_nodes; node++) {
 		uint8_t weight = p->plan.spread[(size_t)spread * m->n_nodes + node];
 
-		snprintf(id, sizeof(id), "%d", m->node[node].id);
 		if (weight)
-			json_object_set_new(j, id, json_integer(weight));
+			np_json_set_node(j, m, node, json_integer(weight));
 	}
 	return j;
 }

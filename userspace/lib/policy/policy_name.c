@@ -80,16 +80,3 @@ const char *np_policy_words(const struct np_policy *p, const struct np_options *
 	}
 	return text;
 }
-
-_Static_assert(NP_POLICY_TIMEOUT == NP_PROGRAM_TIMEOUT,
-	       "one time-out, in the public header and in the program's");
-
-void np_policy_timeout(double seconds)
-{
-	np_program_timeout(seconds);
-}
-
-void np_policy_stop(const volatile sig_atomic_t *stop)
-{
-	np_program_stop(stop);
-}

@@ -9,7 +9,7 @@
 #include "../../../policies/plan/plan.h"
 #include "../base/error.h"
 
-#define NP_POLICY_TIMEOUT 5 /* seconds */
+#define NP_POLICY_TIMEOUT 5
 
 /*
  * The built-in policy of that name; or, of "exec:PATH", the program at PATH; or, where the name
@@ -32,7 +32,7 @@ const struct np_policy *np_policy_asked(const char *words, struct np_options *o,
 const char *np_policy_words(const struct np_policy *p, const struct np_options *o, char *text,
 			    size_t text_len);
 
-/* From here on: how long programs that are policies may take, NP_POLICY_TIMEOUT else. */
+/* From here on: seconds that programs that are policies may take, NP_POLICY_TIMEOUT else. */
 void np_policy_timeout(double seconds);
 
 /* From here on: no program is waited for any longer once *stop is set. */

@@ -24,14 +24,14 @@ static struct program {
 	struct program *next;
 } *all_loaded;
 
-static struct np_run_limits limits = { .seconds = NP_PROGRAM_TIMEOUT };
+static struct np_run_limits limits = { .seconds = NP_POLICY_TIMEOUT };
 
-void np_program_timeout(double seconds)
+void np_policy_timeout(double seconds)
 {
 	limits.seconds = seconds;
 }
 
-void np_program_stop(const volatile sig_atomic_t *stop)
+void np_policy_stop(const volatile sig_atomic_t *stop)
 {
 	limits.stop = stop;
 }

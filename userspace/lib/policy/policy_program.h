@@ -17,12 +17,9 @@
  */
 const struct np_policy *np_program_load(const char *name, const char *path, struct np_err *err);
 
-#define NP_PROGRAM_TIMEOUT 5 /* seconds */
-
-/* From here on: how long a program may take, NP_PROGRAM_TIMEOUT else. */
-void np_program_timeout(double seconds);
-
-/* From here on: no program is waited for any longer once *stop is set. */
-void np_program_stop(const volatile sig_atomic_t *stop);
+/* As in policy_name.h, which is public. */
+#define NP_POLICY_TIMEOUT 5
+void np_policy_timeout(double seconds);
+void np_policy_stop(const volatile sig_atomic_t *stop);
 
 #endif

@@ -35,58 +35,70 @@ int np_state_folder(char *path, size_t path_len, struct np_err *err)
 	return 0;
 }
 
-static int say_holder(const char *path, bool interrupted, struct np_err *err)
+/* The process that says in the file at path that it holds the lock. */
+static void read_holder(const char *path, struct np_proc_stat *holder)
 {
 	char *text = np_read_file(path);
-	pid_t pid = text ? (pid_t)atoi(text) : 0;
-	struct np_proc_stat st = { .comm = "unknown" };
 
+	holder->pid = text ? (pid_t)atoi(text) : 0;
+	if (holder->pid > 0)
+		np_proc_stat(holder->pid, holder);
 	free(text);
-	if (pid > 0)
-		np_proc_stat(pid, &st);
-	if (interrupted)
-		return np_fail(err, -EINTR, "interrupted while process %d (%s) held %s", pid,
-			       st.comm, path);
-	return np_fail(err, -EBUSY,
-		       "process %d (%s) has held %s for %d s; try again when it has ended", pid,
-		       st.comm, path, TIMEOUT_S);
 }
 
-/* The lock is held for a short time only. A signal with a handler ends the wait. */
-static int wait_for_lock(int fd, const char *path, struct np_err *err)
+/* 0, or -errno. A signal with a handler ends the wait. */
+static int wait_for_lock(int fd, int seconds)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
-	double end = np_clock(CLOCK_MONOTONIC) + TIMEOUT_S;
+	double end = np_clock(CLOCK_MONOTONIC) + seconds;
 
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
-			return np_fail(err, -errno, "%s cannot be locked: %s", path,
-				       strerror(errno));
+			return -errno;
 		if (np_clock(CLOCK_MONOTONIC) >= end)
-			return say_holder(path, false, err);
+			return -EBUSY;
 		if (nanosleep(&nap, NULL) && errno == EINTR)
-			return say_holder(path, true, err);
+			return -EINTR;
 	}
 	return 0;
 }
 
-/* The lock is a file of its own, because the state file is replaced. It holds the owner's pid. */
+int np_lock_file(const char *path, int seconds, struct np_proc_stat *holder, struct np_err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), e;
+
+	*holder = (struct np_proc_stat) { .comm = "unknown" };
+	if (fd < 0)
+		return np_fail(err, -errno, "%s cannot be opened: %s", path, strerror(errno));
+	e = wait_for_lock(fd, seconds);
+	if (e == -EBUSY || e == -EINTR)
+		read_holder(path, holder);
+	else if (e)
+		np_fail(err, e, "%s cannot be locked: %s", path, strerror(-e));
+	else if (dprintf(fd, "%-10d\n", getpid()) < 0)
+		e = np_fail(err, -errno, "%s cannot be written: %s", path, strerror(errno));
+	if (!e)
+		return fd;
+	close(fd);
+	return e;
+}
+
+/* The lock is a file of its own, because the state file is replaced; it is held for a short time. */
 static int take_lock(struct np_state_file *f, struct np_err *err)
 {
-	char path[PATH_MAX + 8], pid[16];
-	int e;
+	struct np_proc_stat holder;
+	char path[PATH_MAX + 8];
 
 	snprintf(path, sizeof(path), "%s.lock", f->path);
-	f->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (f->lock < 0)
-		return np_fail(err, -errno, "%s cannot be opened: %s", path, strerror(errno));
-	e = wait_for_lock(f->lock, path, err);
-	if (e)
-		return e;
-	snprintf(pid, sizeof(pid), "%-10d\n", getpid());
-	if (pwrite(f->lock, pid, strlen(pid), 0) < 0)
-		return np_fail(err, -errno, "%s cannot be written: %s", path, strerror(errno));
-	return 0;
+	f->lock = np_lock_file(path, TIMEOUT_S, &holder, err);
+	if (f->lock == -EINTR)
+		return np_fail(err, -EINTR, "interrupted while process %d (%s) held %s", holder.pid,
+			       holder.comm, path);
+	if (f->lock == -EBUSY)
+		return np_fail(err, -EBUSY,
+			       "process %d (%s) has held %s for %d s; try again when it has ended",
+			       holder.pid, holder.comm, path, TIMEOUT_S);
+	return f->lock < 0 ? f->lock : 0;
 }
 
 int np_state_file_open(struct np_state_file *f, const char *path, const char *name,

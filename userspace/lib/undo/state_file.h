@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "../base/error.h"
+#include "../host/proc.h"
 
 struct np_state_file {
 	char path[PATH_MAX];
@@ -30,6 +31,13 @@ struct np_state_file {
  * others; made when it is not there. 0, or -errno with one line in err.
  */
 int np_state_folder(char *path, size_t path_len, struct np_err *err);
+
+/*
+ * Locks the file at path, which then holds this process's pid. The descriptor that keeps the lock, or
+ * -errno: -EBUSY when another process holds it for so long and -EINTR on a signal meanwhile, with that
+ * process in holder and nothing in err; else with one line in err.
+ */
+int np_lock_file(const char *path, int seconds, struct np_proc_stat *holder, struct np_err *err);
 
 /*
  * Locks the file called name in the folder, or path if not NULL. -EBUSY when another

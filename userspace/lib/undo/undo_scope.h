@@ -4,7 +4,7 @@
 #define NUMAPLACE_LIB_UNDO_SCOPE_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <sys/types.h>
 
 /* All placements where n is 0 and by is NULL. */
@@ -17,7 +17,7 @@ struct np_whose {
 #define NP_EVERYBODY	  (&(struct np_whose) { 0 })
 #define NP_WHOSE(pid_ptr) (&(struct np_whose) { .pids = (pid_ptr), .n = 1 })
 
-/* Of np_whose.pids, for qsort(3). */
+/* Of np_whose.pids, for qsort(3) and bsearch(3). */
 static inline int np_whose_order(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
@@ -32,17 +32,7 @@ static inline bool np_whose_all(const struct np_whose *w)
 
 static inline bool np_whose_has(const struct np_whose *w, pid_t pid)
 {
-	size_t low = 0, high = w->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (w->pids[middle] < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->n && w->pids[low] == pid;
+	return w->n && bsearch(&pid, w->pids, w->n, sizeof(pid), np_whose_order);
 }
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Load of the machine by a solution: for reports and for tests. */
 #include <string.h>
 
-#include "queues.h"
+#include "../model/queues.h"
+#include "model_fixture.h"
 
-static void add(struct np_model_load *load, unsigned int queue, double bytes_per_s)
+static void add(struct model_load *load, unsigned int queue, double bytes_per_s)
 {
 	if (queue >= PORT(0))
 		load->port_bytes_per_s[queue - PORT(0)] += bytes_per_s;
@@ -15,8 +15,8 @@ static void add(struct np_model_load *load, unsigned int queue, double bytes_per
 		load->dram_bytes_per_s[queue / 2] += bytes_per_s;
 }
 
-void np_model_load(const struct np_model *m, const struct np_model_flow *flow, size_t n,
-		   const struct np_model_result *result, struct np_model_load *load)
+void model_load_of(const struct np_model *m, const struct np_model_flow *flow, size_t n,
+		   const struct np_model_result *result, struct model_load *load)
 {
 	struct queues s;
 
