@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A move of pages by the module: a part at a time, by several threads of this process. */
 #include <errno.h>
+#include <numa.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -252,10 +253,23 @@ static void *run_helper(void *arg)
 	return NULL;
 }
 
+/*
+ * NP_MODULE_THREADS, or as many as there are CPUs for: those that wait for a CPU have pages
+ * unmapped meanwhile.
+ */
+static unsigned int default_threads(void)
+{
+	struct bitmask *mask = numa_allocate_cpumask();
+	unsigned int cpus = numa_sched_getaffinity(0, mask) > 0 ? numa_bitmask_weight(mask) : 1;
+
+	numa_free_cpumask(mask);
+	return cpus < NP_MODULE_THREADS ? cpus : NP_MODULE_THREADS;
+}
+
 /* How many threads are worth it: each with a part of its own. Of a limit one knows what is left. */
 static unsigned int count_threads(const struct move *m)
 {
-	unsigned int most = m->r->threads ? m->r->threads : NP_MODULE_THREADS, parts = 0;
+	unsigned int most = m->r->threads ? m->r->threads : default_threads(), parts = 0;
 
 	for (size_t i = 0; i < m->n && parts < most; i++)
 		if (!m->range[i].chosen)
