@@ -22,8 +22,7 @@ struct moving {
 	const struct np_migrate_words *w;
 	const struct np_engine_ops *ops;
 	struct np_migrate_request r;
-	struct np_spread_request spread;
-	double share[NP_MAX_NODES]; /* of spread */
+	double share[NP_MAX_NODES]; /* of r, where pages are spread */
 	size_t named;		    /* processes by number: the first of all */
 	uint64_t expected;	    /* pages that will be asked about, for the progress bar */
 	json_t *moves;		    /* an object for each target */
@@ -118,18 +117,6 @@ static void report(struct moving *g, const struct np_migrate_result *out, bool c
 	json_array_append_new(g->moves, what);
 }
 
-static int move_range(const struct moving *g, struct np_migrate_result *out, struct np_err *err)
-{
-	struct np_spread_request spread = g->spread;
-
-	if (!g->w->spread)
-		return g->ops->migrate(&g->r, out, err);
-	spread.pid = g->r.pid;
-	spread.start = g->r.start;
-	spread.end = g->r.end;
-	return g->ops->spread(&spread, out, err);
-}
-
 /* All that was named of a process. Its limit is one of all ranges together. */
 static int move_process(struct moving *g, struct np_migrate_result *out, struct np_err *err)
 {
@@ -138,7 +125,7 @@ static int move_process(struct moving *g, struct np_migrate_result *out, struct 
 	int e = 0;
 
 	if (!w->n_ranges)
-		return move_range(g, out, err);
+		return g->ops->migrate(&g->r, out, err);
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; !e && i < w->n_ranges && (!limit || out->moved < limit); i++) {
 		struct np_migrate_result one = { .engine = g->ops->name };
@@ -146,7 +133,7 @@ static int move_process(struct moving *g, struct np_migrate_result *out, struct 
 		g->r.start = w->range[i].start;
 		g->r.end = w->range[i].end;
 		g->r.limit = limit ? limit - out->moved : 0;
-		e = move_range(g, &one, err);
+		e = g->ops->migrate(&g->r, &one, err);
 		np_migrate_add(out, &one);
 	}
 	g->r.limit = limit;
@@ -161,8 +148,7 @@ static int move_file(struct moving *g, struct np_migrate_result *out, struct np_
 			     np_mapped_file_attach(&file, g->w->segment, err);
 
 	if (!e)
-		e = g->w->spread ? np_spread_file(&file, g->ops, &g->spread, out, err) :
-				   np_migrate_file(&file, g->ops, &g->r, out, err);
+		e = np_migrate_file(&file, g->ops, &g->r, out, err);
 	np_mapped_file_close(&file);
 	return e;
 }
@@ -283,11 +269,11 @@ static int parse_spread(struct moving *g, const struct np_node_args *s, struct n
 		size_t id = (size_t)s->m->node[i].id;
 
 		sum += g->share[id];
-		g->spread.n_nodes = id + 1 > g->spread.n_nodes ? id + 1 : g->spread.n_nodes;
+		g->r.n_nodes = id + 1 > g->r.n_nodes ? id + 1 : g->r.n_nodes;
 	}
-	for (size_t node = 0; !e && node < g->spread.n_nodes; node++)
+	for (size_t node = 0; !e && node < g->r.n_nodes; node++)
 		g->share[node] /= sum;
-	g->spread.share = g->share;
+	g->r.share = g->share;
 	return e;
 }
 
@@ -319,14 +305,6 @@ static void set_request(struct moving *g, const struct np_migrate_words *w)
 	g->r.rate_mib = w->common.throttle.rate_mib;
 	g->r.progress = progress;
 	g->r.progress_arg = g;
-	g->spread = (struct np_spread_request) {
-		.shared = w->r.shared,
-		.files = true,
-		.max_stall_us = w->common.throttle.max_stall_us,
-		.rate_mib = w->common.throttle.rate_mib,
-		.progress = progress,
-		.progress_arg = g,
-	};
 }
 
 /* One target is an object of its own; several are a list. */

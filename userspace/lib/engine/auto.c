@@ -10,7 +10,6 @@
 #include "engines.h"
 #include "module.h"
 #include "move_pages.h"
-#include "spread_pages.h"
 
 /*
  * A new count goes into left_by_kind() and np_migrate_merge() where move_pages(2) moves
@@ -73,9 +72,10 @@ static int auto_migrate(const struct np_migrate_request *r, struct np_migrate_re
 	struct np_migrate_request again = *r;
 	struct np_migrate_result rest;
 	uint64_t small;
-	int e = np_module_migrate(r, out, err);
+	int e = np_engine_module.migrate(r, out, err);
 
-	if (e || r->dry || !left_by_kind(r, out, &small) || (r->limit && out->moved >= r->limit))
+	if (e || r->share || r->dry || !left_by_kind(r, out, &small) ||
+	    (r->limit && out->moved >= r->limit))
 		return e;
 	again.limit = r->limit ? r->limit - out->moved : 0;
 	again.no_small = !small;
@@ -90,7 +90,6 @@ const struct np_engine_ops np_engine_auto = {
 	.place = np_module_place,
 	.undo = np_module_undo,
 	.migrate = auto_migrate,
-	.spread = np_spread_pages,
 	.memory = np_module_memory,
 	.restore = np_module_restore,
 };

@@ -13,11 +13,9 @@
 #include "../files/json.h"
 #include "../host/cgroup.h"
 #include "../host/proc.h"
-#include "../undo/state_file.h"
+#include "../undo/records.h"
 #include "cpuset.h"
 #include "unit_cpuset.h"
-
-#define ARRAY "cgroups"
 
 /* How long systemd may take to write what it was told, and how often that is looked at. */
 #define PATIENCE_NAPS 1000
@@ -138,8 +136,7 @@ static int wait_for_unit(const struct target *t, const json_t *lists, struct np_
  */
 struct book {
 	char root[PATH_MAX];
-	struct np_state_file file;
-	json_t *records;
+	struct np_records r;
 };
 
 static bool is_whole(const json_t *record)
@@ -152,42 +149,28 @@ static bool is_whole(const json_t *record)
 	       json_is_array(json_object_get(record, "enabled"));
 }
 
+static const struct np_records_kind of_cgroups = {
+	.file = "cgroups.json",
+	.array = "cgroups",
+	.what = "what cgroups had before is",
+};
+
 static int book_open(struct book *b, struct np_err *err)
 {
-	static const char what[] = "what cgroups had before is";
 	json_t *record;
 	size_t i;
 	int e = np_cgroup_root(b->root, sizeof(b->root), err);
 
-	b->records = NULL;
 	if (!e)
-		e = np_state_file_open(&b->file, NULL, "cgroups.json", err);
+		e = np_records_open(&b->r, &of_cgroups, err);
 	if (e)
 		return e;
-	e = np_state_file_load(&b->file, ARRAY, what, &b->records, err);
-	if (!e && !b->records)
-		b->records = json_array();
-	json_array_foreach(b->records, i, record)
+	json_array_foreach(b->r.array, i, record)
 		if (!e && !is_whole(record))
-			e = np_fail(err, -EINVAL,
-				    "%s is damaged, so %s not known; move it away to go on",
-				    b->file.path, what);
-	if (!e)
-		return 0;
-	json_decref(b->records);
-	np_state_file_close(&b->file);
+			e = np_state_file_damaged(&b->r.file, of_cgroups.what, err);
+	if (e)
+		np_records_close(&b->r);
 	return e;
-}
-
-static int book_save(struct book *b, struct np_err *err)
-{
-	return np_state_file_save(&b->file, ARRAY, b->records, err);
-}
-
-static void book_close(struct book *b)
-{
-	json_decref(b->records);
-	np_state_file_close(&b->file);
 }
 
 static bool is_below(const char *name, const char *above)
@@ -203,7 +186,7 @@ static bool hand_over(struct book *b, const json_t *record, json_t *level)
 	json_t *other;
 	size_t i;
 
-	json_array_foreach(b->records, i, other)
+	json_array_foreach(b->r.array, i, other)
 		if (other != record &&
 		    is_below(np_json_text_of(other, "cgroup"), json_string_value(level)))
 			return !json_array_insert(json_object_get(other, "enabled"), 0, level);
@@ -213,7 +196,7 @@ static bool hand_over(struct book *b, const json_t *record, json_t *level)
 /* Disables what was enabled for it, and removes the record. note: where others use it still. */
 static void forget(struct book *b, size_t i, struct np_err *note)
 {
-	json_t *record = json_array_get(b->records, i), *level;
+	json_t *record = json_array_get(b->r.array, i), *level;
 	json_t *used = np_cpuset_disable(b->root, json_object_get(record, "enabled"));
 
 	for (size_t k = json_array_size(used); k-- > 0;) {
@@ -224,7 +207,7 @@ static void forget(struct book *b, size_t i, struct np_err *note)
 				json_string_value(level));
 	}
 	json_decref(used);
-	json_array_remove(b->records, i);
+	json_array_remove(b->r.array, i);
 }
 
 /* A unit keeps its properties when its cgroup goes. */
@@ -233,8 +216,8 @@ static void forget_removed(struct book *b)
 	struct np_err ignored;
 	struct target t;
 
-	for (size_t i = json_array_size(b->records); i-- > 0;) {
-		const json_t *record = json_array_get(b->records, i);
+	for (size_t i = json_array_size(b->r.array); i-- > 0;) {
+		const json_t *record = json_array_get(b->r.array, i);
 
 		target_of(record, b->root, &t);
 		if (!t.unit[0] &&
@@ -248,7 +231,7 @@ static json_t *find(const struct book *b, const struct target *t)
 	json_t *record;
 	size_t i;
 
-	json_array_foreach(b->records, i, record)
+	json_array_foreach(b->r.array, i, record)
 		if (!strcmp(np_json_text_of(record, "cgroup"), name_of(t)) &&
 		    !strcmp(np_json_text_of(record, "unit"), t->unit))
 			return record;
@@ -282,7 +265,7 @@ static int carry_out(struct book *b, const struct target *t, const json_t *lists
 	struct np_err ignored;
 	json_t *undo = json_object(), *list;
 	const char *key;
-	int e = book_save(b, err);
+	int e = np_records_save(&b->r, err);
 
 	if (!e)
 		e = np_cpuset_enable(t->root, missing, err);
@@ -311,24 +294,24 @@ static int place(struct book *b, const struct target *t, const json_t *lists, st
 
 	if (e)
 		return e;
-	former = json_deep_copy(b->records);
+	former = json_deep_copy(b->r.array);
 	record = find(b, t);
 	if (!record) {
 		record = json_pack("{s:s, s:I, s:s, s:{}, s:{}, s:[]}", "cgroup", name_of(t),
 				   "inode", inode_of(t), "unit", t->unit, "before", "set", "enabled");
-		json_array_append_new(b->records, record);
+		json_array_append_new(b->r.array, record);
 	}
 	note_before(record, now, lists);
 	missing = t->unit[0] ? json_array() : np_cpuset_missing(t->root, t->folder);
 	json_array_extend(json_object_get(record, "enabled"), missing);
 	e = carry_out(b, t, lists, now, missing, err);
 	if (e) {
-		json_decref(b->records);
-		b->records = json_incref(former);
+		json_decref(b->r.array);
+		b->r.array = json_incref(former);
 	} else {
 		json_object_del(record, "was");
 	}
-	book_save(b, &ignored);
+	np_records_save(&b->r, &ignored);
 	json_decref(missing);
 	json_decref(now);
 	json_decref(former);
@@ -387,7 +370,7 @@ int np_cgroup_place(const struct np_cgroup_place *r, json_t **answer, struct np_
 	if (!e) {
 		forget_removed(&b);
 		e = place(&b, &t, lists, err);
-		book_close(&b);
+		np_records_close(&b.r);
 	}
 	json_decref(lists);
 	*answer = e ? NULL : answer_of(&t);
@@ -397,7 +380,7 @@ int np_cgroup_place(const struct np_cgroup_place *r, json_t **answer, struct np_
 /* 0 where everything is as it was, or was changed by others; else the record stays. */
 static int give_back(struct book *b, size_t i, struct np_cgroups_back *back, struct np_err *err)
 {
-	json_t *record = json_array_get(b->records, i), *now = NULL, *lists = json_object(), *list;
+	json_t *record = json_array_get(b->r.array, i), *now = NULL, *lists = json_object(), *list;
 	struct np_err left = { "" };
 	struct target t;
 	const char *key;
@@ -467,16 +450,16 @@ int np_cgroup_restore(const struct np_cgroup_name *name, struct np_cgroups_back 
 	if (e) /* without version 2, such a cgroup or a folder for the file none was placed */
 		return e == -EOPNOTSUPP || e == -ENOENT ? 0 : e;
 	forget_removed(&b);
-	for (size_t i = json_array_size(b.records); i-- > 0;) {
-		one = is_meant(json_array_get(b.records, i), name, &t) ?
+	for (size_t i = json_array_size(b.r.array); i-- > 0;) {
+		one = is_meant(json_array_get(b.r.array, i), name, &t) ?
 			      give_back(&b, i, back, &why) :
 			      0;
 		if (one && !e)
 			e = np_fail(err, one, "%s", why.text);
 	}
-	one = book_save(&b, &why);
+	one = np_records_save(&b.r, &why);
 	if (one && !e)
 		e = np_fail(err, one, "%s", why.text);
-	book_close(&b);
+	np_records_close(&b.r);
 	return e;
 }

@@ -51,12 +51,19 @@ struct np_migrate_request {
 	pid_t pid;
 	const struct bitmask *from; /* node numbers; NULL: any */
 	int to;			    /* node number */
-	uint64_t start, end;	    /* both 0: the whole process */
-	uint64_t limit;		    /* base pages that move at most; 0: all */
-	bool shared;		    /* also pages that other processes map */
-	bool keep_chosen;	    /* not pages of mappings with a memory policy of their own */
-	bool files;    /* also pages of files, of shared memory and of pools of huge pages */
-	bool no_small; /* move_pages(2): ranges of anonymous small pages are left out */
+	/*
+	 * Not NULL: onto several nodes, each its share of the pages, with move_pages(2) whatever the
+	 * engine, since the module moves ranges to one node. Of the rest, the range, shared, files,
+	 * max_stall_us, rate_mib and progress count.
+	 */
+	const double *share; /* [n_nodes] by node number, adding up to 1 */
+	size_t n_nodes;	     /* highest node number + 1 */
+	uint64_t start, end; /* both 0: the whole process */
+	uint64_t limit;	     /* base pages that move at most; 0: all */
+	bool shared;	     /* also pages that other processes map */
+	bool keep_chosen;    /* not pages of mappings with a memory policy of their own */
+	bool files;	     /* also pages of files, of shared memory and of pools of huge pages */
+	bool no_small;	     /* move_pages(2): ranges of anonymous small pages are left out */
 	unsigned int max_stall_us; /* 0: the engine's default */
 	unsigned int rate_mib;	   /* MiB a second, 0: no limit */
 	/* Of the module alone: */
@@ -90,19 +97,6 @@ uint64_t np_migrate_left(const struct np_migrate_result *r);
 /* {"asked":N,"moved":N,...,"bytes":N,"ns":N,"longest_unmapped_us":N,"engine":"module"} */
 json_t *np_json_migrate(const struct np_migrate_result *r);
 
-/* Pages of a process onto several nodes, each its share of them. */
-struct np_spread_request {
-	pid_t pid;
-	const double *share;	   /* [n_nodes] by node number, adding up to 1 */
-	size_t n_nodes;		   /* highest node number + 1 */
-	uint64_t start, end;	   /* both 0: the whole process */
-	bool shared, files;	   /* as above */
-	unsigned int rate_mib;	   /* MiB a second, 0: no limit */
-	unsigned int max_stall_us; /* 0: no limit */
-	bool (*progress)(const struct np_migrate_result *so_far, void *arg); /* as above */
-	void *progress_arg;
-};
-
 struct np_engine_ops {
 	const char *name;
 	/*
@@ -122,9 +116,6 @@ struct np_engine_ops {
 	/* *out is filled on success and on -ECANCELED. */
 	int (*migrate)(const struct np_migrate_request *r, struct np_migrate_result *out,
 		       struct np_err *err);
-	/* *out as of migrate. The module moves ranges to one node: all use move_pages(2). */
-	int (*spread)(const struct np_spread_request *r, struct np_migrate_result *out,
-		      struct np_err *err);
 	/*
 	 * The memory policy that this engine has set for the process, *mode -1 if
 	 * none; the caller frees *nodes. NULL: it cannot set one.

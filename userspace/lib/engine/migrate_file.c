@@ -5,27 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One of the two requests, whose range is set window by window. */
+/* The request's range is set window by window. */
 struct file_move {
 	const struct np_engine_ops *engine;
-	struct np_migrate_request *migrate; /* or NULL */
-	struct np_spread_request *spread;   /* or NULL */
+	struct np_migrate_request *r;
 	struct np_migrate_result *out;
 	struct np_err *err;
 };
-
-static int move_range(const struct file_move *f, uint64_t start, uint64_t end,
-		      struct np_migrate_result *done)
-{
-	if (f->spread) {
-		f->spread->start = start;
-		f->spread->end = end;
-		return f->engine->spread(f->spread, done, f->err);
-	}
-	f->migrate->start = start;
-	f->migrate->end = end;
-	return f->engine->migrate(f->migrate, done, f->err);
-}
 
 /* The engines speak of a process, which is this one: it is the file that the user has named. */
 static int explain(const struct np_mapped_file *file, int e, struct np_err *err)
@@ -41,13 +27,15 @@ static int explain(const struct np_mapped_file *file, int e, struct np_err *err)
 static int move_window(const struct file_move *f, const struct np_mapped_file *file, size_t at,
 		       size_t length)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)file->memory + at;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct np_migrate_result done = { .engine = f->engine->name };
 	ssize_t n = np_mapped_file_take(file, at, length);
 	int e = n < 0 ? (int)n : 0;
 
 	if (n > 0) {
-		e = move_range(f, start, start + (length + page - 1) / page * page, &done);
+		f->r->start = (uintptr_t)file->memory + at;
+		f->r->end = f->r->start + (length + page - 1) / page * page;
+		e = f->engine->migrate(f->r, &done, f->err);
 		np_migrate_add(f->out, &done);
 	}
 	np_mapped_file_let_go(file, at, length);
@@ -58,11 +46,8 @@ static int move_window(const struct file_move *f, const struct np_mapped_file *f
 static bool is_stopped(const struct file_move *f)
 {
 	const struct np_migrate_result none = { .engine = f->engine->name };
-	bool (*progress)(const struct np_migrate_result *,
-			 void *) = f->spread ? f->spread->progress : f->migrate->progress;
-	void *arg = f->spread ? f->spread->progress_arg : f->migrate->progress_arg;
 
-	return progress && !progress(&none, arg);
+	return f->r->progress && !f->r->progress(&none, f->r->progress_arg);
 }
 
 static int move_file(const struct file_move *f, const struct np_mapped_file *file, uint64_t limit)
@@ -75,8 +60,7 @@ static int move_file(const struct file_move *f, const struct np_mapped_file *fil
 
 		if (limit && f->out->moved >= limit)
 			break;
-		if (f->migrate)
-			f->migrate->limit = limit ? limit - f->out->moved : 0;
+		f->r->limit = limit ? limit - f->out->moved : 0;
 		e = is_stopped(f) ? np_fail(f->err, -ECANCELED, "cancelled") :
 				    move_window(f, file, at,
 						left < NP_MAPPED_WINDOW ? left : NP_MAPPED_WINDOW);
@@ -93,22 +77,10 @@ int np_migrate_file(const struct np_mapped_file *file, const struct np_engine_op
 		    struct np_err *err)
 {
 	struct np_migrate_request own = *r;
-	const struct file_move f = { engine, &own, NULL, out, err };
+	const struct file_move f = { engine, &own, out, err };
 
 	own.pid = getpid();
 	own.shared = own.files = true;
 	own.keep_chosen = false;
 	return move_file(&f, file, r->limit);
-}
-
-int np_spread_file(const struct np_mapped_file *file, const struct np_engine_ops *engine,
-		   const struct np_spread_request *r, struct np_migrate_result *out,
-		   struct np_err *err)
-{
-	struct np_spread_request own = *r;
-	const struct file_move f = { engine, NULL, &own, out, err };
-
-	own.pid = getpid();
-	own.shared = own.files = true;
-	return move_file(&f, file, 0);
 }

@@ -7,17 +7,12 @@
 #include "engine.h"
 
 /*
- * Moves what of it is in memory. Of *r: from, to, limit, pace, dry, progress; the rest is not looked
+ * Moves what of it is in memory. Of *r: from, to or share, limit, pace, dry, progress; the rest is not looked
  * at. *out as of np_engine_ops.migrate(), and what has moved after an error. It grows window by window:
  * progress() is told of the one that moves. 0 or -errno.
  */
 int np_migrate_file(const struct np_mapped_file *file, const struct np_engine_ops *engine,
 		    const struct np_migrate_request *r, struct np_migrate_result *out,
 		    struct np_err *err);
-
-/* The same onto several nodes. Of *r: share, n_nodes, pace, progress. */
-int np_spread_file(const struct np_mapped_file *file, const struct np_engine_ops *engine,
-		   const struct np_spread_request *r, struct np_migrate_result *out,
-		   struct np_err *err);
 
 #endif

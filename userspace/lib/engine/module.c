@@ -230,13 +230,18 @@ int np_module_undo(const struct np_undo *u, size_t n, struct np_err *err)
 	return e;
 }
 
+static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+		   struct np_err *err)
+{
+	return (r->share ? np_spread_pages : np_module_migrate)(r, out, err);
+}
+
 const struct np_engine_ops np_engine_module = {
 	.name = "module",
 	.probe = np_module_ready,
 	.place = np_module_place,
 	.undo = np_module_undo,
-	.migrate = np_module_migrate,
-	.spread = np_spread_pages,
+	.migrate = migrate,
 	.memory = np_module_memory,
 	.restore = np_module_restore,
 };

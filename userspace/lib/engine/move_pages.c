@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../host/page_walk.h"
 #include "page_sender.h"
 
 /* Pages looked at in one go: large calls, bounded memory. */
@@ -176,36 +175,12 @@ static bool wanted(const struct np_vma_range *range, void *arg)
 int np_move_pages(const struct np_migrate_request *r, struct np_migrate_result *out,
 		  struct np_err *err)
 {
-	struct mover m = {
-		.r = r, .out = out,
-		.sender = {
-			.pid = r->pid, .page_size = (uint64_t)sysconf(_SC_PAGESIZE),
-			.shared = r->shared, .rate_mib = r->rate_mib,
-			.max_stall_us = r->max_stall_us, .progress = r->progress,
-			.progress_arg = r->progress_arg, .out = out, .err = err,
-		},
-	};
-	const struct np_page_walk walk = {
-		.pid = r->pid,
-		.page_size = m.sender.page_size,
-		.start = r->start,
-		.end = r->end,
-		.room = WINDOW,
-		.wanted = wanted,
-		.each = each,
-		.arg = &m,
-	};
+	struct mover m = { .r = r, .out = out, .sender = { .r = r, .out = out, .err = err } };
+	struct np_page_walk walk = { .room = WINDOW, .wanted = wanted, .each = each, .arg = &m };
 	int e;
 
-	memset(out, 0, sizeof(*out));
-	out->engine = "syscall";
-	e = np_sender_open(&m.sender, WINDOW);
-	m.node = e ? NULL : calloc(WINDOW, sizeof(*m.node));
-	if (!e)
-		e = m.node ? np_pages_walk(&walk) : -ENOMEM;
-	if (e < 0 && !m.sender.said)
-		e = np_sender_failed(&m.sender, e == -EACCES ? -EPERM : e);
-	np_sender_close(&m.sender);
+	m.node = calloc(WINDOW, sizeof(*m.node));
+	e = m.node ? np_sender_walk(&m.sender, &walk) : np_fail(err, -ENOMEM, "out of memory");
 	free(m.node);
-	return e < 0 ? e : 0;
+	return e;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../base/clock.h"
 #include "../host/proc.h"
@@ -58,18 +59,19 @@ size_t np_sender_tried(const int *node, const int *status, size_t n)
 	return n;
 }
 
-int np_sender_failed(struct np_sender *s, int e)
+/* Writes the line about -errno e of the process. Returns e. */
+static int failed(struct np_sender *s, int e)
 {
 	s->said = true;
 	switch (e) {
 	case -EPERM:
-		return np_proc_denied(s->pid, "move the pages of", s->err);
+		return np_proc_denied(s->r->pid, "move the pages of", s->err);
 	case -ESRCH:
-		return np_fail(s->err, e, "process %d has exited", s->pid);
+		return np_fail(s->err, e, "process %d has exited", s->r->pid);
 	case -ENOMEM:
 		return np_fail(s->err, e, "out of memory");
 	default:
-		return np_fail(s->err, e, "pages of process %d cannot be moved: %s", s->pid,
+		return np_fail(s->err, e, "pages of process %d cannot be moved: %s", s->r->pid,
 			       strerror(-e));
 	}
 }
@@ -87,14 +89,14 @@ static int call_failed(struct np_sender *s, size_t n, int e)
 	if (e == -EACCES)
 		return np_fail(s->err, e,
 			       "the cpuset of process %d or of this shell does not allow node %d",
-			       s->pid, s->node[at]);
-	return np_sender_failed(s, e);
+			       s->r->pid, s->node[at]);
+	return failed(s, e);
 }
 
 int np_sender_ask(struct np_sender *s, void **page, size_t n, int *status)
 {
-	return move_pages(np_proc_memory_thread(s->pid), n, page, NULL, status, 0) < 0 ?
-		       np_sender_failed(s, -errno) :
+	return move_pages(np_proc_memory_thread(s->r->pid), n, page, NULL, status, 0) < 0 ?
+		       failed(s, -errno) :
 		       0;
 }
 
@@ -108,9 +110,9 @@ static void throttle(const struct np_sender *s)
 {
 	uint64_t due, passed;
 
-	if (!s->rate_mib)
+	if (!s->r->rate_mib)
 		return;
-	due = np_sender_due_ns(s->out->bytes, s->rate_mib);
+	due = np_sender_due_ns(s->out->bytes, s->r->rate_mib);
 	passed = np_clock_ns(CLOCK_MONOTONIC) - s->began;
 	if (due > passed)
 		nap_ns(due - passed);
@@ -121,12 +123,12 @@ static void adapt(struct np_sender *s, size_t n, uint64_t ns)
 {
 	uint64_t want = s->room;
 
-	if (s->max_stall_us && ns)
-		want = (uint64_t)n * s->max_stall_us * 1000 / ns;
-	if (s->max_stall_us && want > s->call * 2)
+	if (s->r->max_stall_us && ns)
+		want = (uint64_t)n * s->r->max_stall_us * 1000 / ns;
+	if (s->r->max_stall_us && want > s->call * 2)
 		want = s->call * 2;
-	if (s->rate_mib && want > s->rate_mib * 1024ull * 1024 / s->page_size / 10)
-		want = s->rate_mib * 1024ull * 1024 / s->page_size / 10;
+	if (s->r->rate_mib && want > s->r->rate_mib * 1024ull * 1024 / s->page_size / 10)
+		want = s->r->rate_mib * 1024ull * 1024 / s->page_size / 10;
 	s->call = want < MIN_CALL ? MIN_CALL : want > s->room ? s->room : (size_t)want;
 }
 
@@ -165,7 +167,7 @@ static int record_results(struct np_sender *s, size_t n, size_t tried, int faile
 
 int np_sender_go_on(struct np_sender *s)
 {
-	if (!s->progress || s->progress(s->out, s->progress_arg))
+	if (!s->r->progress || s->r->progress(s->out, s->r->progress_arg))
 		return 0;
 	s->said = true;
 	return np_fail(s->err, -ECANCELED, "cancelled");
@@ -174,7 +176,7 @@ int np_sender_go_on(struct np_sender *s)
 /* Sends the n pages of s->arg and records the results. Sets *tried. */
 static int send_call(struct np_sender *s, size_t n, size_t *tried)
 {
-	int flags = s->shared ? MPOL_MF_MOVE_ALL : MPOL_MF_MOVE, e;
+	int flags = s->r->shared ? MPOL_MF_MOVE_ALL : MPOL_MF_MOVE, e;
 	uint64_t before = np_clock_ns(CLOCK_MONOTONIC), us;
 	long left;
 
@@ -182,7 +184,7 @@ static int send_call(struct np_sender *s, size_t n, size_t *tried)
 		s->node[i] = s->to[s->index[i]];
 		s->status[i] = NP_STATUS_UNSET;
 	}
-	left = move_pages(np_proc_memory_thread(s->pid), n, s->arg, s->node, s->status, flags);
+	left = move_pages(np_proc_memory_thread(s->r->pid), n, s->arg, s->node, s->status, flags);
 	e = left < 0 ? -errno : 0;
 	if (e && e != -ENOENT && e != -ENOMEM)
 		return call_failed(s, n, e);
@@ -254,11 +256,11 @@ void np_sender_add(struct np_sender *s, void *page, uint32_t weight, int to)
 	s->error[s->n++] = 0;
 }
 
-int np_sender_open(struct np_sender *s, size_t room)
+static int make_room(struct np_sender *s, size_t room)
 {
 	s->room = room;
 	s->began = np_clock_ns(CLOCK_MONOTONIC);
-	s->call = s->max_stall_us && room > FIRST_CALL ? FIRST_CALL : room;
+	s->call = s->r->max_stall_us && room > FIRST_CALL ? FIRST_CALL : room;
 	adapt(s, 0, 0);
 	s->page = calloc(room, sizeof(*s->page));
 	s->weight = calloc(room, sizeof(*s->weight));
@@ -270,10 +272,10 @@ int np_sender_open(struct np_sender *s, size_t room)
 	s->status = calloc(room, sizeof(*s->status));
 	if (s->page && s->weight && s->to && s->error && s->arg && s->index && s->node && s->status)
 		return 0;
-	return np_sender_failed(s, -ENOMEM);
+	return failed(s, -ENOMEM);
 }
 
-void np_sender_close(struct np_sender *s)
+static void close_sender(struct np_sender *s)
 {
 	s->out->ns = np_clock_ns(CLOCK_MONOTONIC) - s->began;
 	free(s->page);
@@ -284,4 +286,23 @@ void np_sender_close(struct np_sender *s)
 	free(s->index);
 	free(s->node);
 	free(s->status);
+}
+
+int np_sender_walk(struct np_sender *s, struct np_page_walk *walk)
+{
+	int e;
+
+	memset(s->out, 0, sizeof(*s->out));
+	s->out->engine = "syscall";
+	s->page_size = walk->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	walk->pid = s->r->pid;
+	walk->start = s->r->start;
+	walk->end = s->r->end;
+	e = make_room(s, walk->room);
+	if (!e)
+		e = np_pages_walk(walk);
+	if (e < 0 && !s->said)
+		e = failed(s, e == -EACCES ? -EPERM : e);
+	close_sender(s);
+	return e < 0 ? e : 0;
 }

@@ -3,18 +3,15 @@
 #ifndef NUMAPLACE_LIB_PAGE_SENDER_H
 #define NUMAPLACE_LIB_PAGE_SENDER_H
 
+#include "../host/page_walk.h"
 #include "engine.h"
 
 /* In np_sender.error[] after np_send(), besides the -errno of the last try. */
 #define NP_SENT 1
 
 struct np_sender {
-	pid_t pid;
+	const struct np_migrate_request *r; /* whose pages, how fast, whom to tell */
 	uint64_t page_size;
-	bool shared; /* also pages that other processes map */
-	unsigned int rate_mib, max_stall_us;
-	bool (*progress)(const struct np_migrate_result *so_far, void *arg);
-	void *progress_arg;
 	struct np_migrate_result *out; /* gets what moved */
 	struct np_err *err;
 
@@ -34,11 +31,10 @@ struct np_sender {
 };
 
 /*
- * For room pages at most; fields up to err are filled in. 0 or -errno. np_sender_close() in any
- * case.
+ * Walks the pages that r names, of which walk->each() sends some, and fills *out. Of the sender, r, out
+ * and err are given, of the walk all but pid, page size and range. 0, or -errno with one line in err.
  */
-int np_sender_open(struct np_sender *s, size_t room);
-void np_sender_close(struct np_sender *s);
+int np_sender_walk(struct np_sender *s, struct np_page_walk *walk);
 
 /*
  * weight: base pages in it. Those for the same node are best added together: each change is a
@@ -58,9 +54,6 @@ int np_sender_ask(struct np_sender *s, void **page, size_t n, int *status);
 
 /* 0, or -ECANCELED with one line in err when progress() says that it is to end. */
 int np_sender_go_on(struct np_sender *s);
-
-/* Writes the line about -errno e of the process. Returns e. */
-int np_sender_failed(struct np_sender *s, int e);
 
 /*
  * How far one move_pages(2) call got, from the nodes passed to it and the

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "../base/cpulist.h"
-#include "../host/page_walk.h"
 #include "../host/proc.h"
 #include "page_sender.h"
 
@@ -14,7 +13,7 @@
 #define WINDOW 512
 
 struct spreader {
-	const struct np_spread_request *r;
+	const struct np_migrate_request *r;
 	struct np_migrate_result *out;
 	struct np_sender sender;
 	double placed[NP_MAX_NODES], done; /* base pages seen so far, by where they are now */
@@ -176,23 +175,11 @@ static bool is_spread(const struct np_vma_range *range, void *arg)
 	return s->r->files || (!range->hugetlb && !range->chosen);
 }
 
-int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,
+int np_spread_pages(const struct np_migrate_request *r, struct np_migrate_result *out,
 		    struct np_err *err)
 {
-	struct spreader s = {
-		.r = r, .out = out,
-		.sender = {
-			.pid = r->pid, .page_size = (uint64_t)sysconf(_SC_PAGESIZE),
-			.shared = r->shared, .rate_mib = r->rate_mib,
-			.max_stall_us = r->max_stall_us, .progress = r->progress,
-			.progress_arg = r->progress_arg, .out = out, .err = err,
-		},
-	};
-	const struct np_page_walk walk = {
-		.pid = r->pid,
-		.page_size = s.sender.page_size,
-		.start = r->start,
-		.end = r->end,
+	struct spreader s = { .r = r, .out = out, .sender = { .r = r, .out = out, .err = err } };
+	struct np_page_walk walk = {
 		.room = WINDOW,
 		.aligned = true,
 		.wanted = is_spread,
@@ -200,18 +187,7 @@ int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result 
 		.arg = &s,
 	};
 	struct np_proc_stat st;
-	int e;
+	int e = np_proc_check(r->pid, false, &st, err);
 
-	memset(out, 0, sizeof(*out));
-	out->engine = "syscall";
-	e = np_proc_check(r->pid, false, &st, err);
-	if (e)
-		return e;
-	e = np_sender_open(&s.sender, WINDOW);
-	if (!e)
-		e = np_pages_walk(&walk);
-	if (e && !s.sender.said)
-		e = np_sender_failed(&s.sender, e == -EACCES ? -EPERM : e);
-	np_sender_close(&s.sender);
-	return e;
+	return e ? e : np_sender_walk(&s.sender, &walk);
 }

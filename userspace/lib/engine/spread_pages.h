@@ -12,7 +12,7 @@
  * node gets its share of the pages; a page that is where it may be stays.
  * Huge pages move whole. Pages of files and of shared memory stay unless the request names them.
  */
-int np_spread_pages(const struct np_spread_request *r, struct np_migrate_result *out,
+int np_spread_pages(const struct np_migrate_request *r, struct np_migrate_result *out,
 		    struct np_err *err);
 
 /*

@@ -85,7 +85,7 @@ static int syscall_migrate(const struct np_migrate_request *r, struct np_migrate
 			       "%s cannot be kept for process %d: move_pages(2) knows nothing like "
 			       "it; only the numaplace module does (`make module`, `insmod`)",
 			       option, r->pid);
-	return e ? e : np_move_pages(r, out, err);
+	return e ? e : (r->share ? np_spread_pages : np_move_pages)(r, out, err);
 }
 
 const struct np_engine_ops np_engine_syscall = {
@@ -94,6 +94,5 @@ const struct np_engine_ops np_engine_syscall = {
 	.place = syscall_place,
 	.undo = syscall_undo,
 	.migrate = syscall_migrate,
-	.spread = np_spread_pages,
 	.restore = syscall_restore,
 };

@@ -145,7 +145,7 @@ static int spread_to_shares(struct queue *q, size_t i, struct np_err *err)
 	struct np_migrate_result result = { 0 };
 	const uint64_t *shm = a->p->tasks.task[i].shm_pages;
 	double share[NP_MAX_NODES] = { 0 }, part[NP_MAX_NODES], all = 0;
-	const struct np_spread_request r = {
+	const struct np_migrate_request r = {
 		.pid = a->p->tasks.task[i].pid,
 		.share = share,
 		.n_nodes = node_numbers(m),
@@ -163,7 +163,7 @@ static int spread_to_shares(struct queue *q, size_t i, struct np_err *err)
 	}
 	for (size_t node = 0; node < q->k && all > 0; node++)
 		share[m->node[node].id] = part[node] / all;
-	e = a->how.engine->spread(&r, &result, err);
+	e = a->how.engine->migrate(&r, &result, err);
 	if (result.asked)
 		add_result(&result, &move);
 	return judge(a, i, e == -ECANCELED ? -EINTR : e, err->text);

@@ -289,14 +289,8 @@ int np_file_move_to(const struct np_file *file, const double *share, const struc
 		    const struct np_mover *mover, struct np_migrate_result *out, struct np_err *err)
 {
 	double by_number[NP_MAX_NODES] = { 0 };
-	struct np_spread_request spread = {
+	struct np_migrate_request r = {
 		.share = by_number,
-		.rate_mib = mover->throttle.rate_mib,
-		.progress = mover->go_on,
-		.progress_arg = mover->arg,
-	};
-	struct np_migrate_request migrate = {
-		.to = -1,
 		.rate_mib = mover->throttle.rate_mib,
 		.max_stall_us = mover->throttle.max_stall_us,
 		.progress = mover->go_on,
@@ -309,15 +303,16 @@ int np_file_move_to(const struct np_file *file, const double *share, const struc
 		size_t id = (size_t)m->node[k].id;
 
 		by_number[id] = share[k];
-		spread.n_nodes = id + 1 > spread.n_nodes ? id + 1 : spread.n_nodes;
-		if (share[k] >= 1)
-			migrate.to = m->node[k].id;
+		r.n_nodes = id + 1 > r.n_nodes ? id + 1 : r.n_nodes;
+		if (share[k] < 1)
+			continue;
+		r.share = NULL;
+		r.to = m->node[k].id;
 	}
 	memset(out, 0, sizeof(*out));
 	e = np_file_open(file, &mapped, err);
 	if (!e)
-		e = migrate.to >= 0 ? np_migrate_file(&mapped, mover->engine, &migrate, out, err) :
-				      np_spread_file(&mapped, mover->engine, &spread, out, err);
+		e = np_migrate_file(&mapped, mover->engine, &r, out, err);
 	np_mapped_file_close(&mapped);
 	return e;
 }

@@ -8,36 +8,7 @@
 #include "../base/cpulist.h"
 #include "../files/json.h"
 #include "../host/proc.h"
-#include "../undo/state_file.h"
-
-#define ARRAY "files"
-
-struct records {
-	struct np_state_file file;
-	json_t *array;
-};
-
-static int open_records(struct records *r, struct np_err *err)
-{
-	int e = np_state_file_open(&r->file, NULL, "files.json", err);
-
-	r->array = NULL;
-	if (e)
-		return e;
-	e = np_state_file_load(&r->file, ARRAY, "where the pages of moved files were is", &r->array,
-			       err);
-	if (e)
-		np_state_file_close(&r->file);
-	else if (!r->array)
-		r->array = json_array();
-	return e;
-}
-
-static void close_records(struct records *r)
-{
-	json_decref(r->array);
-	np_state_file_close(&r->file);
-}
+#include "../undo/records.h"
 
 /* Of what a record says which file it is; it lives as long as the record does. */
 static struct np_file read_name(const json_t *record)
@@ -55,24 +26,12 @@ static struct np_file read_name(const json_t *record)
 	};
 }
 
-/* A number may have become another file's since: that one was made later. */
-static bool is_same(const struct np_file *a, const struct np_file *b)
+static json_t *make_key(const struct np_file *file)
 {
-	return np_file_id_equal(&a->id, &b->id) && a->device == b->device && a->born == b->born;
-}
-
-/* Place of the file's record, or -1. Records of files whose number is another one's now are taken out. */
-static long find(const struct records *r, const struct np_file *file)
-{
-	for (size_t i = 0; i < json_array_size(r->array); i++) {
-		struct np_file one = read_name(json_array_get(r->array, i));
-
-		if (is_same(&one, file))
-			return (long)i;
-		if (np_file_id_equal(&one.id, &file->id) && one.device == file->device)
-			json_array_remove(r->array, i--);
-	}
-	return -1;
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "major", (json_int_t)file->id.major, "minor",
+			 (json_int_t)file->id.minor, "inode", (json_int_t)file->id.inode, "ipc",
+			 (json_int_t)file->id.ipc, "device", (json_int_t)file->device, "born",
+			 (json_int_t)file->born);
 }
 
 /* Start time beside the number, which may be another process's later; 0: it has ended already. */
@@ -88,59 +47,14 @@ static json_t *describe_reader(const struct np_file_pages *files,
 static json_t *make_record(const struct np_file_pages *files, const struct np_file *file,
 			   const struct np_machine *m)
 {
-	json_t *readers = json_array();
+	json_t *record = make_key(file), *readers = json_array();
 
 	for (size_t i = 0; i < file->n_readers; i++)
 		json_array_append_new(readers, describe_reader(files, &file->reader[i]));
-	return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "path", np_json_text(file->path), "major",
-			 (json_int_t)file->id.major, "minor", (json_int_t)file->id.minor, "inode",
-			 (json_int_t)file->id.inode, "ipc", (json_int_t)file->id.ipc, "device",
-			 (json_int_t)file->device, "born", (json_int_t)file->born, "pages",
-			 np_json_pages(m, file->pages), "readers", readers);
-}
-
-int np_saved_files_add(const struct np_file_moves *moves, const struct np_machine *m, bool *added,
-		       struct np_err *err)
-{
-	struct records r;
-	int e = open_records(&r, err);
-
-	if (e)
-		return e;
-	for (size_t i = 0; i < moves->n; i++) {
-		added[i] = find(&r, moves->move[i].file) < 0;
-		if (added[i])
-			json_array_append_new(r.array,
-					      make_record(&moves->files, moves->move[i].file, m));
-	}
-	e = np_state_file_save(&r.file, ARRAY, r.array, err);
-	for (size_t i = 0; e && i < moves->n; i++)
-		added[i] = false;
-	close_records(&r);
-	return e;
-}
-
-static void remove_record(const struct records *r, const struct np_file *file)
-{
-	long at = find(r, file);
-
-	if (at >= 0)
-		json_array_remove(r->array, (size_t)at);
-}
-
-int np_saved_files_drop(const struct np_file_moves *moves, const bool *drop, struct np_err *err)
-{
-	struct records r;
-	int e = open_records(&r, err);
-
-	if (e)
-		return e;
-	for (size_t i = 0; i < moves->n; i++)
-		if (drop[i])
-			remove_record(&r, moves->move[i].file);
-	e = np_state_file_save(&r.file, ARRAY, r.array, err);
-	close_records(&r);
-	return e;
+	json_object_set_new(record, "path", np_json_text(file->path));
+	json_object_set_new(record, "pages", np_json_pages(m, file->pages));
+	json_object_set_new(record, "readers", readers);
+	return record;
 }
 
 static pid_t read_pid(const json_t *reader)
@@ -157,16 +71,15 @@ static bool is_reader(const json_t *reader, pid_t pid)
 	return read_pid(reader) == pid && (np_proc_stat(pid, &st) || (json_int_t)st.start == start);
 }
 
-static bool is_meant(const json_t *record, const pid_t *pids, size_t n)
+static bool is_read_by(const json_t *record, pid_t pid)
 {
 	json_t *reader;
 	size_t i;
 
 	json_array_foreach(json_object_get(record, "readers"), i, reader)
-		for (size_t k = 0; k < n; k++)
-			if (is_reader(reader, pids[k]))
-				return true;
-	return !pids;
+		if (is_reader(reader, pid))
+			return true;
+	return false;
 }
 
 /* Those that mapped it then may map it still. NULL without memory. */
@@ -182,12 +95,14 @@ static struct np_file_reader *read_readers(const json_t *record, size_t *n)
 }
 
 /* 0; 1: some of its pages would not go; or -errno. */
-static int bring_back(const json_t *record, const struct np_machine *m,
-		      const struct np_mover *mover, struct np_files_back *back, struct np_err *err)
+static int bring_back(const json_t *record, const struct np_records_back *how, void *result,
+		      struct np_err *err)
 {
+	const struct np_machine *m = how->machine;
+	struct np_files_back *back = result;
 	const json_t *counts = json_object_get(record, "pages");
 	struct np_file file = read_name(record);
-	struct np_migrate_result result = { 0 };
+	struct np_migrate_result moved = { 0 };
 	uint64_t pages[NP_MAX_NODES];
 	double share[NP_MAX_NODES];
 	int e = 0;
@@ -199,74 +114,54 @@ static int bring_back(const json_t *record, const struct np_machine *m,
 	if (!file.reader)
 		return np_fail(err, -ENOMEM, "out of memory");
 	if (np_file_shares(&file, m, share))
-		e = np_file_move_to(&file, share, m, mover, &result, err);
+		e = np_file_move_to(&file, share, m, how->mover, &moved, err);
 	free(file.reader);
-	back->moved += result.moved;
+	back->moved += moved.moved;
 	back->gone += e == -ESTALE;
+	if (e == -ECANCELED)
+		return np_fail(err, -EINTR, "interrupted");
 	if (e)
-		return e == -ESTALE ? 0 : e == -ECANCELED ? -EINTR : e;
-	back->missing += np_migrate_left(&result);
+		return e == -ESTALE ? 0 : e;
+	back->missing += np_migrate_left(&moved);
 	back->files++;
-	return np_migrate_left(&result) > 0;
+	return np_migrate_left(&moved) > 0;
 }
 
-/* The state is not locked while pages move: that may take long. */
-static int take_records(json_t **taken, struct np_err *err)
-{
-	struct records r;
-	int e = open_records(&r, err);
+static const struct np_records_kind pages_of_files = {
+	.file = "files.json",
+	.array = "files",
+	.what = "where the pages of moved files were is",
+	/* A number may have become another file's since: that one was made later. */
+	.key = (const char *const[]) { "born", "major", "minor", "inode", "ipc", "device", NULL },
+	.is_of = is_read_by,
+	.bring_back = bring_back,
+};
 
-	if (e)
-		return e;
-	*taken = json_deep_copy(r.array);
-	close_records(&r);
-	return *taken ? 0 : np_fail(err, -ENOMEM, "out of memory");
+int np_saved_files_add(const struct np_file_moves *moves, const struct np_machine *m, bool *added,
+		       struct np_err *err)
+{
+	json_t *fresh = json_array();
+
+	for (size_t i = 0; i < moves->n; i++)
+		json_array_append_new(fresh, make_record(&moves->files, moves->move[i].file, m));
+	return np_records_add(&pages_of_files, fresh, added, err);
 }
 
-static int drop_records(const json_t *done, struct np_err *err)
+int np_saved_files_drop(const struct np_file_moves *moves, const bool *drop, struct np_err *err)
 {
-	struct records r;
-	json_t *record;
-	size_t i;
-	int e = open_records(&r, err);
+	json_t *keys = json_array();
 
-	if (e)
-		return e;
-	json_array_foreach(done, i, record) {
-		struct np_file file = read_name(record);
-
-		remove_record(&r, &file);
-	}
-	e = np_state_file_save(&r.file, ARRAY, r.array, err);
-	close_records(&r);
-	return e;
+	for (size_t i = 0; i < moves->n; i++)
+		if (drop[i])
+			json_array_append_new(keys, make_key(moves->move[i].file));
+	return np_records_drop(&pages_of_files, keys, err);
 }
 
 int np_saved_files_restore(const struct np_machine *m, const pid_t *pids, size_t n,
 			   const struct np_mover *mover, const volatile sig_atomic_t *stop,
 			   struct np_files_back *back, struct np_err *err)
 {
-	json_t *taken = NULL, *done = json_array(), *record;
-	struct np_err why;
-	size_t i;
-	int e = take_records(&taken, err), saved;
+	const struct np_records_back how = { m, mover, pids, n, stop };
 
-	json_array_foreach(taken, i, record) {
-		int one;
-
-		if (!is_meant(record, pids, n))
-			continue;
-		one = *stop ? np_fail(&why, -EINTR, "interrupted") :
-			      bring_back(record, m, mover, back, &why);
-		if (!one)
-			json_array_append(done, record);
-		else if (one < 0 && (!e || one == -EINTR))
-			e = np_fail(err, one, "%s", one == -EINTR ? "interrupted" : why.text);
-		if (one == -EINTR)
-			break;
-	}
-	saved = json_array_size(done) ? drop_records(done, &why) : 0;
-	json_decref(taken);
-	json_decref(done);
-	return !e && saved ? np_fail(err, saved, "%s", why.text) : e;
+	return np_records_bring_back(&pages_of_files, &how, back, err);
 }

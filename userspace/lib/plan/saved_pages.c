@@ -7,15 +7,7 @@
 #include "../files/json.h"
 #include "../base/error.h"
 #include "../host/proc.h"
-#include "../undo/state_file.h"
-
-#define ARRAY "tasks"
-
-/* The file open and its records loaded; those of tasks that are gone left out. */
-struct records {
-	struct np_state_file file;
-	json_t *array;
-};
+#include "../undo/records.h"
 
 static bool is_of(const json_t *record, pid_t pid, unsigned long long start)
 {
@@ -28,98 +20,14 @@ static bool still_runs(const json_t *record)
 	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
 	struct np_proc_stat st;
 
-	return !np_proc_stat(pid, &st) && is_of(record, pid, st.start) && !np_proc_has_ended(&st);
+	return !np_proc_stat(pid, &st) && is_of(record, pid, st.start) && !np_proc_has_ended(&st) &&
+	       json_is_object(json_object_get(record, "pages"));
 }
 
-static int open_records(struct records *r, struct np_err *err)
+static json_t *make_key(const struct np_tasks *t, size_t i)
 {
-	json_t *all, *record;
-	size_t i;
-	int e = np_state_file_open(&r->file, NULL, "pages.json", err);
-
-	r->array = NULL;
-	if (e)
-		return e;
-	e = np_state_file_load(&r->file, ARRAY, "where the pages of moved tasks were is", &all,
-			       err);
-	if (e) {
-		np_state_file_close(&r->file);
-		return e;
-	}
-	r->array = json_array();
-	json_array_foreach(all, i, record)
-		if (still_runs(record) && json_is_object(json_object_get(record, "pages")))
-			json_array_append(r->array, record);
-	json_decref(all);
-	return 0;
-}
-
-static int save_records(struct records *r, struct np_err *err)
-{
-	return np_state_file_save(&r->file, ARRAY, r->array, err);
-}
-
-static void close_records(struct records *r)
-{
-	json_decref(r->array);
-	np_state_file_close(&r->file);
-}
-
-/* Place of the task's record, or -1. */
-static long find(const struct records *r, pid_t pid, unsigned long long start)
-{
-	for (size_t i = 0; i < json_array_size(r->array); i++)
-		if (is_of(json_array_get(r->array, i), pid, start))
-			return (long)i;
-	return -1;
-}
-
-static json_t *record_of(const struct np_machine *m, const struct np_tasks *t, size_t i)
-{
-	return json_pack("{s:i,s:I,s:o}", "pid", (int)t->task[i].pid, "start",
-			 (json_int_t)t->start[i], "pages",
-			 np_json_pages(m, t->pages + i * m->n_nodes));
-}
-
-int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,
-		       bool (*wanted)(size_t i, const void *arg), const void *arg, bool *added,
-		       struct np_err *err)
-{
-	struct records r;
-	size_t n = 0;
-	int e = open_records(&r, err);
-
-	if (e)
-		return e;
-	for (size_t i = 0; i < t->n; i++) {
-		if (!wanted(i, arg) || find(&r, t->task[i].pid, t->start[i]) >= 0)
-			continue;
-		json_array_append_new(r.array, record_of(m, t, i));
-		added[i] = true;
-		n++;
-	}
-	if (n)
-		e = save_records(&r, err);
-	close_records(&r);
-	return e;
-}
-
-int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, struct np_err *err)
-{
-	struct records r;
-	int e = open_records(&r, err);
-
-	if (e)
-		return e;
-	for (size_t i = 0; i < t->n; i++) {
-		long at = drop[i] ? find(&r, t->task[i].pid, t->start[i]) : -1;
-
-		if (at >= 0)
-			json_array_remove(r.array, (size_t)at);
-	}
-	e = save_records(&r, err);
-	close_records(&r);
-	return e;
+	return json_pack("{s:i,s:I}", "pid", (int)t->task[i].pid, "start",
+			 (json_int_t)t->start[i]);
 }
 
 static void pages_before(const struct np_machine *m, const json_t *record, uint64_t *before)
@@ -154,9 +62,11 @@ static int read_task(struct np_tasks *now, const struct np_machine *m, const jso
 	return np_fail(err, -ESRCH, "process %d has exited", pid);
 }
 
-static int bring_back(const struct np_machine *m, const json_t *record,
-		      const struct np_mover *mover, struct np_pages_back *back, struct np_err *err)
+static int bring_back(const json_t *record, const struct np_records_back *how, void *result,
+		      struct np_err *err)
 {
+	const struct np_machine *m = how->machine;
+	struct np_pages_back *back = result;
 	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
 	uint64_t *before = calloc(m->n_nodes, sizeof(*before));
 	struct np_tasks now;
@@ -167,7 +77,7 @@ static int bring_back(const struct np_machine *m, const json_t *record,
 	pages_before(m, record, before);
 	e = read_task(&now, m, record, err);
 	if (!e) {
-		e = np_move_back(mover, m, pid, before, now.task[0].pages, &back->moved, err);
+		e = np_move_back(how->mover, m, pid, before, now.task[0].pages, &back->moved, err);
 		np_tasks_free(&now);
 	}
 	if (!e && !read_task(&now, m, record, err)) {
@@ -179,88 +89,55 @@ static int bring_back(const struct np_machine *m, const json_t *record,
 	return e == -ESRCH ? 0 : e;
 }
 
-static bool is_meant(const json_t *record, const pid_t *pids, size_t n)
+static bool is_of_process(const json_t *record, pid_t pid)
 {
-	pid_t pid = (pid_t)json_integer_value(json_object_get(record, "pid"));
-	bool meant = !pids;
-
-	for (size_t i = 0; !meant && i < n; i++)
-		meant = pids[i] == pid;
-	return meant;
+	return json_integer_value(json_object_get(record, "pid")) == pid;
 }
 
-/* A copy of the records that are meant. */
-static int take_records(const pid_t *pids, size_t n, json_t **taken, struct np_err *err)
+static const struct np_records_kind pages_of_tasks = {
+	.file = "pages.json",
+	.array = "tasks",
+	.what = "where the pages of moved tasks were is",
+	.key = (const char *const[]) { "start", "pid", NULL },
+	.is_current = still_runs,
+	.is_of = is_of_process,
+	.bring_back = bring_back,
+};
+
+int np_saved_pages_add(const struct np_machine *m, const struct np_tasks *t,
+		       bool (*wanted)(size_t i, const void *arg), const void *arg, bool *added,
+		       struct np_err *err)
 {
-	struct records r;
-	json_t *record;
-	size_t i;
-	int e = open_records(&r, err);
+	json_t *fresh = json_array();
 
-	*taken = json_array();
-	if (e)
-		return e;
-	json_array_foreach(r.array, i, record)
-		if (is_meant(record, pids, n))
-			json_array_append(*taken, record);
-	close_records(&r);
-	return 0;
-}
+	for (size_t i = 0; i < t->n; i++) {
+		json_t *record = json_null();
 
-/* Forgets these, and those of tasks that have exited. */
-static int drop_records(const json_t *done, struct np_err *err)
-{
-	struct records r;
-	int e = open_records(&r, err);
-
-	if (e)
-		return e;
-	for (size_t i = 0; i < json_array_size(done); i++) {
-		const json_t *record = json_array_get(done, i);
-		long at = find(&r, (pid_t)json_integer_value(json_object_get(record, "pid")),
-			       (unsigned long long)json_integer_value(
-				       json_object_get(record, "start")));
-
-		if (at >= 0)
-			json_array_remove(r.array, (size_t)at);
+		if (wanted(i, arg)) {
+			record = make_key(t, i);
+			json_object_set_new(record, "pages",
+					    np_json_pages(m, t->pages + i * m->n_nodes));
+		}
+		json_array_append_new(fresh, record);
 	}
-	e = save_records(&r, err);
-	close_records(&r);
-	return e;
+	return np_records_add(&pages_of_tasks, fresh, added, err);
 }
 
-/*
- * The file is not locked while pages move: that may take hours. One task whose pages cannot go back
- * keeps its record, and those of the others go back all the same: the first error is returned.
- */
+int np_saved_pages_drop(const struct np_tasks *t, const bool *drop, struct np_err *err)
+{
+	json_t *keys = json_array();
+
+	for (size_t i = 0; i < t->n; i++)
+		if (drop[i])
+			json_array_append_new(keys, make_key(t, i));
+	return np_records_drop(&pages_of_tasks, keys, err);
+}
+
 int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t n,
 			   const struct np_mover *mover, const volatile sig_atomic_t *stop,
 			   struct np_pages_back *back, struct np_err *err)
 {
-	struct np_err why;
-	json_t *taken, *done = json_array();
-	int e = take_records(pids, n, &taken, err), saved;
-	size_t all = json_array_size(taken);
+	const struct np_records_back how = { m, mover, pids, n, stop };
 
-	for (size_t i = 0; i < all && e != -EINTR; i++) {
-		json_t *record = json_array_get(taken, i);
-		int one = *stop ? np_fail(&why, -EINTR, "interrupted") :
-				  bring_back(m, record, mover, back, &why);
-
-		if (!one)
-			json_array_append(done, record);
-		else if (!e || one == -EINTR)
-			e = np_fail(err, one, "%s", why.text);
-	}
-	saved = json_array_size(done) ? drop_records(done, &why) : 0;
-	json_decref(taken);
-	json_decref(done);
-	if (!e && saved)
-		return np_fail(err, saved, "%s", why.text);
-	if (!e && pids && n && !all)
-		return np_fail(err, -ENOENT,
-			       "no pages of process %d were moved by "
-			       "numaplace; there is nothing to bring back",
-			       pids[0]);
-	return e;
+	return np_records_bring_back(&pages_of_tasks, &how, back, err);
 }

@@ -31,7 +31,7 @@ struct np_pages_back {
 /*
  * Brings the pages of these n tasks (pids NULL: of every task with a record) back and
  * forgets them. Stops when *stop is set, with -EINTR: the rest keeps its record.
- * -ENOENT: there is no record of any of them.
+ * 0, or -errno with one line in err: the first error. One whose pages cannot go back keeps its record.
  */
 int np_saved_pages_restore(const struct np_machine *m, const pid_t *pids, size_t n,
 			   const struct np_mover *mover, const volatile sig_atomic_t *stop,

@@ -7,12 +7,13 @@
 #include "../base/error.h"
 #include "../base/grow.h"
 #include "../host/proc.h"
-#include "state_file.h"
+#include "records.h"
 
-#define FILE_NAME "daemon.json"
-#define ARRAY	  "tasks"
-
-static const char what_is_unknown[] = "which tasks the last daemon had placed is";
+static const struct np_records_kind placed = {
+	.file = "daemon.json",
+	.array = "tasks",
+	.what = "which tasks the last daemon had placed is",
+};
 
 int np_daemon_placed_add(struct np_daemon_placed *p, pid_t pid, unsigned long long start)
 {
@@ -48,46 +49,36 @@ static int add_record(struct np_daemon_placed *p, json_t *record)
 
 int np_daemon_placed_read(struct np_daemon_placed *p, struct np_err *err)
 {
-	json_t *tasks = NULL, *record;
-	struct np_state_file f;
+	struct np_records r;
+	json_t *record;
 	size_t i;
-	int e = np_state_file_open(&f, NULL, FILE_NAME, err);
+	int e = np_records_open(&r, &placed, err);
 
 	if (e)
 		return e;
-	e = np_state_file_load(&f, ARRAY, what_is_unknown, &tasks, err);
-	json_array_foreach(tasks, i, record)
+	json_array_foreach(r.array, i, record)
 		if (!e && add_record(p, record))
-			e = np_fail(err, -EINVAL,
-				    "%s is damaged, so %s not known; move it away to go on", f.path,
-				    what_is_unknown);
-	json_decref(tasks);
-	np_state_file_close(&f);
+			e = np_state_file_damaged(&r.file, placed.what, err);
+	np_records_close(&r);
 	return e;
 }
 
 int np_daemon_placed_write(const struct np_daemon_placed *p, struct np_err *err)
 {
-	struct np_state_file f;
-	json_t *tasks = NULL;
-	int e = np_state_file_open(&f, NULL, FILE_NAME, err);
+	struct np_records r;
+	int e = np_records_open(&r, &placed, err);
 
-	if (!e) /* for those of other pid namespaces, which stay */
-		e = np_state_file_load(&f, ARRAY, what_is_unknown, &tasks, err);
-	json_decref(tasks);
-	if (e) {
-		np_state_file_close(&f);
+	if (e)
 		return e;
-	}
-	tasks = json_array();
+	/* Those of other pid namespaces, which stay, are none of them. */
+	json_array_clear(r.array);
 	for (size_t i = 0; i < p->n; i++)
-		json_array_append_new(tasks, json_pack("{s:i,s:I}", "pid", p->task[i].pid, "start",
-						       (json_int_t)p->task[i].start));
-	if (json_array_size(tasks) == p->n)
-		e = np_state_file_save(&f, ARRAY, tasks, err);
+		json_array_append_new(r.array, json_pack("{s:i,s:I}", "pid", p->task[i].pid,
+							 "start", (json_int_t)p->task[i].start));
+	if (json_array_size(r.array) == p->n)
+		e = np_records_save(&r, err);
 	else
 		e = np_fail(err, -ENOMEM, "out of memory");
-	json_decref(tasks);
-	np_state_file_close(&f);
+	np_records_close(&r);
 	return e;
 }

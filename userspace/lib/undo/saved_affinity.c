@@ -122,9 +122,7 @@ static int load(struct np_saved_affinity *s, struct np_err *err)
 
 	json_array_foreach(threads, i, item)
 		if (!e && load_record(s, item))
-			e = np_fail(err, -EINVAL,
-				    "%s is damaged, so %s not known; move it away to go on",
-				    s->file.path, unknown);
+			e = np_state_file_damaged(&s->file, unknown, err);
 	s->written = s->loaded = json_array_size(threads);
 	end_all(s);
 	none_is_fresh(s);

@@ -224,6 +224,12 @@ static size_t whole_length(const char *text)
 	return strlen(text);
 }
 
+int np_state_file_damaged(const struct np_state_file *f, const char *what, struct np_err *err)
+{
+	return np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it away to go on",
+		       f->path, what);
+}
+
 int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
 		       json_t **records, struct np_err *err)
 {
@@ -242,8 +248,7 @@ int np_state_file_load(struct np_state_file *f, const char *name, const char *wh
 	free(text);
 	np_boot_id(now, sizeof(now));
 	if (!array) {
-		e = np_fail(err, -EINVAL, "%s is damaged, so %s not known; move it away to go on",
-			    f->path, what);
+		e = np_state_file_damaged(f, what, err);
 	} else if (now[0] && !strcmp(json_string_value(boot), now)) {
 		set_foreign_aside(f, array);
 		*records = json_incref(array);

@@ -55,6 +55,9 @@ void np_state_file_close(struct np_state_file *f);
 int np_state_file_load(struct np_state_file *f, const char *name, const char *what,
 		       json_t **records, struct np_err *err);
 
+/* Returns -EINVAL, with the line in err that np_state_file_load() has for a damaged file. */
+int np_state_file_damaged(const struct np_state_file *f, const char *what, struct np_err *err);
+
 /* Writes the array and f->foreign, replacing the file in one step. */
 int np_state_file_save(struct np_state_file *f, const char *name, json_t *records,
 		       struct np_err *err);

@@ -232,29 +232,7 @@ static int place(const struct np_place_request *r, struct np_err *err)
 	return answer(err);
 }
 
-/* As if the pages lay one after the other wherever a range is asked for. */
-static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
-		   struct np_err *err)
-{
-	int i = task_of(r->pid), e = answer(err);
-	uint64_t pages = left_to_move[i];
-
-	*out = (struct np_migrate_result) { .engine = "notes" };
-	note("move %d %sto=%d; ", i, r->limit ? "part " : "", r->to);
-	if (e)
-		return e;
-	if (r->limit && r->limit < pages)
-		pages = r->limit;
-	engine_overfilled |= pages > free_pages[r->to];
-	free_pages[r->to] -= pages;
-	free_pages[!r->to] += pages;
-	left_to_move[i] -= pages;
-	out->asked = out->moved = pages;
-	out->bytes = pages * 4096;
-	return 0;
-}
-
-static int spread(const struct np_spread_request *r, struct np_migrate_result *out,
+static int spread(const struct np_migrate_request *r, struct np_migrate_result *out,
 		  struct np_err *err)
 {
 	int i = task_of(r->pid), e = answer(err);
@@ -271,6 +249,31 @@ static int spread(const struct np_spread_request *r, struct np_migrate_result *o
 	free_pages[to] -= pages;
 	free_pages[!to] += pages;
 	out->asked = out->moved = pages;
+	return 0;
+}
+
+/* As if the pages lay one after the other wherever a range is asked for. */
+static int migrate(const struct np_migrate_request *r, struct np_migrate_result *out,
+		   struct np_err *err)
+{
+	int i = task_of(r->pid), e;
+	uint64_t pages = left_to_move[i];
+
+	if (r->share)
+		return spread(r, out, err);
+	e = answer(err);
+	*out = (struct np_migrate_result) { .engine = "notes" };
+	note("move %d %sto=%d; ", i, r->limit ? "part " : "", r->to);
+	if (e)
+		return e;
+	if (r->limit && r->limit < pages)
+		pages = r->limit;
+	engine_overfilled |= pages > free_pages[r->to];
+	free_pages[r->to] -= pages;
+	free_pages[!r->to] += pages;
+	left_to_move[i] -= pages;
+	out->asked = out->moved = pages;
+	out->bytes = pages * 4096;
 	return 0;
 }
 
@@ -299,6 +302,5 @@ const struct np_engine_ops engine = {
 	.place = place,
 	.undo = undo,
 	.migrate = migrate,
-	.spread = spread,
 	.restore = restore,
 };
