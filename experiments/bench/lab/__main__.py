@@ -18,7 +18,6 @@ from experiments.bench.lab import (
     endurance,
     exact,
     groups,
-    idle,
     lines,
     mechanisms,
     migration,
@@ -38,7 +37,6 @@ from experiments.model_fit import predictions
 
 CLAIMS = [
     Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.measure_starts),
-    Claim("idle", "what idle time costs the host, and reads beside it: demo-2s", idle.measure_idle),
     Claim("lines", "what CPUs cost each other that use one line, whatever the host does: two machines", lines.measure_lines),
     Claim("misses", "misses that do and do not need each other: demo-2s", misses.measure_misses),
     Claim("groups", "a line between CPUs of one last level, of two of a node, of two nodes: cxl-3n with groups", groups.measure_groups),
@@ -54,7 +52,6 @@ CLAIMS = [
     Claim("calibrate", "numaplace calibrate-machine beside the machine file: demo-2s", calibrated.measure_calibration),
     Claim("present", "what plans predict of tasks, placed as they are and otherwise, beside counters: two machines",
           present.measure_present),
-    Claim("verify", "plans on trial, wrong and right ones: demo-2s", migration.measure_verified),
     Claim("e5620", "Luo et al., Table 1(b), cross and split: xeon-e5620-2s", contention.measure_e5620),
     Claim("ls3a", "Luo et al., Table 1(a), cross and split: ls3a-2s", contention.measure_ls3a),
     Claim("cachetest", "Heard & Shafiee, sequential and random walks: opteron-sixcore-4s", remote_memory.measure_slowdown),
