@@ -12,14 +12,12 @@ import time
 from pathlib import Path
 
 from experiments.bench.lab import (
-    accessed,
     calibrated,
     contention,
     endurance,
     exact,
     groups,
     lines,
-    mechanisms,
     migration,
     misses,
     planted,
@@ -43,9 +41,6 @@ CLAIMS = [
     Claim("walks", "translations of 4 KiB and of huge pages, page tables local and remote: demo-2s with a TLB", walks.measure_walks),
     Claim("exact", "the same run to the bit, and the fast mode beside it: demo-2s", exact.measure_exact),
     Claim("planted", "a table on the wrong node, found by its accesses; what counting costs: 2x2", planted.measure_planted),
-    Claim("mechanisms", "NUMA balancing, tiers, demotion and promotion at default settings, on each kernel: cxl-3n",
-          mechanisms.measure_mechanisms),
-    Claim("accessed", "memory in use as MGLRU and DAMON find it, on each kernel: demo-2s", accessed.measure_accessed),
     Claim("file", "latency and bandwidth beside the machine file, three times: demo-2s", simulation.measure_machine_file),
     Claim("redis", "unmodified redis-benchmark, memory of its server local and remote: demo-2s", simulation.measure_redis),
     Claim("migration", "pages that move to their task's node in mid-run: demo-2s", migration.measure_migration),
