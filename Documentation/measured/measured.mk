@@ -12,14 +12,8 @@ measured/%: setup-check		# one of them
 measured-age: setup-check		## lists the files of Documentation/measured that are older than their code
 	@$(PY) Documentation/measured/measure.py --age
 
-measured: Documentation/images/numaplace.svg Documentation/images/lab-time.svg Documentation/images/lab.png
+measured: Documentation/images/numaplace.svg Documentation/images/lab-time.svg
 Documentation/images/numaplace.svg: Documentation/images/draw.py
 Documentation/images/lab-time.svg: Documentation/images/draw_lab_time.py
 Documentation/images/numaplace.svg Documentation/images/lab-time.svg:
 	$(PY) $<
-
-# From the figures that these two leave in results/bench-lab.
-Documentation/images/lab.png: experiments/bench/lab/draw.py Documentation/measured/bench-lab-e5620.txt \
-		Documentation/measured/bench-lab-migration.txt
-	$(PY) -m experiments.bench.lab e5620 migration
-	$(PY) -m experiments.bench.lab.draw $@

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The contention model's predictions beside the figures of a machine.
 
-By `fitted` a comparison says what the model knew: nothing of the machine but its nodes and distances, other cells of the
-same table, or these very figures.
+By `fitted` a comparison says what the model knew: nothing of the machine but its nodes and distances, other figures of it,
+or these very figures.
 """
 
-import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
-from ..lab import machine
-from ..model_fit import bergstrom, held_out, luo
-from ..model_fit.native import COPY, READ, TRIAD, Model
+from ..model_fit import bergstrom
+from ..model_fit.native import COPY, TRIAD, Model
 from .record import Record
 
 NOTHING, OTHERS, THESE = "no figure of this machine", "other figures of this machine", "these figures"
@@ -39,8 +35,6 @@ class Comparison:
     columns: list[str]
     measured: Grid
     predicted: Grid
-    scored: bool = True
-    note: str = ""
 
     @property
     def cells(self) -> list[tuple[float, float]]:
@@ -50,8 +44,8 @@ class Comparison:
 
     @property
     def errors(self) -> list[float]:
-        """Returns the errors in parts of what was measured; [] where the comparison is not scored."""
-        return [p / m - 1 for m, p in self.cells] if self.scored else []
+        """Returns the errors in parts of what was measured."""
+        return [p / m - 1 for m, p in self.cells]
 
     @property
     def mean(self) -> float | None:
@@ -65,76 +59,13 @@ class Comparison:
 
 
 def compare_record(name: str, record: Record) -> list[Comparison]:
-    """Compares the figures of a record, published or measured, with each model of its machine; returns the comparisons."""
-    return list(_compare_published(record) if record["kind"] == "published" else _compare_measured(name, record))
+    """Compares the figures of a record with each model of its machine; returns the comparisons."""
+    return list(_compare_measured(name, record))
 
 
 def derive_model(nodes: list[dict[str, Any]], distances: list[list[int]]) -> Model:
     """Derives a model from nothing but a record's nodes (CPUs, memory in MiB) and distances."""
     return Model.derive(distances, [node["cpus"] for node in nodes], [float(node["memory_mib"]) for node in nodes])
-
-
-LUO_TABLES = {table.file: table for table in (luo.E5620, luo.LS3A)}
-# Of the theoretical bandwidths: the number of Bergstrom's table, and its paths, each with two nodes that it is between.
-PATHS = {"opteron-6172-4s": ("2", {"local memory": (0, 0), "node in same package": (0, 1), "node on another package": (0, 2)}),
-         "xeon-x7560-4s": ("4", {"local memory": (0, 0), "other node": (0, 1)})}
-
-
-def _compare_published(record: Record) -> Iterator[Comparison]:
-    """Yields the comparisons of a paper's tables: Luo's are scored, those of another paper (PATHS) have theoretical bandwidths."""
-    paper_machine = machine.find(record["machine_file"])
-    for file in record["tables"]:
-        if file in LUO_TABLES:
-            yield from _compare_luo(paper_machine, record["source"], LUO_TABLES[file])
-        else:
-            yield _compare_theoretical(paper_machine, record["source"], file)
-
-
-def _compare_luo(described: machine.Machine, source: str, table: luo.Table) -> Iterator[Comparison]:
-    """Yields the comparisons of Luo's table with three models, in parts of the bandwidth of 4 local threads."""
-    nodes = [{"cpus": len(node.cpus), "memory_mib": node.memory >> 20} for node in described.nodes]
-    kept = table.select_fitted()
-    kept[luo.CORES, 0] = False  # the table's unit
-    measured = table.read_cells()
-    others = np.full(measured.shape, np.nan)
-    for part in held_out.predict_rows(table.machine):
-        for cell, (_, predicted_share) in part.cells.items():
-            others[cell] = predicted_share
-    predictions = ((DERIVED, NOTHING, luo.predict_relative(derive_model(nodes, described.distances))),
-                   ("machine file fitted without the row that is predicted", OTHERS, others),
-                   ("machine file", THESE, luo.predict_relative(Model(described.model_text))))
-    for model, fitted, predicted in predictions:
-        yield Comparison(
-            described.name, source, "bandwidth of one memory, by local and remote threads", "of 4 local threads", model, fitted,
-            "local threads", [str(x) for x in luo.THREADS], [f"{y} remote" for y in luo.THREADS],
-            _make_grid(measured, kept), _make_grid(predicted, kept), note=_name_outliers(table))
-
-
-def _name_outliers(table: luo.Table) -> str:
-    """Returns a sentence on the cells of a table that no fit uses; "" without any."""
-    if not table.outliers:
-        return ""
-    cells = ", ".join(f"{local}L{remote}R" for local, remote in sorted(table.outliers))
-    return f"Without {cells}, outliers of the paper that no fit uses."
-
-
-def _make_grid(values: np.ndarray, kept: np.ndarray) -> Grid:
-    """Makes a grid of the values that are kept and finite; None in the place of the others."""
-    known = kept & np.isfinite(values)
-    return [[float(v) if k else None for v, k in zip(*row, strict=True)] for row in zip(values, known, strict=True)]
-
-
-def _compare_theoretical(described: machine.Machine, source: str, file: str) -> Comparison:
-    """Compares the bandwidths in GB/s of a file of REFERENCE, which the paper computed, with the model's; they are not scored."""
-    number, paths = PATHS[described.name]
-    _note, *lines = (luo.REFERENCE / file).read_text(encoding="utf-8").splitlines()
-    printed = {row["path"]: float(row["bandwidth_gb_s"]) for row in csv.DictReader(lines) if row["table"] == number}
-    model = Model(described.model_text)
-    predicted = [model.compute_bandwidths([(a, b, len(described.nodes[a].cpus))], READ)[0] / 1e9 for a, b in paths.values()]
-    return Comparison(described.name, source, "bandwidth of a path: theoretical", "GB/s", "machine file", OTHERS, "path",
-                      list(paths), ["all cores of a node read"], [[printed[path]] for path in paths], [[value] for value in predicted],
-                      scored=False, note="The paper's figures are theoretical ones of its hardware, so the difference is no error. "
-                      "Bandwidths of links in the machine file are from the same table.")
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ class Entry:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """Returns names and values of what is known of the machine, for the head of its part of the page."""
-        if self.record["kind"] == "published":
-            return [("machine file", self.record["machine_file"]), ("source", self.record["source"])]
         machine = self.record["machine"]
         nodes = machine["nodes"]
         return [("processor", machine["cpu_model"]), ("nodes", str(len(nodes))),
@@ -43,14 +41,14 @@ class Entry:
     @property
     def doubts(self) -> str:
         """Returns why its figures may be off, to stand beside each error; "" without a doubt."""
-        machine = self.record.get("machine", {})
+        machine = self.record["machine"]
         load = machine.get("load_most") or 0
         return ", ".join(["virtual machine"] * bool(machine.get("virtual")) + [f"load {load:g}"] * (load > record.LOAD))
 
     @property
     def missing(self) -> list[tuple[str, str]]:
         """Returns what was not measured, with the reason."""
-        return sorted(self.record.get("missing", {}).items())
+        return sorted(self.record["missing"].items())
 
 
 def _make_tables(measured: dict[str, Any]) -> list[dict[str, Any]]:
@@ -72,7 +70,7 @@ def make_entries(files: list[Path]) -> list[Entry]:
         content = record.read_record(file)
         try:
             entries.append(Entry(file.stem, f"machine-{k}", content, compare.compare_record(file.stem, content),
-                                 _make_tables(content.get("measured", {}))))
+                                 _make_tables(content["measured"])))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise ExperimentError(f"{file}: is not to be compared ({type(error).__name__}: {error}): "
                                   "take what --record wrote") from None

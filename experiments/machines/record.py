@@ -11,11 +11,9 @@ FORMAT = 1
 MOST_BYTES = 64 << 10  # that is easily read
 WIDTH = 180        # of a row
 LOAD = 0.5         # above it others used the machine, as check-machine doubts it
-KINDS = ("measured", "published")
 
-# format, kind; of a published machine: machine_file, source, tables (files of reference/). Of a measured one: numaplace (version);
-# machine: cpu_model, kernel, virtual, load_most, nodes (each id, cpus, memory_mib), distances; measured: by suite or matrix, what
-# runs.collect_record() collects; missing: the reason by name of what was not measured; model: lines of the model's text, where fitted.
+# format; numaplace (version); machine: cpu_model, kernel, virtual, load_most, nodes (each id, cpus, memory_mib), distances;
+# measured: by suite or matrix, what runs.collect_record() collects; missing: the reason by name of what was not measured; model: lines of the model's text, where fitted.
 Record = dict[str, Any]
 
 
@@ -73,22 +71,9 @@ def _refuse_constant(word: str) -> None:
 
 
 def _find_problem(record: Any) -> str | None:
-    """Returns what is wrong with a record; None where nothing is."""
+    """Returns what is wrong with a record, its nodes and matrices, as the end of a sentence; None where nothing is."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return f"is not of format {FORMAT}"
-    if record.get("kind") not in KINDS:
-        return f"kind is not one of {', '.join(KINDS)}"
-    return _find_problem_of_published(record) if record["kind"] == "published" else _find_problem_of_measured(record)
-
-
-def _find_problem_of_published(record: Record) -> str | None:
-    """Returns which keys a published record has not; None where it has all."""
-    lacking = [key for key in ("machine_file", "source", "tables") if not record.get(key)]
-    return f"has no {', '.join(lacking)}" if lacking else None
-
-
-def _find_problem_of_measured(record: Record) -> str | None:
-    """Returns what is wrong with the nodes and matrices of a measured record, as the end of a sentence; None where nothing is."""
     lacking = [key for key in ("machine", "measured", "missing") if not isinstance(record.get(key), dict)]
     if lacking:
         return f"has no {', '.join(lacking)}"

@@ -50,7 +50,7 @@ def collect_record(folders: list[Path], machine_file: Path | None) -> Record:
                 **{name.replace("-", "_"): make_table(clean.get(name, []), *columns) for name, columns in TABLES.items()},
                 **_read_calibrated(machine_file)}
     sources = {*clean} | ({CALIBRATION} if machine_file else set())
-    record = {"format": FORMAT, "kind": "measured", "numaplace": read_version(HERE.sources), "machine": _describe_machine(manifests, clean),
+    record = {"format": FORMAT, "numaplace": read_version(HERE.sources), "machine": _describe_machine(manifests, clean),
              "measured": {name: value for name, value in measured.items() if value},
              "missing": {name: NOT_GIVEN for name in (CALIBRATION, LATENCY, *TABLES) if name not in sources}}
     return record | ({"model": _read_model(machine_file)} if machine_file else {})

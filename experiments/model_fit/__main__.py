@@ -16,19 +16,21 @@ def load_model(name: str) -> tuple[machine.Machine, Model]:
     return described, Model(described.model_text)
 
 
-def print_cells(table: luo.Table, model: Model):
-    """Prints the paper's cells beside the model's, relative to 4L0R, then the mean and worst errors."""
-    cells, ours = table.read_cells(), luo.predict_relative(model)
-    print("cell   paper  model  residual")
+def print_cells(table: luo.Table, model: Model, derived: Model):
+    """Prints the paper's cells beside the model's, and those of the model derived from distances, relative to 4L0R, then the errors."""
+    cells, ours, unfitted = table.read_cells(), luo.predict_relative(model), luo.predict_relative(derived)
+    print("cell   paper  model  residual  derived")
     for x in luo.THREADS:
         for y in luo.THREADS:
             if (x, y) != (0, 0):
                 note = "  outlier of the paper, not fitted" if (x, y) in table.outliers else ""
                 print(f"{x}L{y}R  {cells[x, y]:6.3f} {ours[x, y]:6.3f}  "
-                      f"{ours[x, y] - cells[x, y]:+7.3f}{note}")
+                      f"{ours[x, y] - cells[x, y]:+7.3f}  {unfitted[x, y]:7.3f}{note}")
     error = luo.compute_errors(table, model)
     print(f"mean absolute error {error.mean:.3f} of 4L0R over 24 cells, worst {error.worst:.3f}; "
           f"bound of the mean {table.bound:.2f}")
+    derived_error = luo.compute_errors(table, derived)
+    print(f"derived from nodes and distances alone {derived_error.mean:.3f}, worst {derived_error.worst:.3f}")
     if table.outliers:
         print(f"without the outliers {error.mean_fitted:.3f} over {table.select_fitted().sum()} cells, "
               f"worst {error.worst_fitted:.3f}")
@@ -65,7 +67,8 @@ def print_luo(table: luo.Table):
     values = described.calibrated
     print(f"== {table.machine}: Luo et al., {table.title}, relative to 4L0R")
     print(f"{len(values)} numbers calibrated: {', '.join(values)}")
-    print_cells(table, model)
+    print_cells(table, model, Model.derive(described.distances, [len(node.cpus) for node in described.nodes],
+                                           [float(node.memory >> 20) for node in described.nodes]))
     print_held_out(table)
     print_rows("local threads' part of the total, 1-4 local (rows), 1-4 remote (columns)",
                luo.predict_local_share(model))

@@ -2,7 +2,7 @@
 """Measures the machine it runs on with programs that know nothing of the lab; one JSON object a line.
 
     measure.py latency|bandwidth|sleep|timers|answers|contention|counters|rounds|torn|tool-counters|tool-penalty|
-               tool-daemon|tool-verify|tool-verify-right|tool-trial|present|unload|redis ..
+               tool-daemon|tool-verify|tool-trial|present|unload|redis ..
 
 Runs inside a lab machine of two nodes, in the top folder; standard library only.
 """
@@ -358,16 +358,6 @@ def verify_plans():
     chase.kill()
 
 
-def verify_right_plans():
-    """Prints the verdicts on twenty plans that are right, of one program."""
-    chase = start_chase_on_cpu_2(1)
-    os.sched_setaffinity(0, {0})
-    for _ in range(20):
-        run_command(TOOL, "migrate", "--engine", "syscall", "--to", "0", str(chase.pid))
-        print_record(measure="verify", what="right", **verify_plan(chase, "interleave"))
-    chase.kill()
-
-
 def run_trial():
     """Runs a daemon whose policy is wrong, and prints whether it takes its move back, and does not repeat it when it plans again."""
     metrics_file = Path("/tmp/trial.prom")
@@ -410,7 +400,6 @@ MEASURES = {
     "tool-penalty": measure_tool_penalty,
     "tool-daemon": run_daemon,
     "tool-verify": verify_plans,
-    "tool-verify-right": verify_right_plans,
     "tool-trial": run_trial,
     "present": measure_present,
     "unload": reload_module,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the kernel's own mechanisms do on the machine that this runs on, cxl-3n; one JSON object a line.
 
-    mechanisms_inside.py tiers|scans|balancing|demotion|promotion ..
+    mechanisms_inside.py tiers|scans|demotion|promotion ..
 
 A program walks 64 MiB by dependent loads from node 0. Times are of the machine's clock, settings the kernel's defaults.
 """
@@ -123,26 +123,17 @@ def measure_scans():
     print_record(what="scans", at=times_s)
 
 
-def measure_return(what: str, mode: str, away_node: int, *counters: str):
-    """Moves the program's pages to another node, and prints the s in which NUMA balancing brings them home, and how far counters rise.
-
-    what: name of the record. mode: value of kernel.numa_balancing. counters: of /proc/vmstat."""
-    with start_walk() as walk:
-        walk.move_pages(0, away_node)
-        moved = walk.count_pages_on(away_node)
-        before = sum_counters(*counters)
-        with set_file(BALANCING, mode):
-            seconds = walk.run_until_home()
-        after = sum_counters(*counters)
-    print_record(what=what, away=moved, seconds=seconds, counted={name: after[name] - before[name] for name in counters})
-
-
-def measure_balancing():
-    measure_return("balancing", "1", 1, "numa_hint_faults", "numa_pages_migrated")
-
-
 def measure_promotion():
-    measure_return("promotion", "2", 2, "pgpromote_success")
+    """Moves the program's pages to node 2, and prints the s in which NUMA balancing promotes them, and how far its counter rises."""
+    counter = "pgpromote_success"
+    with start_walk() as walk:
+        walk.move_pages(0, 2)
+        moved = walk.count_pages_on(2)
+        before = sum_counters(counter)
+        with set_file(BALANCING, "2"):
+            seconds = walk.run_until_home()
+        after = sum_counters(counter)
+    print_record(what="promotion", away=moved, seconds=seconds, counted=after[counter] - before[counter])
 
 
 def measure_demotion():
@@ -157,8 +148,7 @@ def measure_demotion():
                      counted=sum_counters("pgdemote_")["pgdemote_"] - before["pgdemote_"])
 
 
-WHAT = {"tiers": print_tiers, "scans": measure_scans, "balancing": measure_balancing,
-        "demotion": measure_demotion, "promotion": measure_promotion}
+WHAT = {"tiers": print_tiers, "scans": measure_scans, "demotion": measure_demotion, "promotion": measure_promotion}
 
 if __name__ == "__main__":
     Path("/sys/fs/cgroup/cgroup.subtree_control").write_text("+memory", encoding="ascii")

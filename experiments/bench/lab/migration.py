@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A task's pages move while it runs: its bandwidth before and after, and what `apply --verify` says of good and bad moves."""
+"""A task's pages move while it runs: its bandwidth before and after."""
 
 from statistics import fmean
 
@@ -31,24 +31,4 @@ def measure_migration() -> Outcome:
     out.at_least("migration: gain in bandwidth", after / before - 1, 0.10)
     out.at_most("migration: afterwards, against local from the start", abs(after / result["local"] - 1), APART)
     out.data = {"stretches": values, "seconds": float(SECONDS), "local": result["local"]}
-    return out
-
-
-def measure_verified() -> Outcome:
-    """Has the tool verify moves by the speed of a chase after them: wrong ones, right ones, and one of a program with phases.
-
-    Checks that it takes only the wrong ones back; returns the outcome."""
-    out = Outcome()
-    records = inside.run_measures(MACHINE, "tool-verify", "tool-verify-right", timeout=1500)
-    out.say("plan        policy               speed   noise  taken back   (a chase on node 1, its pages moved by apply --verify)")
-    for record in records:
-        effect = record["verified"] or {"speed": float("nan"), "noise": float("nan"), "taken_back": None}
-        out.say(f"{record['what']:11} {record['policy']:20} {effect['speed']:.3f}  {effect['noise']:6.3f}  {effect['taken_back']}")
-    taken_back = {what: [record["verified"] and record["verified"]["taken_back"] for record in records if record["what"] == what]
-                  for what in ("wrong", "right", "phases")}
-    out.at_least("verify: wrong plans taken back", taken_back["wrong"].count(True), len(taken_back["wrong"]), "{:.0f}")
-    for what in ("right", "phases"):
-        kept = taken_back[what].count(False)
-        out.at_least(f"verify: plans that were right kept ({what})", kept, len(taken_back[what]), "{:.0f}")
-    out.data = {"lines": records}
     return out

@@ -45,7 +45,7 @@ PLACED = ("none", "maximum-local:pages=follow", "n-mass:pages=stay", "interleave
 STUDIES = (
     Study("policy-matrix", "demo-2s", ("contention-0L2R", "contention-2L2R", "cross"), PLACED),
     Study("redis-lists", "demo-2s", (), ("none", "maximum-local:pages=follow")),
-    Study("contention-policies", "xeon-e5620-2s", ("contention-0L2R", "contention-2L2R"), PLACED[:3]),
+    Study("contention", "xeon-e5620-2s", ("contention-0L2R", "contention-2L2R"), PLACED[:3]),
     Study("arena", "cxl-3n", ("hot-static", "hot-moving"), ("none", "start-interleave", "numa-balancing", "tiering")),
 )
 

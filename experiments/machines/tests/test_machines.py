@@ -11,12 +11,10 @@ import pytest
 
 from experiments.analysis.tests.browser import Browser, start_chromium
 from experiments.errors import ExperimentError
-from experiments.lab import machine
 from experiments.machines import __main__ as command
 from experiments.machines import compare, page, record, runs
-from experiments.machines.compare import NOTHING, OTHERS, THESE, Comparison
+from experiments.machines.compare import NOTHING, OTHERS, THESE
 from experiments.machines.tests import made_runs
-from experiments.model_fit import held_out, luo
 from experiments.model_fit.native import COPY, TRIAD, Model
 
 FILES = sorted(command.RECORDS.glob("*.json"))
@@ -45,29 +43,6 @@ def written(box: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with start_chromium(tmp_path_factory.mktemp("profile")) as running:
         yield running
-
-
-def compare_machine(name: str, fitted: str, what: str = "") -> Comparison:
-    comparisons = compare.compare_record(name, record.read_record(command.RECORDS / f"{name}.json"))
-    found, = [c for c in comparisons if c.fitted == fitted and what in c.what]
-    return found
-
-
-@pytest.mark.parametrize("table", [luo.E5620, luo.LS3A], ids=lambda table: table.machine)
-def test_a_papers_table_stands_beside_what_three_models_say(table: luo.Table) -> None:
-    nothing, others, these = (compare_machine(table.machine, fitted) for fitted in (NOTHING, OTHERS, THESE))
-    assert nothing.mean > others.mean > these.mean > 0
-    assert nothing.measured == others.measured == these.measured and nothing.measured[1][3] == table.read_cells()[1, 3]
-    assert nothing.measured[4][0] is None, "the table's unit is never predicted"
-    assert all(nothing.measured[x][y] is None for x, y in table.outliers)
-    assert others.predicted[2][1] == held_out.predict_rows(table.machine)[2].cells[2, 1][1]
-    assert these.predicted[3][1] == luo.predict_relative(Model(machine.find(table.machine).model_text))[3, 1]
-    assert len(nothing.errors) == 23 - len(table.outliers)
-
-
-def test_of_theoretical_figures_there_is_no_error() -> None:
-    found = compare_machine("opteron-6172-4s", OTHERS)
-    assert found.measured == [[21.3], [19.2], [6.4]] and found.mean is None and found.errors == []
 
 
 def test_the_derived_model_knows_distances_alone() -> None:
@@ -109,10 +84,7 @@ def test_a_measured_record_goes_round(packed: record.Record, box: Path) -> None:
     assert entry.comparisons == compare.compare_record("box", packed)
 
 
-MEASURED = [file for file in FILES if record.read_record(file)["kind"] == "measured"]
-
-
-@pytest.mark.parametrize("file", MEASURED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_recorded_machine_is_compared(file: Path, tmp_path: Path) -> None:
     found = record.read_record(file)
     assert record.format_record(found) == file.read_text()
@@ -141,7 +113,7 @@ def broken(packed: record.Record, *path: Any, value: Any) -> record.Record:
 
 
 @pytest.mark.parametrize(("path", "value", "says"), [
-    (("format",), 2, "is not of format 1"), (("kind",), "found", "kind is not one of measured, published"),
+    (("format",), 2, "is not of format 1"),
     (("machine",), None, "has no machine"), (("machine", "nodes"), [], "machine.nodes is no list of nodes"),
     (("machine", "distances"), [[10]], "machine.distances has not a row"),
     (("measured", "latency", "to"), [0, 7], "measured.latency is no matrix"),

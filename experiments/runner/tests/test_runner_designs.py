@@ -179,7 +179,7 @@ def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
         whole = designs.expand_suite(suite, host_nodes.list_lab_nodes(on))
         quick = designs.expand_suite(suites.replace_levels(suite, suite.quick), host_nodes.list_lab_nodes(on))
         assert 2 <= len(schedule.make_schedule(quick)) < len(schedule.make_schedule(whole))
-        alone = {"memory"} if name in ("contention", "contention-policies", "split") else set()  # of one level on a machine without such nodes
+        alone = {"memory"} if name in ("contention", "split") else set()  # of one level on a machine without such nodes
         assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} - alone for w in whole.workloads)
 
 
