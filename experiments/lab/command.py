@@ -10,11 +10,11 @@ Word = str | Path | int
 
 
 def build_words(machine: Word, command: Sequence[Word], options: Sequence[Word] = (), *, functional: bool = False,
-                kernel: str | None = None, seconds: float = 0) -> list[str]:
+                kernel: str | None = None, seconds: float = 0, programs: Path = HERE.programs) -> list[str]:
     """Returns the words that run a command in a machine: timed by default, with the default kernel.
 
     machine: a name, a shape or a file. options: further ones of `lab run`. seconds: the limit of boot and command together, of
-    the host's time; 0 is none."""
-    words = [HERE.programs / "numaplace-lab", "run", "--machine", machine, *["--functional"] * functional,
+    the host's time; 0 is none. programs: the folder with numaplace-lab."""
+    words = [programs / "numaplace-lab", "run", "--machine", machine, *["--functional"] * functional,
              *(["--kernel", kernel] if kernel else []), "--timeout", f"{seconds:.0f}s", *options, "--", *command]
     return [str(word) for word in words]

@@ -31,18 +31,18 @@ class Section:
     missing: list[str] = field(default_factory=list)  # why there are no tables
 
 
-def make_sections(results: Results) -> list[Section]:
+def make_sections(results: Results, prefix: str = "memory") -> list[Section]:
     """Makes a section for each presentation of the suite and each policy, in the suite's order; without those that have no data."""
-    found = [_make_section(results, name, policy)
+    found = [_make_section(results, name, policy, prefix)
              for name in results.presents if name in SECTIONS for policy in results.policies]
     return [section for section in found if section.tables or section.missing]
 
 
-def _make_section(results: Results, name: str, policy: str) -> Section:
+def _make_section(results: Results, name: str, policy: str, prefix: str) -> Section:
     """Makes the section of one presentation under one policy, with what the run lacks for it in `missing`."""
     make, factors = SECTIONS[name]
     cells, place = Cells(results.select_policy(policy), factors), results.policies.index(policy)
-    section = make(cells, f"memory-{name}-{place}")
+    section = make(cells, f"{prefix}-{name}-{place}")
     section.missing = cells.refused
     if len(results.policies) > 1:
         section.name += f"-{place}"

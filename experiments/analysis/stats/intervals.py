@@ -52,7 +52,7 @@ class Difference:
     p: float | None = None
 
 
-def compare_means(a: Sequence[float], b: Sequence[float]) -> Difference:
+def compare_means(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
     """Compares two means whose variances may differ; without a test where one has fewer than two values, or nothing varies.
 
     Welch 1947, with Satterthwaite's degrees of freedom; NIST e-Handbook, section 1.3.5.3.
@@ -65,21 +65,21 @@ def compare_means(a: Sequence[float], b: Sequence[float]) -> Difference:
         return Difference(difference)
     error = math.sqrt(va + vb)
     df = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    half = stats.t.ppf((1 + LEVEL) / 2, df) * error
+    half = stats.t.ppf((1 + level) / 2, df) * error
     p = 2 * stats.t.sf(abs(difference) / error, df)
     return Difference(difference, difference - half, difference + half, difference / error, df, float(p))
 
 
-def compare_pairs(a: Sequence[float], b: Sequence[float]) -> Difference:
+def compare_pairs(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
     """Compares two means of values that belong together, a block each: Student's t of the differences, None where these do not vary.
 
     Student 1908; NIST e-Handbook, section 7.3.1.1.
     """
-    of = compute_t_interval([y - x for x, y in zip(a, b, strict=True)])
+    of = compute_t_interval([y - x for x, y in zip(a, b, strict=True)], level)
     if not of.half_width:
         return Difference(of.mean)
     df = of.n - 1
-    t = of.mean / of.half_width * float(stats.t.ppf((1 + LEVEL) / 2, df))
+    t = of.mean / of.half_width * float(stats.t.ppf((1 + level) / 2, df))
     return Difference(of.mean, of.low, of.high, t, df, float(2 * stats.t.sf(abs(t), df)))
 
 

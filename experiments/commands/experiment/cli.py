@@ -132,8 +132,9 @@ def describe_suite(suite: suites.Suite) -> dict[str, object]:
             "policies": list(suite.policies), "repeats": suite.repeats}
 
 
-def shorten_names(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:2])} .. {names[-1]}, {len(names)} in all"
+def shorten_names(names: list[str], most: int = 8) -> str:
+    return ", ".join(names) if len(names) <= most else (
+        f"{', '.join(names[:2])} .. {names[-1]}, {len(names)} in all")
 
 
 def adapt_to_guest(args: RunOptions, request: Request) -> RunOptions:
