@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The table that a run ends with: `demo`, or `run SUITE [WORKLOADS [MACHINE]]` of its quick levels under six placements, each cell
-# in three boots; np-llm and np-buffers have placements of their own. WORKLOADS are some of the suite's, and MACHINE a smaller
+# in three boots; np-llm, np-buffers and np-postgres have placements of their own. WORKLOADS are some of the suite's, and MACHINE a smaller
 # one than its own, where these take hours. A run that was ended goes on; one that is whole is made again where the code that
 # makes observations has changed since.
 set -o pipefail

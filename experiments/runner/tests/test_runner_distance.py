@@ -9,7 +9,7 @@ from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 
 ALL_NODES = {"numa-stream", "work-stealing", "latency-matrix", "loaded-latency", "core-to-core", "arena", "kernel-mm", "promotion", "tier-ratio",
-             "np-llm", "np-buffers"}
+             "np-llm", "np-buffers", "np-postgres"}
 TWO_NODES = [name for name in suites.list_names() if name not in ALL_NODES]
 
 
