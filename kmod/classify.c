@@ -186,6 +186,8 @@ static u8 status_of_page(struct numaplace_batch *b, struct vm_area_struct *vma, 
 	struct folio *folio = page_folio(page);
 	int nid = data_race(folio_nid(folio)); /* of its flags, of which others change */
 	bool is_device = data_race(is_zone_device_page(page)); /* the same */
+	bool was_locked = folio_test_locked(folio);
+	u8 status;
 
 	/* Not a file's and not a program's own: the huge zero page. */
 	if (how != BY_PTE && !folio_test_anon(folio) && vma_is_anonymous(vma))
@@ -196,9 +198,16 @@ static u8 status_of_page(struct numaplace_batch *b, struct vm_area_struct *vma, 
 		return NUMAPLACE_PAGE_not_asked;
 	if (is_device || (!folio_test_anon(folio) && !is_file_movable(b, vma)))
 		return NUMAPLACE_PAGE_file;
-	if (folio_test_large(folio))
-		return status_of_large(b, vma, page, how, last);
-	return status_of_small(b, vma, page, last);
+	/* The mappings are counted between the two looks at the lock, in this order. */
+	smp_rmb();
+	status = folio_test_large(folio) ? status_of_large(b, vma, page, how, last) :
+					   status_of_small(b, vma, page, last);
+	smp_rmb();
+	/* Whoever moves it holds its lock, and has taken mappings away meanwhile: it is not counted. */
+	if ((status == NUMAPLACE_PAGE_pending || status == NUMAPLACE_PAGE_unlisted) &&
+	    (was_locked || folio_test_locked(folio)))
+		return NUMAPLACE_PAGE_later;
+	return status;
 }
 
 static u8 status_of_pte(struct numaplace_batch *b, struct vm_area_struct *vma, pte_t pte, bool last)
