@@ -198,12 +198,12 @@ static u8 status_of_page(struct numaplace_batch *b, struct vm_area_struct *vma, 
 		return NUMAPLACE_PAGE_not_asked;
 	if (is_device || (!folio_test_anon(folio) && !is_file_movable(b, vma)))
 		return NUMAPLACE_PAGE_file;
-	/* The mappings are counted between the two looks at the lock, in this order. */
+	/* Whoever moves it holds its lock, and has taken mappings away: looked at before */
 	smp_rmb();
 	status = folio_test_large(folio) ? status_of_large(b, vma, page, how, last) :
 					   status_of_small(b, vma, page, last);
+	/* and after they are counted, in this order. */
 	smp_rmb();
-	/* Whoever moves it holds its lock, and has taken mappings away meanwhile: it is not counted. */
 	if ((status == NUMAPLACE_PAGE_pending || status == NUMAPLACE_PAGE_unlisted) &&
 	    (was_locked || folio_test_locked(folio)))
 		return NUMAPLACE_PAGE_later;
