@@ -157,9 +157,7 @@ class Unmapped:
     def is_whole(self) -> bool:
         """In memory and, read again, on the disk."""
         first = self.path.read_bytes()
-        with self.path.open("rb") as data:
-            os.fsync(data.fileno())
-        Path("/proc/sys/vm/drop_caches").write_text("3")
+        mapped.drop_pages(self.path)
         return first == self.contents == self.path.read_bytes()
 
 

@@ -71,6 +71,13 @@ def write_half_dirty(path: Path, pages: int):
                 os.fsync(data.fileno())
 
 
+def drop_pages(path: Path):
+    """Writes it back and takes it out of memory; drop_caches leaves what another CPU has not yet put on a list."""
+    with path.open("rb") as data:
+        os.fsync(data.fileno())
+        os.posix_fadvise(data.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 @contextmanager
 def mapped_by(kind: str, name: object, processes: int, pages: int = PAGES):
     """So many processes that map it, the first of several writes."""

@@ -16,6 +16,7 @@ import cgroup
 import driver
 import pytest
 from kinds_table import MM, setting
+from mapped import drop_pages
 
 PAGE = 4096
 PAGES = 512
@@ -211,10 +212,7 @@ def storm(folder: Path, seconds: float) -> None:
         rounds = move_beside(counted, cut, group, seconds)
     for slot, count in enumerate(rounds):
         assert read_counters(counted, slot) == {count}
-    fd = os.open(counted, os.O_RDONLY)
-    os.fsync(fd)
-    os.close(fd)
-    Path("/proc/sys/vm/drop_caches").write_text("3")
+    drop_pages(counted)
     for slot, count in enumerate(rounds):
         assert read_counters(counted, slot) == {count}
 
@@ -272,8 +270,7 @@ def test_moves_in_a_cgroup_that_is_full(tmp_path):
     with blocks.file_system(MIB, tmp_path), cgroup.group(memory_max=str(PAGES // 2 * PAGE + ROOM)) as group:
         file = tmp_path / "data"
         file.write_bytes(bytes(PAGES * PAGE))
-        os.sync()
-        Path("/proc/sys/vm/drop_caches").write_text("1")  # what the reader reads in is charged to its group
+        drop_pages(file)  # what the reader reads in is charged to its group
         reader = start(CHURN, file, PAGES, group=group)
         before = driver.stats()["moved"]
         moving = driver.Moving(reader.pid, "shared=1")

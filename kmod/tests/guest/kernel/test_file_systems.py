@@ -2,7 +2,6 @@
 """Pages of mapped files on file systems by name: all move, and the disk has what memory had."""
 
 import hashlib
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import blocks
 import pytest
-from mapped import PAGES, SIZE, mapped_by, migrate, write_half_dirty
+from mapped import PAGES, SIZE, drop_pages, mapped_by, migrate, write_half_dirty
 
 MIB = 320  # of a disk: XFS makes none that is smaller than 300
 
@@ -71,7 +70,6 @@ def test_every_page_moves(name, tmp_path):
                 assert all(mapper.nodes() == {to} for mapper in mappers)
             assert {mapper.read_sum() for mapper in mappers} == {seen}
         before = sum_of(file)
-        with file.open("rb") as data:
-            os.fsync(data.fileno())
-        Path("/proc/sys/vm/drop_caches").write_text("3")
+        drop_pages(file)
+        Path("/proc/sys/vm/drop_caches").write_text("3")  # of a file system beneath it, too
         assert sum_of(file) == before

@@ -8,6 +8,7 @@ import driver
 import pagemap
 import pytest
 from driver import counts, eventually, migrate
+from mapped import drop_pages
 
 HUGE = Path("/sys/kernel/mm/transparent_hugepage")
 MADV_FREE = 8
@@ -78,7 +79,7 @@ def test_kind_file_reaches_its_disk(target, disk, monkeypatch):
         file.seek(t.start)
         wanted = file.read(t.end - t.start)
     t.stop()
-    Path("/proc/sys/vm/drop_caches").write_text("1")
+    drop_pages(path)
     assert path.read_bytes() == wanted
 
 

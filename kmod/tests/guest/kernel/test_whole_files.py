@@ -14,7 +14,7 @@ import blocks
 import driver
 import pagemap
 import pytest
-from mapped import PAGES, SIZE, mapped_by, migrate, write_half_dirty
+from mapped import PAGES, SIZE, drop_pages, mapped_by, migrate, write_half_dirty
 
 ENGINES = ["module", "syscall"]
 BIG = 65536  # 256 MiB
@@ -52,10 +52,7 @@ def file(make_file):
 def check_disk(path: Path):
     """What the disk has is what the memory had."""
     before = sum_of(path)
-    fd = os.open(path, os.O_RDONLY)
-    os.fsync(fd)
-    os.close(fd)
-    Path("/proc/sys/vm/drop_caches").write_text("3")
+    drop_pages(path)
     assert sum_of(path) == before
 
 
@@ -143,19 +140,27 @@ def test_memory_file_of_a_process(target):
     assert t.where() == {"1": PAGES} and t.is_whole()
 
 
+def count_in_memory(path: Path) -> int:
+    """Pages of it that are in memory."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    resident = (ctypes.c_ubyte * PAGES)()
+    with path.open("rb") as opened:
+        at = ctypes.c_void_p(libc.mmap(None, ctypes.c_size_t(SIZE), mmap.PROT_READ, mmap.MAP_SHARED, opened.fileno(), ctypes.c_size_t(0)))
+    try:
+        assert libc.mincore(at, ctypes.c_size_t(SIZE), resident) == 0
+    finally:
+        libc.munmap(at, ctypes.c_size_t(SIZE))
+    return sum(page & 1 for page in resident)
+
+
 def test_what_is_not_in_memory_is_not_read(file):
     """A file that was dropped: nothing to move, and nothing is there afterwards."""
-    check_disk(file)
-    Path("/proc/sys/vm/drop_caches").write_text("3")
+    assert count_in_memory(file) == PAGES
+    drop_pages(file)
+    assert count_in_memory(file) == 0
     assert "moved" not in migrate("module", "--file", file, "--to", 1)
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), SIZE, prot=mmap.PROT_READ) as memory:
-        resident = (ctypes.c_ubyte * PAGES)()
-        libc = ctypes.CDLL(None)
-        libc.mmap.restype = ctypes.c_void_p
-        at = libc.mmap(None, ctypes.c_size_t(SIZE), mmap.PROT_READ, mmap.MAP_SHARED, opened.fileno(), ctypes.c_size_t(0))
-        assert len(memory) == SIZE and libc.mincore(ctypes.c_void_p(at), ctypes.c_size_t(SIZE), resident) == 0
-        libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(SIZE))
-        assert sum(page & 1 for page in resident) == 0
+    assert count_in_memory(file) == 0
 
 
 @pytest.mark.parametrize(("words", "said"), [(("--file", "/nonexistent"), "No such file"), (("--file", "/"), "no regular file"),
