@@ -43,6 +43,15 @@ $(BUILD)/tests/faults: kmod/tests/faults.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $<
 
+# The kernel's own tests of memory, of the source that a debug kernel was built from; those that want another library are left out.
+$(BUILD)/tests/selftests/%/built: $(CACHE)/kernels/%/options
+	@mkdir -p $(@D)
+	@source=$$(echo $(CACHE)/kernels/$*/usr/src/linux-headers-*) && \
+	tests=$$(ls -d $$source/tools/testing/selftests/mm $$source/tools/testing/selftests/vm 2>/dev/null | head -n 1) && \
+	$(MAKE) -s -C $$source headers && \
+	{ $(MAKE) -s -k -C $$tests OUTPUT=$(abspath $(@D)) >$@.log 2>&1 || [ -e $(@D)/madv_populate ]; }
+	@touch $@
+
 KERNEL ?= 6.1
 
 .PHONY: check-debug
@@ -50,7 +59,8 @@ CHECKER ?= debug
 check-debug: DEBUG_SERIES = $(CHECKER)-$(KERNEL)
 check-debug: setup-check		## the module's tests on a kernel with KASAN, lockdep and kmemleak, or with CHECKER=kcsan, built once; KERNEL=6.1, 6.12 or 7; FILES= some files of tests
 	@setup/debug-kernel $(KERNEL) $(CHECKER)
-	@$(MAKE) --no-print-directory all $(BUILD)/modules/$(DEBUG_SERIES)/numaplace.ko
+	@$(MAKE) --no-print-directory all $(BUILD)/modules/$(DEBUG_SERIES)/numaplace.ko \
+		$(BUILD)/tests/selftests/$(DEBUG_SERIES)/built
 	NUMAPLACE_KERNELS=$(DEBUG_SERIES) $(PY) -m pytest tests/guest.toml::$(DEBUG_SERIES)-module \
 		$(if $(FILES),-k "$(patsubst %,% or,$(FILES)) (log and fault)")
 
