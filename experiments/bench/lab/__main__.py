@@ -29,7 +29,6 @@ from experiments.bench.lab import (
     walks,
 )
 from experiments.bench.lab.inside import ROOT
-from experiments.bench.lab.replay import calls
 from experiments.bounds import BOUND_FAILS, HOLDS, Claim, Outcome, all_hold, verdicts
 from experiments.model_fit import predictions
 
@@ -55,7 +54,6 @@ CLAIMS = [
     Claim("predictions", "machines of today by their idle figures, beside what was published of them under load: no boot",
           predictions.measure_predictions),
     Claim("speed", "what the simulation costs the host", speed.measure_speed),
-    Claim("calls", "the plugin alone, without QEMU", calls.measure_calls),
     Claim("endurance", "ten boots, CPUs that go and come back, a host that stops QEMU: demo-2s", endurance.measure_boots),
 ]
 KEPT = Path("results/bench-lab")

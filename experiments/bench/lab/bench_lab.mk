@@ -1,14 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What measures the simulated lab.
 
-# Calls the plugin as QEMU does, without QEMU.
-LAB_REPLAY := $(BUILD)/lab/replay
-
-$(LAB_REPLAY): $(wildcard experiments/bench/lab/replay/*.[ch]) experiments/lab/plugin/qemu_api.h experiments/lab/guest/shared.h
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Wno-unused-parameter -Werror -rdynamic \
-		-o $@ $(filter %.c,$^) -ldl
-
 # Programs that know nothing of the lab. No vectors: what a simple loop costs.
 LAB_PROGRAMS := $(addprefix $(BUILD)/lab/programs/,answers chase lines misses new_pages pages rounds timers triad)
 
@@ -21,4 +13,4 @@ bench-lab: setup-check		## the simulated lab beside the papers and its machine f
 	@$(MAKE) --no-print-directory lab-simulation
 	$(PY) -m experiments.bench.lab $(CLAIMS)
 
-lab-simulation tools: $(LAB_REPLAY) $(LAB_PROGRAMS)
+lab-simulation tools: $(LAB_PROGRAMS)
