@@ -10,21 +10,28 @@ from experiments.bench.lab import inside, present
 from experiments.lab import machine, simulated
 from experiments.model_fit.__main__ import load_model
 from experiments.model_fit.native import TRIAD
+from tests import building
 
 MACHINE = "demo-2s"
 LONGER = pytest.mark.full("minutes of simulated time in a second boot")
 pytestmark = [pytest.mark.lab, pytest.mark.timed_boot, pytest.mark.long("a boot in simulated time")]
 
 
+def run_measures(*what: str) -> list[dict]:
+    """Runs the named measures of measures.py in the machine; returns their records."""
+    building.build("lab-simulation", "build/numaplace", *(f"build/tests/{name}" for name in ("answers", "rounds", "timers")))
+    return inside.run_program(MACHINE, "python3", "-m", "experiments.bench.lab.tests.measures", *what)
+
+
 @pytest.fixture(scope="module")
 def measured() -> list[dict]:
-    return inside.run_measures(MACHINE, "latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
-                                "tool-counters", "unload")
+    return run_measures("latency", "sleep", "timers", "answers", "contention", "counters", "rounds", "torn",
+                        "tool-counters", "unload")
 
 
 @pytest.fixture(scope="module")
 def longer() -> list[dict]:
-    return inside.run_measures(MACHINE, "tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
+    return run_measures("tool-penalty", "tool-daemon", "tool-verify", "tool-trial", "present")
 
 
 def select_rows(measured: list[dict], what: str) -> list[dict]:

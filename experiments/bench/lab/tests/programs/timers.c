@@ -14,7 +14,7 @@
  *   ticks THREADS CPU COUNT REAL
  *	local timer interrupts of a CPU in its loop, and s that passed
  */
-#include "common.h"
+#include "../../programs/common.h"
 
 #include <pthread.h>
 #include <stdbool.h>

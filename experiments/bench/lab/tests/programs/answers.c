@@ -3,7 +3,7 @@
  * answers CPU CPU COUNT: microseconds that a byte takes to a process on the
  * other CPU and back: the mean, and what 10, 50, 90 and 99 % do not exceed.
  */
-#include "common.h"
+#include "../../programs/common.h"
 
 #include <sys/socket.h>
 
