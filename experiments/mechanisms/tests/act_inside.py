@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiments.bench.lab.mechanisms_inside import GROUP, MIB, start_walk
+from experiments.bench.lab.tests.mechanisms_inside import GROUP, MIB, start_walk
 from experiments.host import host_nodes
 from experiments.host.guard import Guard
 from experiments.host.process import read_processes, set_cpus

@@ -5,7 +5,7 @@ killed."""
 import pytest
 
 from experiments.bench.lab import inside
-from experiments.bench.lab.mechanisms_inside import PAGES
+from experiments.bench.lab.tests.mechanisms_inside import PAGES
 from experiments.mechanisms.registry import KNOWN
 from experiments.mechanisms.tests.act_inside import NUMAD_MIB
 

@@ -6,8 +6,8 @@ from statistics import median
 import pytest
 
 from experiments.bench.lab import inside
-from experiments.bench.lab.accessed_inside import MIB, PAGE, WHOLE, parse_aggregations
-from experiments.bench.lab.mechanisms_inside import PAGES
+from experiments.bench.lab.tests.accessed_inside import MIB, PAGE, WHOLE, parse_aggregations
+from experiments.bench.lab.tests.mechanisms_inside import PAGES
 from experiments.lab import kernels
 
 WITHOUT_TIERS = ("6.1",)  # which takes memory that is there at its start for one tier, whatever the firmware says
@@ -19,7 +19,7 @@ WITHOUT_DAMON = ("6.1",)  # Debian's is built so
 
 def run_mechanisms(series: str, *what: str, timed: bool) -> dict[str, dict]:
     """Boots the kernel on cxl-3n, whose node 2 is slow memory, and returns the records of mechanisms_inside.py by its words, `what`."""
-    records = inside.run_program("cxl-3n", "python3", "experiments/bench/lab/mechanisms_inside.py", *what, timeout=1500, timed=timed,
+    records = inside.run_program("cxl-3n", "python3", "experiments/bench/lab/tests/mechanisms_inside.py", *what, timeout=1500, timed=timed,
                                  kernel=series)
     return {record["what"]: record for record in records}
 
@@ -67,7 +67,7 @@ def test_balancing_scans_once_a_second_of_the_machines(series):
                                                (count_by_ageing, count_by_damon) if count is count_by_ageing or series not in WITHOUT_DAMON])
 @pytest.mark.full("what the kernel does without numaplace")
 def test_memory_in_use_is_found_by_accessed_bits(series, count):
-    records = inside.run_program("demo-2s", "python3", "experiments/bench/lab/accessed_inside.py", count.__name__.removeprefix("count_by_"),
+    records = inside.run_program("demo-2s", "python3", "experiments/bench/lab/tests/accessed_inside.py", count.__name__.removeprefix("count_by_"),
                                  *map(str, HOT_MIB), timeout=1500, kernel=series)
     found = {size: count([record for record in records if record["hot"] == size * MIB]) / MIB for size in HOT_MIB}
     assert found == pytest.approx({size: size for size in HOT_MIB}, rel=0.05)
