@@ -283,11 +283,11 @@ def crowded(node: int, left: int):
 def test_migrate_fills_node_without_killing(target):
     """The target node has less free memory than needed: the remaining pages are counted and no process is killed. They move as
     soon as another's have been moved away."""
-    bystander = target("anon", 16384, 1)
+    bystander = target("anon", 24576, 1)
     t = target("sparse", 24576, 0)
     with crowded(1, 12288 * mmap.PAGESIZE):
         reply = t.move("0", 1)
-        assert counts(bystander.move("1", 0)) == {"moved": 16384}
+        assert counts(bystander.move("1", 0)) == {"moved": 24576}
         assert counts(t.move("0", 1)) == {"moved": 24576 - int(reply["moved"]), "already": int(reply["moved"])}
     assert reply["error"] == "0"
     assert int(reply["no_memory"]) > 0, reply
