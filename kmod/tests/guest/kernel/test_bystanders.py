@@ -15,13 +15,13 @@ from faulty import set_to
 
 PROGRAMS = driver.TOP / "build" / "tests" / "selftests"
 LIMIT = 1200  # s
-# One outcome is a line of the Test Anything Protocol; uffd-unit-tests counts them at its end.
-OUTCOME = re.compile(r"^(not ok|ok) \d+(?:.*# (SKIP|XFAIL))?|^Userfaults unit tests: (.*)$", re.MULTILINE)
+# One outcome is a line of the Test Anything Protocol.
+OUTCOME = re.compile(r"^(not ok|ok) \d+(?:.*# (SKIP|XFAIL))?", re.MULTILINE)
 HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
 TESTS = ["cow", "gup_longterm", "ksm_functional_tests", "madv_populate", "map_fixed_noreplace", "map_populate", "mdwe_test", "migration",
          "mkdirty", "mlock2-tests", "mrelease_test", "mremap_dontunmap", "mremap_test", "mseal_test", "pagemap_ioctl", "soft-dirty",
-         "thuge-gen", "uffd-unit-tests"]
-SLOW = {"cow", "ksm_functional_tests", "uffd-unit-tests"}  # a quarter of an hour and more on a kernel that checks itself
+         "thuge-gen"]
+SLOW = {"cow", "ksm_functional_tests"}  # on a kernel that checks itself
 # They look at the state of a page twice: moved by migrate_pages(2) cow ends with "read and ioctl return unmatched results", too.
 STAY = {"cow", "pagemap_ioctl"}
 
@@ -70,7 +70,7 @@ def test_ends_as_without_the_module(name, target):
     if not (programs() / name).exists():
         pytest.skip("this kernel has no such test of its own")
     if driver.KMEMLEAK.exists() and name in SLOW:
-        pytest.skip("takes a quarter of an hour on a kernel that checks itself, and runs on the others")
+        pytest.skip("takes minutes on a kernel that checks itself, and runs on the others")
     with set_to({HUGE_PAGES: "64"}):
         assert driver.unload() == 0
         without = run_test(name)
