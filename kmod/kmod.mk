@@ -44,13 +44,14 @@ $(BUILD)/tests/faults: kmod/tests/faults.c
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $<
 
 # The kernel's own tests of memory, of the source that a debug kernel was built from; those that want another library are left out.
+# The file written last has the names of the tests that the source has.
 $(BUILD)/tests/selftests/%/built: $(CACHE)/kernels/%/options
 	@mkdir -p $(@D)
 	@source=$$(echo $(CACHE)/kernels/$*/usr/src/linux-headers-*) && \
 	tests=$$(ls -d $$source/tools/testing/selftests/mm $$source/tools/testing/selftests/vm 2>/dev/null | head -n 1) && \
 	$(MAKE) -s -C $$source headers && \
-	{ $(MAKE) -s -k -C $$tests OUTPUT=$(abspath $(@D)) >$@.log 2>&1 || [ -e $(@D)/madv_populate ]; }
-	@touch $@
+	{ $(MAKE) -s -k -C $$tests OUTPUT=$(abspath $(@D)) >$@.log 2>&1 || [ -e $(@D)/madv_populate ]; } && \
+	ls $$tests | sed -n 's/\.c$$//p' >$@
 
 KERNEL ?= 6.1
 
