@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.lab.replay import calls
 from experiments.lab import machine, qemu_program, simulated
+from experiments.lab.plugin.tests.replay import calls
 from tests import building, cunit
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -20,7 +20,7 @@ def make(target: str) -> Path:
     return ROOT / target
 
 
-REPLAY = ROOT / "experiments/bench/lab/replay"
+REPLAY = ROOT / "experiments/lab/plugin/tests/replay"
 
 
 def build_replay(program: Path, folder: Path = REPLAY, interface: int = 4) -> Path:

@@ -9,7 +9,7 @@
  */
 #include "qemu.h"
 
-#include "../../../lab/guest/shared.h"
+#include "../../../guest/shared.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

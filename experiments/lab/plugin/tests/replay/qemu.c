@@ -2,7 +2,7 @@
 /* QEMU's side of the plugin interface, without QEMU. */
 #include "qemu.h"
 
-#include "../../../lab/guest/shared.h"
+#include "../../../guest/shared.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef REPLAY_QEMU_H
 #define REPLAY_QEMU_H
 
-#include "../../../lab/plugin/qemu_api.h"
+#include "../../qemu_api.h"
 
 #include <stdbool.h>
 #include <stddef.h>
