@@ -39,6 +39,12 @@ def read_targets() -> dict[str, dict]:
     return found
 
 
+def leave_out_tests(inputs: list[str]) -> list[str]:
+    """Adds to inputs what is no input below a folder: tests and pages. A test that is named itself is one."""
+    folders = [path for path in inputs if (TOP / path).is_dir()]
+    return [*inputs, *(f":(exclude,glob){folder}/**/{name}" for folder in folders for name in ("tests/**", "*.md"))]
+
+
 def read_processor() -> str:
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found[1] if found else platform.machine()
@@ -46,8 +52,9 @@ def read_processor() -> str:
 
 def make_stamp(inputs: list[str]) -> str:
     """Makes the line of what is about to be measured: the commit, and the digest of its inputs."""
-    changed = ", changed" if pieces.git(TOP, "status", "--porcelain", "--", *inputs) else ""
-    return f"# commit {pieces.git(TOP, 'rev-parse', '--short=12', 'HEAD').strip()}{changed}, inputs {pieces.digest(TOP, inputs)}"
+    paths = leave_out_tests(inputs)
+    changed = ", changed" if pieces.git(TOP, "status", "--porcelain", "--", *paths) else ""
+    return f"# commit {pieces.git(TOP, 'rev-parse', '--short=12', 'HEAD').strip()}{changed}, inputs {pieces.digest(TOP, paths)}"
 
 
 def make_head(command: str, stamp: str, load: float, seconds: float) -> str:
@@ -81,7 +88,7 @@ def explain_old(name: str, inputs: list[str]) -> str | None:
         return "no target has written it"
     if found[1]:
         return "written with changes that were not committed"
-    return None if found[2] == pieces.digest(TOP, inputs) else f"later changes to {' '.join(inputs)}"
+    return None if found[2] == pieces.digest(TOP, leave_out_tests(inputs)) else f"later changes to {' '.join(inputs)}"
 
 
 def main() -> int:
