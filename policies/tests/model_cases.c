@@ -44,19 +44,6 @@ TEST(a_controller_may_wait_in_proportion_to_its_load)
 	}
 }
 
-TEST(nobody_gets_more_than_asked_for)
-{
-	struct np_model m = model_of(TWO(""));
-	struct np_model_flow flow = model_triad(0, 0, 1);
-
-	flow.demand_bytes_per_s = 1e8;
-	CLOSE(model_alone(&m, flow).bytes_per_s, 1e8, 0.01);
-	CU_ASSERT(model_alone(&m, flow).bytes_per_s <= 1e8);
-	m = model_of(TWO("core_bytes_per_s=2e9 "));
-	CU_ASSERT(model_alone(&m, model_triad(0, 0, 2)).bytes_per_s <= 4e9);
-	CU_ASSERT(model_alone(&m, flow).bytes_per_s <= 1e8);
-}
-
 TEST(a_rate_limit_hides_latency_but_not_contention)
 {
 	struct np_model m = model_of(TWO("core_bytes_per_s=2e9 "));

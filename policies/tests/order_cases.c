@@ -96,21 +96,6 @@ TEST(who_makes_room_goes_first)
 	done(&f);
 }
 
-TEST(two_tasks_change_places_in_parts)
-{
-	fixture_machine(&f, 2, 4);
-	add(&f, 0, 1000);
-	add(&f, 1, 1000);
-	free_pages(&f, 0, 300);
-	free_pages(&f, 1, 300);
-	wanted(&f, (const int[]) { 1, 0 });
-	order(&f);
-	CU_ASSERT_EQUAL(f.plan.unordered, 0);
-	CU_ASSERT(f.plan.n_moves > 2);
-	CU_ASSERT_EQUAL(f.after[1], 1000);
-	done(&f);
-}
-
 /* 0 -> 1 -> 2 -> 0, with room on one node only. */
 TEST(a_cycle_starts_where_there_is_room)
 {

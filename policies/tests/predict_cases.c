@@ -60,16 +60,6 @@ TEST(a_penalty_comes_back)
 	}
 }
 
-TEST(a_measured_bandwidth_comes_back)
-{
-	machine_of_two(2);
-	add(0, 100, 0, UNKNOWN)->bandwidth = (struct np_known) { 2e9, NP_PROVENANCE_COUNTERS };
-	predict();
-	CU_ASSERT_DOUBLE_EQUAL(p.speed[0], 1, 0.01);
-	CU_ASSERT_DOUBLE_EQUAL(np_predict_traffic(&p, 0), 2e9, 2e7);
-	np_predictor_free(&p);
-}
-
 /* Four streams share one controller as np_model_solve() says; two do not fill it. */
 TEST(crowding_is_the_models)
 {
