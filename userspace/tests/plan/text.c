@@ -28,16 +28,37 @@ static void check_golden(const char *name, const char *got)
 	free(want);
 }
 
-/* Takes over j. */
-static void check_golden_json(const char *name, json_t *j)
+static json_t *golden_json(void)
 {
-	char *text = json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)), *line = NULL;
+	return json_load_file("userspace/tests/plan/golden/applied.json", 0, NULL);
+}
 
-	CU_ASSERT_FATAL(text && asprintf(&line, "%s\n", text) > 0);
-	check_golden(name, line);
-	free(text);
-	free(line);
-	json_decref(j);
+/* Takes over both. */
+static void check_same(json_t *got, json_t *want)
+{
+	bool same = json_equal(got, want);
+
+	CU_ASSERT(same);
+	if (!same)
+		json_dumpf(got, stdout, JSON_INDENT(2));
+	json_decref(got);
+	json_decref(want);
+}
+
+/* What a plan has no more than what was made of it. */
+static json_t *golden_plan(void)
+{
+	static const char *const added[] = { "engine", "skipped", "undone", "verified", "notes" };
+	json_t *want = golden_json(), *one;
+	size_t i;
+
+	for (i = 0; i < sizeof(added) / sizeof(added[0]); i++)
+		CU_ASSERT_EQUAL(json_object_del(want, added[i]), 0);
+	json_array_foreach(json_object_get(want, "decisions"), i, one) {
+		CU_ASSERT_EQUAL(json_object_del(one, "result"), 0);
+		json_object_del(one, "error");
+	}
+	return want;
 }
 
 static void write_plan(struct plan_fixture *f)
@@ -84,7 +105,7 @@ TEST(plan_table_and_json)
 	fclose(out);
 	check_golden("plan.txt", text);
 	free(text);
-	check_golden_json("plan.json", np_request_json(&f.p));
+	check_same(np_request_json(&f.p), golden_plan());
 	memset(f.start, 0, sizeof(f.start));
 	plan_fixture_free(&f);
 }
@@ -154,7 +175,7 @@ TEST(applied_table_and_json)
 	fclose(out);
 	check_golden("applied.txt", text);
 	free(text);
-	check_golden_json("applied.json", np_applied_json(&a));
+	check_same(np_applied_json(&a), golden_json());
 	numa_bitmask_free(step[1].mem_nodes);
 	memset(f.start, 0, sizeof(f.start));
 	plan_fixture_free(&f);
