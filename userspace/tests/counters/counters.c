@@ -210,24 +210,6 @@ TEST(says_which_sysctl_forbids_counting)
 	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(says_why_there_is_nothing)
-{
-	struct np_subject self = { -1, getpid() };
-	struct np_machine m = { 0 };
-	struct np_counters c;
-	struct np_reading r;
-	struct np_err err = { "" };
-
-	if (np_counters_open(&c, &m, &self, 1, &err)) {
-		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "because"));
-		return;
-	}
-	np_counters_read(&c, &r);
-	for (int e = 0; e < NP_EVENTS; e++)
-		CU_ASSERT(!r.event[e].source == !!r.event[e].why);
-	np_counters_close(&c);
-}
-
 /* What a CPU that comes meanwhile had counted before is not known: it is left out. */
 TEST(cpus_come_and_go_while_dram_is_counted)
 {

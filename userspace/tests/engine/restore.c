@@ -202,35 +202,7 @@ TEST(a_grandchild)
 	fixture_end_child(pid);
 }
 
-/* An orphan of a process that was placed on CPU 0; both are looked at before that exits if seen. */
-static pid_t make_orphan(bool seen, const char **before)
-{
-	pid_t pid = subject_start(fork_and_exit), child;
-
-	*before = subject_cpus(pid);
-	CU_ASSERT_EQUAL(subject_place_by("test", pid, "0"), 0);
-	subject->go = 1;
-	child = subject_await(&subject->child);
-	if (seen)
-		CU_ASSERT_EQUAL(np_inherited_see(&err), 0);
-	subject->go = 2;
-	waitpid(pid, NULL, 0);
-	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
-	return child;
-}
-
-/* Its parent, which was placed, has exited: none of its ancestors has a record. */
-TEST(an_orphan)
-{
-	const char *before;
-	pid_t child = make_orphan(true, &before);
-
-	subject_restore(child, NULL);
-	CU_ASSERT_STRING_EQUAL(subject_cpus(child), before);
-	kill(child, SIGKILL);
-}
-
-/* The daemon lists the tasks while its parent lives. */
+/* None of its ancestors has a record; the daemon lists the tasks while its parent lives. */
 TEST(an_orphan_that_a_daemon_has_met)
 {
 	pid_t pid = subject_start(fork_and_exit), child;
@@ -274,9 +246,13 @@ static bool is_named(pid_t pid)
 
 TEST(an_orphan_that_was_not_seen)
 {
-	const char *before;
-	pid_t child = make_orphan(false, &before);
+	pid_t pid = subject_start(fork_and_exit), child;
 
+	CU_ASSERT_EQUAL(subject_place_by("test", pid, "0"), 0);
+	subject->go = 1;
+	child = subject_await(&subject->child);
+	subject->go = 2;
+	waitpid(pid, NULL, 0);
 	CU_ASSERT_EQUAL(restore_by("test"), 0);
 	CU_ASSERT_STRING_EQUAL(subject_cpus(child), "0");
 	CU_ASSERT(is_named(child));

@@ -397,10 +397,8 @@ TEST(models_are_told_or_calibrated)
 /* What calibrate-machine wrote is what plans go by. */
 TEST(the_file_of_this_machine_has_its_model)
 {
-	const char *root = fixture_begin();
 	struct np_model *model = NULL;
 	struct np_machine m;
-	char path[128];
 	struct np_err err = { "" };
 
 	CU_ASSERT_EQUAL_FATAL(np_machine_read(&m, "", &err), 0);
@@ -413,21 +411,11 @@ TEST(the_file_of_this_machine_has_its_model)
 	CU_ASSERT_EQUAL(np_request_model(&m, &model, NULL, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "demo-2s.toml is of 2 nodes, this machine has 3"));
 	free(model);
-	m.n_nodes = 1;
-	m.model = NULL;
-	m.model_origin = NP_MODEL_NONE;
-	fixture_write("penalty-only", "[penalty]\n");
-	snprintf(path, sizeof(path), "%s/penalty-only", root);
-	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_request_model(&m, &model, NULL, &err), 0);
-	CU_ASSERT_NOT_EQUAL(m.model_origin, NP_MODEL_FILE);
-	free(model);
 	setenv("NUMAPLACE_MACHINE_FILE", "/no/such.toml", 1);
 	CU_ASSERT_EQUAL(np_request_model(&m, &model, NULL, &err), -ENOENT);
 	free(model);
 	unsetenv("NUMAPLACE_MACHINE_FILE");
 	np_machine_free(&m);
-	fixture_end();
 }
 
 /* Its /etc is the host's: what is calibrated there is another machine. */

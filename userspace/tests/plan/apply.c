@@ -45,19 +45,6 @@ TEST(places_all_then_moves)
 	finish(&f);
 }
 
-/* Task 0 does not fit on node 0 before task 1 has left it. */
-TEST(makes_room_first)
-{
-	plan_fixture_init(&f, 100, 1000);
-	plan_fixture_start(&f, 1, 0, 0, 400);
-	plan_fixture_start(&f, 0, 1, 500, 0);
-	engine_reset(&f, 0, 0, true);
-	CU_ASSERT_EQUAL(apply(&f), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(engine_notes, "move 1 to=1; move 0 to=0; "));
-	CU_ASSERT_FALSE(engine_overfilled);
-	finish(&f);
-}
-
 /* Neither fits whole: they change places part by part. */
 TEST(exchanges_in_parts)
 {

@@ -420,26 +420,6 @@ TEST(the_reason_says_what_is_kept)
 	numa_bitmask_free(cpus);
 }
 
-TEST(the_reason_says_which_memory_policy_is_kept)
-{
-	const struct np_task t = { .memory = "interleave:0-1" };
-	struct np_task_limits none = { 0 };
-	struct np_decision d = { .pages_to = NP_NODE_NONE, .spread = NP_NODE_NONE };
-
-	np_task_limits_explain(&none, 0, &t, 0, true, &d);
-	CU_ASSERT(!d.reason[0] && d.mem == NP_MEM_AUTO);
-	d.pages_to = 0;
-	np_task_limits_explain(&none, 0, &t, 0, true, &d);
-	CU_ASSERT_STRING_EQUAL(d.reason, "its memory policy interleave:0-1 was chosen for it and "
-					 "is replaced (--override)");
-	CU_ASSERT_EQUAL(d.mem, NP_MEM_AUTO);
-	d.reason[0] = '\0';
-	np_task_limits_explain(&none, 0, &t, 0, false, &d);
-	CU_ASSERT_STRING_EQUAL(d.reason,
-			       "its memory policy interleave:0-1 was chosen for it and is kept");
-	CU_ASSERT_EQUAL(d.mem, NP_MEM_LEAVE);
-}
-
 TEST(the_reason_says_what_stays_in_mappings_with_a_policy)
 {
 	const struct np_task t = { 0 };

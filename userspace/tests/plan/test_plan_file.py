@@ -82,7 +82,8 @@ def test_a_chosen_memory_policy_is_kept(snapshot: Path, policy: str, memory: str
         said = f"its memory policy {memory} was chosen for it and is "
         assert said + "kept" in kept["reason"]
         taken = plan("--override", *words)["decisions"][0]
-        assert said + "replaced (--override)" in taken["reason"] and taken["pages_to_move"] > 0
+        assert said + "replaced (--override)" in taken["reason"] and taken["pages_to_move"] > 0 and taken["mem"] == "auto"
+        assert not plan("--override", "-p", "none", "--snapshot", snapshot)["decisions"][0]["reason"].count("memory policy")
         assert plan("--override", *words)["tasks"][0]["memory"] == memory
 
 

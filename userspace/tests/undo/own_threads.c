@@ -50,17 +50,6 @@ static void check_nothing_to_restore(const struct idle *c)
 	CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&c->pid), &n, &kept, &err), -ENOENT);
 }
 
-TEST(places_and_restores_a_process)
-{
-	struct idle c = idle_begin();
-
-	CU_ASSERT_EQUAL(subject_place(c.pid, "0"), 0);
-	CU_ASSERT_STRING_EQUAL(subject_cpus(c.pid), "0");
-	check_restore(&c);
-	check_nothing_to_restore(&c);
-	idle_end(&c);
-}
-
 /* CPUs that are not there: the kernel refuses, and nothing is remembered. */
 TEST(a_refused_placement_leaves_nothing)
 {
