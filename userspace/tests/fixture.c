@@ -10,6 +10,7 @@
 
 #include "../lib/host/proc.h"
 #include "../lib/plan/saved_pages.h"
+#include "../lib/undo/saved_affinity.h"
 #include "fixture.h"
 
 static char root[64];
@@ -76,6 +77,28 @@ pid_t fixture_start_idle(void)
 		pause();
 		_exit(0);
 	}
+	return child;
+}
+
+pid_t fixture_hold_state(const char *path)
+{
+	struct np_saved_affinity held;
+	struct np_err err;
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		np_saved_affinity_open(&held, path, &err);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
 	return child;
 }
 

@@ -18,6 +18,9 @@ void fixture_write(const char *path, const char *text);
 pid_t fixture_start_idle(void);
 void fixture_end_child(pid_t child);
 
+/* One that holds the saved state, in this file (NULL: its own), once this returns. */
+pid_t fixture_hold_state(const char *path);
+
 /* Notes pages of a process on node 1 of two, as what to restore; false where it is noted already. */
 bool fixture_note_pages(const struct np_machine *m, pid_t pid, uint64_t on_1);
 

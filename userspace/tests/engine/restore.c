@@ -60,16 +60,6 @@ static void fork_twice(void)
 	subject->thread = child;
 }
 
-/* Starts one in a session of its own, and exits when it is told to. */
-static void fork_and_exit(void)
-{
-	setsid();
-	subject_forks();
-	while (subject->go < 2)
-		usleep(100);
-	_exit(0);
-}
-
 TEST(a_thread_that_was_there_already)
 {
 	pid_t pid = subject_start(pin_a_thread), thread = subject_await(&subject->thread);
@@ -205,7 +195,7 @@ TEST(a_grandchild)
 /* None of its ancestors has a record; the daemon lists the tasks while its parent lives. */
 TEST(an_orphan_that_a_daemon_has_met)
 {
-	pid_t pid = subject_start(fork_and_exit), child;
+	pid_t pid = subject_start(subject_forks_and_exits), child;
 	struct np_task_watch_rules rules = { .pids = &pid, .n_pids = 1 };
 	const char *before = subject_cpus(pid);
 	struct np_task_watch w;
@@ -246,7 +236,7 @@ static bool is_named(pid_t pid)
 
 TEST(an_orphan_that_was_not_seen)
 {
-	pid_t pid = subject_start(fork_and_exit), child;
+	pid_t pid = subject_start(subject_forks_and_exits), child;
 
 	CU_ASSERT_EQUAL(subject_place_by("test", pid, "0"), 0);
 	subject->go = 1;

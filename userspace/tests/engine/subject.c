@@ -136,6 +136,14 @@ void subject_forks(void)
 	subject->child = child;
 }
 
+void subject_forks_and_exits(void)
+{
+	setsid();
+	subject_forks();
+	await(&subject->go, 2);
+	_exit(0);
+}
+
 void subject_waits(void)
 {
 }

@@ -22,10 +22,11 @@ pid_t subject_await(volatile pid_t *value);
 /* In the process: waits until subject->go is set. */
 void subject_await_go(void);
 
-/* Bodies: nothing; a thread, and a child, once subject->go is set. */
+/* Bodies: nothing; a thread, and a child, once subject->go is set; an orphan where it is 2 then. */
 void subject_waits(void);
 void subject_starts_thread(void);
 void subject_forks(void);
+void subject_forks_and_exits(void);
 
 const char *subject_cpus(pid_t tid);
 void subject_set(pid_t tid, const char *list);

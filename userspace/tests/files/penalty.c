@@ -43,6 +43,30 @@ static struct np_penalty_task task(const char *name, double mpki, double penalty
 	return t;
 }
 
+/* Of three counts of misses, the last of them given, a line can be fitted. */
+static void add_three(struct np_penalties *p, double last_mpki)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	const double mpki[] = { 10, 50, last_mpki }, penalty[] = { 1.5, 1.9, 1.1 };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct np_penalty_task t = task(names[i], mpki[i], penalty[i]);
+
+		np_penalties_add(p, &t);
+	}
+}
+
+/* By the machine file of the test. */
+static int apply(struct np_tasks *tasks)
+{
+	int e;
+
+	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
+	e = np_penalties_apply(tasks, &err);
+	unsetenv("NUMAPLACE_MACHINE_FILE");
+	return e;
+}
+
 TEST(a_fit_finds_the_latencies_it_was_made_of)
 {
 	const struct np_penalty_fit truth = { .remote = 0.16, .local = 0.1 };
@@ -156,25 +180,19 @@ static struct np_penalties again(struct np_penalties *p)
 
 TEST(a_flip_stays_a_flip)
 {
-	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
-			       c = task("c", 2, 1.1);
 	struct np_task of_flip = { .comm = "b" };
 	struct np_tasks tasks = { .n = 1, .task = &of_flip };
 	struct np_penalties p = { 0 };
 
 	begin();
-	b.method = NP_PROVENANCE_FLIP;
-	b.distance = 31;
-	np_penalties_add(&p, &a);
-	np_penalties_add(&p, &b);
-	np_penalties_add(&p, &c);
+	add_three(&p, 2);
+	p.task[1].method = NP_PROVENANCE_FLIP;
+	p.task[1].distance = 31;
 	p = again(&p);
 	CU_ASSERT_FATAL(p.n == 3 && p.fit.remote > 0);
 	CU_ASSERT(p.task[0].method == NP_PROVENANCE_RUNS && p.task[1].method == NP_PROVENANCE_FLIP);
 	np_penalties_free(&p);
-	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
-	unsetenv("NUMAPLACE_MACHINE_FILE");
+	CU_ASSERT_EQUAL(apply(&tasks), 0);
 	CU_ASSERT(of_flip.penalty_source == NP_PROVENANCE_FLIP && of_flip.penalty == 1.9);
 	CU_ASSERT_EQUAL(of_flip.penalty_distance, 31);
 	fixture_end();
@@ -182,19 +200,15 @@ TEST(a_flip_stays_a_flip)
 
 TEST(misses_that_nobody_counted_are_not_none)
 {
-	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
-			       c = task("c", -1, 1.1);
+	struct np_penalty_task c = task("c", 2, 1.1);
 	struct np_penalties p = { 0 };
 
 	begin();
-	np_penalties_add(&p, &a);
-	np_penalties_add(&p, &b);
-	np_penalties_add(&p, &c);
+	add_three(&p, -1);
 	CU_ASSERT(p.fit.remote == 0); /* of two tasks */
 	p = again(&p);
 	CU_ASSERT_FATAL(p.n == 3);
 	CU_ASSERT(p.task[2].mpki < 0 && p.task[2].penalty == 1.1);
-	c.mpki = 2;
 	np_penalties_add(&p, &c);
 	CU_ASSERT(p.fit.remote > 0 && p.fit.tasks == 3);
 	np_penalties_free(&p);
@@ -288,19 +302,14 @@ TEST(measured_goes_before_the_fit_and_said_before_both)
 		{ .comm = "y" },
 	};
 	struct np_tasks tasks = { .n = 4, .task = t };
-	struct np_penalty_task a = task("a", 10, 1.5), b = task("b", 50, 1.9),
-			       c = task("c", 2, 1.1);
 	struct np_penalties p = { 0 };
 
 	begin();
-	a.distance = b.distance = c.distance = 32;
-	np_penalties_add(&p, &a);
-	np_penalties_add(&p, &b);
-	np_penalties_add(&p, &c);
+	add_three(&p, 2);
+	for (size_t i = 0; i < p.n; i++)
+		p.task[i].distance = 32;
 	CU_ASSERT_EQUAL_FATAL(np_penalties_write(&p, path, &err), 0);
-	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
-	unsetenv("NUMAPLACE_MACHINE_FILE");
+	CU_ASSERT_EQUAL(apply(&tasks), 0);
 	CU_ASSERT(t[0].penalty_source == NP_PROVENANCE_RUNS && t[0].penalty == 1.5);
 	CU_ASSERT(t[1].penalty_source == NP_PROVENANCE_FIT);
 	CU_ASSERT_DOUBLE_EQUAL(t[1].penalty, np_penalty_predict(&p.fit, 20), 1e-4);
@@ -357,18 +366,16 @@ TEST(another_program_of_the_name_is_another)
 	begin();
 	np_penalty_key_program("/usr/bin/another", &other.key);
 	np_penalties_add(&p, &other);
-	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
 	CU_ASSERT_EQUAL(np_penalties_write(&p, path, &err), 0);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
+	CU_ASSERT_EQUAL(apply(&tasks), 0);
 	CU_ASSERT_EQUAL(one.penalty_source, NP_PROVENANCE_NONE);
 	np_penalty_key_of(getpid(), "python3", &mine.key);
 	mine.penalty = 1.7;
 	np_penalties_add(&p, &mine);
 	CU_ASSERT(p.n == 2 && mine.key.exe[0] == '/');
 	CU_ASSERT_EQUAL(np_penalties_write(&p, path, &err), 0);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), 0);
+	CU_ASSERT_EQUAL(apply(&tasks), 0);
 	CU_ASSERT(one.penalty_source == NP_PROVENANCE_RUNS && one.penalty == 1.7);
-	unsetenv("NUMAPLACE_MACHINE_FILE");
 	np_penalties_free(&p);
 	fixture_end();
 }
@@ -379,10 +386,8 @@ TEST(a_file_that_is_named_and_not_there)
 	struct np_tasks tasks = { .n = 1, .task = &one };
 
 	begin();
-	setenv("NUMAPLACE_MACHINE_FILE", path, 1);
-	CU_ASSERT_EQUAL(np_penalties_apply(&tasks, &err), -ENOENT);
+	CU_ASSERT_EQUAL(apply(&tasks), -ENOENT);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "m.toml, which NUMAPLACE_MACHINE_FILE names"));
-	unsetenv("NUMAPLACE_MACHINE_FILE");
 	fixture_end();
 }
 

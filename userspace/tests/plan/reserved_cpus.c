@@ -16,7 +16,7 @@
 #include "../../lib/host/module_files.h"
 #include "../../lib/plan/cpuset_limits.h"
 #include "../../lib/undo/inherited.h"
-#include "../../lib/undo/saved_affinity.h"
+#include "../engine/subject.h"
 #include "../fixture.h"
 
 /* CPU 0 on node 0, CPU 1 on node 1: every machine that runs this has them. */
@@ -33,15 +33,6 @@ static bool enough_cpus(cpu_set_t *before)
 {
 	return !sched_getaffinity(0, sizeof(*before), before) && CPU_ISSET(0, before) &&
 	       CPU_ISSET(1, before);
-}
-
-static void pin_to(pid_t tid, int cpu)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	CU_ASSERT_EQUAL(sched_setaffinity(tid, sizeof(one), &one), 0);
 }
 
 static enum np_pinned narrow_process(const char *root, pid_t pid, char *list, size_t len)
@@ -101,35 +92,12 @@ TEST(what_was_chosen_is_kept)
 	if (enough_cpus(&before)) {
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
-		pin_to(0, 1);
+		subject_set(0, "1");
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_TASK);
 		CU_ASSERT_STRING_EQUAL(list, "1");
 		sched_setaffinity(0, sizeof(before), &before);
 	}
 	fixture_end();
-}
-
-/* Holds the saved state until it is killed; returns once it does. */
-static pid_t hold_state(void)
-{
-	struct np_saved_affinity held;
-	struct np_err err;
-	int ready[2];
-	char byte;
-	pid_t pid;
-
-	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
-	pid = fork();
-	if (pid == 0) {
-		np_saved_affinity_open(&held, NULL, &err);
-		if (write(ready[1], "", 1) == 1)
-			pause();
-		_exit(0);
-	}
-	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	close(ready[1]);
-	return pid;
 }
 
 static volatile sig_atomic_t alarms;
@@ -151,8 +119,8 @@ TEST(held_state_is_waited_for_once)
 
 	if (enough_cpus(&before)) {
 		reserved = np_reserved_open(root);
-		holder = hold_state();
-		pin_to(0, 1);
+		holder = fixture_hold_state(NULL);
+		subject_set(0, "1");
 		signal(SIGALRM, count_alarm);
 		setitimer(ITIMER_REAL, &soon, NULL);
 		for (int i = 0; i < 3; i++) {
@@ -189,10 +157,10 @@ TEST(threads_with_cpus_of_their_own_are_left)
 
 	if (enough_cpus(&before)) {
 		pthread_barrier_init(&barrier, NULL, 2);
-		pin_to(0, 1);
+		subject_set(0, "1");
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wait_here, &barrier), 0);
 		pthread_barrier_wait(&barrier);
-		pin_to(getpid(), 0);
+		subject_set(getpid(), "0");
 		work();
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_THREADS);
 		CU_ASSERT_STRING_EQUAL(list, "0"); /* the other thread does nothing */
@@ -212,27 +180,16 @@ TEST(threads_with_cpus_of_their_own_are_left)
 TEST(what_we_have_placed_was_not_chosen)
 {
 	const char *root = own_state();
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
 	cpu_set_t before;
 	char list[64];
-	struct np_err err;
-	pid_t pid = getpid();
-	size_t n, kept;
 
 	if (enough_cpus(&before)) {
-		numa_bitmask_setbit(cpus, 1);
-		CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = pid,
-									       .cpus = cpus,
-									       .mem_mode = -1,
-									       .inherit = true },
-						  &err),
-				0);
+		CU_ASSERT_EQUAL(subject_place(getpid(), "1"), 0);
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
-		CU_ASSERT_EQUAL(np_affinity_restore(NP_WHOSE(&pid), &n, &kept, &err), 0);
+		subject_restore(getpid(), NULL);
 		sched_setaffinity(0, sizeof(before), &before);
 	}
-	numa_bitmask_free(cpus);
 	fixture_end();
 }
 
@@ -258,12 +215,12 @@ TEST(what_the_module_has_placed_was_not_chosen)
 
 	np_module_use_dir(root);
 	if (enough_cpus(&before)) {
-		pin_to(0, 1);
+		subject_set(0, "1");
 		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0-1");
 		CU_ASSERT_EQUAL(placed_by_module(root, "0", list, sizeof(list)), NP_PINNED_TASK);
 		CU_ASSERT_STRING_EQUAL(list, "0");
-		pin_to(0, 0); /* changed by another program since */
+		subject_set(0, "0"); /* changed by another program since */
 		CU_ASSERT_EQUAL(placed_by_module(root, "0-1", list, sizeof(list)), NP_PINNED_TASK);
 		sched_setaffinity(0, sizeof(before), &before);
 	}
@@ -271,53 +228,18 @@ TEST(what_the_module_has_placed_was_not_chosen)
 	fixture_end();
 }
 
-/* In a session of its own; starts one that sleeps, says its number, and exits: each once told. */
-static _Noreturn void start_an_orphan(int told, int says)
-{
-	char byte;
-	pid_t child;
-
-	setsid();
-	if (read(told, &byte, 1) != 1)
-		_exit(1);
-	child = fork();
-	while (child == 0)
-		pause();
-	if (write(says, &child, sizeof(child)) != sizeof(child))
-		_exit(1);
-	_exit(read(told, &byte, 1) != 1);
-}
-
 /* The orphan of a process that was placed on CPU 1, seen while that lived or not. */
 static pid_t make_orphan(bool seen)
 {
-	struct bitmask *cpus = numa_bitmask_alloc(NP_MAX_CPUS);
-	int tell[2], hear[2];
-	struct np_err err;
-	pid_t parent, orphan = -1;
+	pid_t parent = subject_start(subject_forks_and_exits), orphan;
 
-	CU_ASSERT_FATAL(!pipe(tell) && !pipe(hear));
-	parent = fork();
-	if (parent == 0)
-		start_an_orphan(tell[0], hear[1]);
-	CU_ASSERT_FATAL(parent > 0);
-	numa_bitmask_setbit(cpus, 1);
-	CU_ASSERT_EQUAL(np_affinity_place(&(struct np_place_request) { .pid = parent,
-								       .cpus = cpus,
-								       .mem_mode = -1,
-								       .inherit = true },
-					  &err),
-			0);
-	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
-	CU_ASSERT_EQUAL(read(hear[0], &orphan, sizeof(orphan)), sizeof(orphan));
+	CU_ASSERT_EQUAL(subject_place(parent, "1"), 0);
+	subject->go = 1;
+	orphan = subject_await(&subject->child);
 	if (seen)
-		CU_ASSERT_EQUAL(np_inherited_see(&err), 0);
-	CU_ASSERT_EQUAL(write(tell[1], "", 1), 1);
+		CU_ASSERT_EQUAL(np_inherited_see(&subject_err), 0);
+	subject->go = 2;
 	CU_ASSERT_EQUAL(waitpid(parent, NULL, 0), parent);
-	CU_ASSERT_FATAL(orphan > 0);
-	for (int i = 0; i < 2; i++)
-		close(tell[i]), close(hear[i]);
-	numa_bitmask_free(cpus);
 	return orphan;
 }
 
@@ -363,9 +285,9 @@ TEST(isolated_cpus_are_kept_free)
 	if (enough_cpus(&before)) {
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
 		CU_ASSERT_STRING_EQUAL(list, "0");
-		pin_to(0, 0); /* as isolcpus leaves every task */
+		subject_set(0, "0"); /* as isolcpus leaves every task */
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_NOT);
-		pin_to(0, 1);
+		subject_set(0, "1");
 		CU_ASSERT_EQUAL(narrow(root, list, sizeof(list)), NP_PINNED_TASK);
 		CU_ASSERT_STRING_EQUAL(list, "");
 		sched_setaffinity(0, sizeof(before), &before);

@@ -232,22 +232,13 @@ TEST(a_held_lock_says_who_holds_it)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	const struct itimerval often = { { 0, 50000 }, { 0, 50000 } }, none = { 0 };
-	struct np_saved_affinity held, s;
+	struct np_saved_affinity s;
 	char who[32];
 	struct np_err err = { "" };
-	int ready[2];
 	pid_t holder;
 
 	state_begin();
-	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
-	holder = fork();
-	if (holder == 0) {
-		np_saved_affinity_open(&held, path, &err);
-		if (write(ready[1], "", 1) == 1)
-			pause();
-		_exit(0);
-	}
-	CU_ASSERT_EQUAL(read(ready[0], who, 1), 1);
+	holder = fixture_hold_state(path);
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), -EINTR);
@@ -258,8 +249,6 @@ TEST(a_held_lock_says_who_holds_it)
 	fixture_end_child(holder);
 	CU_ASSERT_EQUAL(np_saved_affinity_open(&s, path, &err), 0);
 	np_saved_affinity_close(&s);
-	close(ready[0]);
-	close(ready[1]);
 	fixture_end();
 }
 
