@@ -87,6 +87,8 @@ TEST(auto_passes_by_another_abi)
 	CU_ASSERT_PTR_EQUAL(np_engine_get(NP_ENGINE_AUTO, &err), &np_engine_syscall);
 	CU_ASSERT_PTR_NULL(np_engine_get(NP_ENGINE_MODULE, &err));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "has ABI 9, this tool needs 2"));
+	fixture_write("version", "something else\n");
+	CU_ASSERT_PTR_NULL(np_engine_get(NP_ENGINE_MODULE, &err));
 	fixture_write("version", "numaplace=0.1.0 abi=2\n");
 	CU_ASSERT_PTR_EQUAL(np_engine_get(NP_ENGINE_AUTO, &err), &np_engine_auto);
 	CU_ASSERT_PTR_EQUAL(np_engine_get(NP_ENGINE_MODULE, &err), &np_engine_module);

@@ -36,25 +36,6 @@ TEST(versions)
 		CU_ASSERT_EQUAL(np_module_version_parse(bad[i], &info), -EINVAL);
 }
 
-TEST(another_abi_is_refused_by_number)
-{
-	struct np_module_info info;
-	struct np_err err;
-
-	np_module_use_dir(fixture_begin());
-	fixture_write("version", "numaplace=9.9.9 abi=77\n");
-	CU_ASSERT_EQUAL(np_module_probe(&info, &err), -EPROTO);
-	CU_ASSERT_STRING_EQUAL(err.text,
-			       "the module (version 9.9.9) has ABI 77, this tool needs 2: use the "
-			       "tool and the module of one build");
-	fixture_write("version", "something else\n");
-	CU_ASSERT_EQUAL(np_module_probe(&info, &err), -EPROTO);
-	fixture_write("version", "numaplace=0.1.0 abi=2\n");
-	CU_ASSERT_EQUAL(np_module_probe(&info, &err), 0);
-	np_module_use_dir(NULL);
-	fixture_end();
-}
-
 /* What the module is asked, with nothing behind its file. */
 static void asked(const struct np_migrate_request *r, const char *line)
 {
