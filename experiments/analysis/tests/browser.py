@@ -12,19 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--hide-scrollbars",
-    "--remote-debugging-pipe",
-)
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe")
 
 
 class Browser:
@@ -66,13 +55,7 @@ class Browser:
 
     def open(self, page: Path, width: int = 1200, height: int = 900) -> None:
         self.events.clear()
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=width < 600,
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self.call("Page.navigate", url=page.resolve().as_uri())
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._read_next())
@@ -104,11 +87,20 @@ class Browser:
         return found
 
     def list_requests(self) -> list[str]:
-        return [
-            e["params"]["request"]["url"]
-            for e in self.events
-            if e.get("method") == "Network.requestWillBeSent"
-        ]
+        return [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+
+    def check_narrow(self, page: Path) -> None:
+        """Opens a page on a screen as narrow as a telephone's: no problem, nothing from a network, nothing beside the screen."""
+        self.open(page, width=390)
+        self.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert self.list_problems() == []
+        assert [url for url in self.list_requests() if not url.startswith(("file:", "data:"))] == []
+        assert self.evaluate("document.documentElement.scrollWidth") <= 390
+
+    def list_double_ids(self) -> list[str]:
+        return self.evaluate("""(() => {
+            const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+            return ids.filter((id, i) => ids.indexOf(id) !== i); })()""")
 
 
 @contextmanager
@@ -121,12 +113,8 @@ def start_chromium(profile: Path) -> Iterator[Browser]:
     # The browser reads from descriptor 3 and writes to descriptor 4; bash puts them there
     # (a plain sh may not know descriptors of two digits).
     script = f'exec "$0" "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}'
-    process = subprocess.Popen(
-        ["bash", "-c", script, program, *FLAGS, f"--user-data-dir={profile}"],
-        pass_fds=(to_browser[0], from_browser[1]),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = subprocess.Popen(["bash", "-c", script, program, *FLAGS, f"--user-data-dir={profile}"],
+                               pass_fds=(to_browser[0], from_browser[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(to_browser[0])
     os.close(from_browser[1])
     try:

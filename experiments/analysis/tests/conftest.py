@@ -16,9 +16,7 @@ HOSTILE = "<script>document.title='hacked'</script><img src=x onerror=alert(1)>\
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """Four workloads under three policies, three repeats, warm-ups, one marked observation."""
-    marked = synthetic.observation(
-        "cross", "n-mass", 4, value=1e9, marks=["numa_balancing was 1 after the run"]
-    )
+    marked = synthetic.observation("cross", "n-mass", 4, value=1e9, marks=["numa_balancing was 1 after the run"])
     return synthetic.write(tmp_path / "results", [*synthetic.make_full(), marked])
 
 

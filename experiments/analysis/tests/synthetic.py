@@ -14,39 +14,19 @@ from typing import Any
 from experiments.paths import HERE
 
 POLICIES = ("none", "maximum-local", "n-mass")
-WORKLOADS: dict[str, dict[str, Any]] = {
-    "contention-1L1R": {
-        "roles": ("local-0", "remote-0"),
-        "home": (0, 0),
-        "start": (1, 1),
-        "pages": 16384,
-        "metrics": (("bandwidth", "MB/s", 800.0),),
-    },
-    "contention-2L2R": {
-        "roles": ("local-0", "local-1", "remote-0", "remote-1"),
-        "home": (0, 0, 0, 0),
-        "start": (1, 1, 1, 1),
-        "pages": 16384,
-        "metrics": (("bandwidth", "MB/s", 950.0),),
-    },
-    "cross": {
-        "roles": ("left", "right"),
-        "home": (0, 1),
-        "start": (1, 0),
-        "pages": 16384,
-        "metrics": (("bandwidth", "MB/s", 700.0),),
-    },
-    "redis-lists": {
-        "roles": ("server", "client"),
-        "home": (0, 0),
-        "start": (1, 1),
-        "pages": 9000,
-        "metrics": (
-            ("throughput", "requests/s", 21000.0),
-            ("latency_p99", "ms", 1.4),
-            ("seconds", "s", 4.0),
-        ),
-    },
+
+
+def _describe(roles: str, home: tuple[int, ...], start: tuple[int, ...], *metrics: tuple[str, str, float],
+              pages: int = 16384) -> dict[str, Any]:
+    return {"roles": tuple(roles.split()), "home": home, "start": start, "pages": pages, "metrics": metrics}
+
+
+WORKLOADS = {
+    "contention-1L1R": _describe("local-0 remote-0", (0, 0), (1, 1), ("bandwidth", "MB/s", 800.0)),
+    "contention-2L2R": _describe("local-0 local-1 remote-0 remote-1", (0, 0, 0, 0), (1, 1, 1, 1), ("bandwidth", "MB/s", 950.0)),
+    "cross": _describe("left right", (0, 1), (1, 0), ("bandwidth", "MB/s", 700.0)),
+    "redis-lists": _describe("server client", (0, 0), (1, 1), ("throughput", "requests/s", 21000.0), ("latency_p99", "ms", 1.4),
+                             ("seconds", "s", 4.0), pages=9000),
 }
 MANIFEST = {
     "suite": "policy-matrix",
@@ -62,15 +42,8 @@ MANIFEST = {
 }
 
 
-def observation(
-    workload: str,
-    policy: str,
-    repeat: int,
-    *,
-    value: float | None = None,
-    factor: float = 1.0,
-    **changes: Any,
-) -> dict[str, Any]:
+def observation(workload: str, policy: str, repeat: int, *, value: float | None = None, factor: float = 1.0,
+                **changes: Any) -> dict[str, Any]:
     """One line of results.jsonl. `value` replaces the first metric's value."""
     spec, local = WORKLOADS[workload], policy != "none"
     tasks = [_make_task(spec, i, local) for i in range(len(spec["roles"]))]
@@ -84,22 +57,10 @@ def observation(
         {"name": "locality_after", "unit": "fraction", "value": 1.0 if local else 0.0},
         {"name": "pages_moved", "unit": "pages", "value": moved},
     ]
-    head = {"suite": "policy-matrix", "workload": workload, "policy": policy, "repeat": repeat}
     apply = {"platform": "lab-functional", "policy": policy, "options": {}, "decisions": decisions}
-    record = {
-        **head,
-        "order": repeat,
-        "seed": 20240229,
-        "platform": "lab-functional",
-        "started": "2024-02-29T12:00:00+00:00",
-        "seconds": 4.0,
-        "metrics": metrics,
-        "tasks": tasks,
-        "apply": apply if local else None,
-        "marks": [],
-        "check": "ok",
-    }
-    return record | changes
+    return {"suite": "policy-matrix", "workload": workload, "policy": policy, "repeat": repeat, "order": repeat, "seed": 20240229,
+            "platform": "lab-functional", "started": "2024-02-29T12:00:00+00:00", "seconds": 4.0, "metrics": metrics, "tasks": tasks,
+            "apply": apply if local else None, "marks": [], "check": "ok"} | changes
 
 
 def _make_task(spec: dict[str, Any], i: int, local: bool) -> dict[str, Any]:
@@ -107,43 +68,20 @@ def _make_task(spec: dict[str, Any], i: int, local: bool) -> dict[str, Any]:
     home, start = spec["home"][i], spec["start"][i]
     pages = spec["pages"] if spec["roles"][i] != "client" else 200
     node = home if local and i < 2 else start
-    return {
-        "role": spec["roles"][i],
-        "pid": 1000 + i,
-        "comm": "triad",
-        "node_before": start,
-        "node_after": node,
-        "pages_before": {str(home): pages},
-        "pages_after": {str(node if local else home): pages},
-        "locality_before": 0.0,
-        "locality_after": 1.0 if local else 0.0,
-    }
+    return {"role": spec["roles"][i], "pid": 1000 + i, "comm": "triad", "node_before": start, "node_after": node,
+            "pages_before": {str(home): pages}, "pages_after": {str(node if local else home): pages},
+            "locality_before": 0.0, "locality_after": 1.0 if local else 0.0}
 
 
 def _make_decision(task: dict[str, Any], i: int) -> dict[str, Any]:
     home, node = int(next(iter(task["pages_before"]))), task["node_after"]
     moved = task["pages_before"][str(home)] if node != home else 0
     free = f"home node {home} has a free core"
-    return {
-        "pid": task["pid"],
-        "comm": "triad",
-        "from": task["node_before"],
-        "to": node,
-        "home": home,
-        "pages_to": node if moved else None,
-        "pages_to_move": moved,
-        "cost_s": 0.01,
-        "gain": 0.3,
-        "reason": free if i < 2 else "home node is full: nearest node with free memory",
-        "penalty": {"value": 1.4, "source": "assumed"},
-        "mpki": {"value": 20.0, "source": "assumed"},
-        "result": {
-            "cpus": "0-1",
-            "mem": "bind",
-            "engine": "module",
-            "migrate": {"asked": moved, "moved": moved, "ns": 8_000_000},
-        },
-    }
+    return {"pid": task["pid"], "comm": "triad", "from": task["node_before"], "to": node, "home": home,
+            "pages_to": node if moved else None, "pages_to_move": moved, "cost_s": 0.01, "gain": 0.3,
+            "reason": free if i < 2 else "home node is full: nearest node with free memory",
+            "penalty": {"value": 1.4, "source": "assumed"}, "mpki": {"value": 20.0, "source": "assumed"},
+            "result": {"cpus": "0-1", "mem": "bind", "engine": "module", "migrate": {"asked": moved, "moved": moved, "ns": 8_000_000}}}
 
 
 def make_full(repeats: int = 3, seed: int = 7) -> list[dict[str, Any]]:
@@ -168,12 +106,7 @@ def make_timed(repeats: int = 3, move_s: float = 0.4) -> list[dict[str, Any]]:
 TIMED = MANIFEST | {"platform": "lab-timed", "responses": ["bandwidth", "throughput"]}
 
 
-def write(
-    directory: Path,
-    records: list[dict[str, Any]],
-    manifest: dict[str, Any] | None = None,
-    tail: str = "",
-) -> Path:
+def write(directory: Path, records: list[dict[str, Any]], manifest: dict[str, Any] | None = None, tail: str = "") -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "manifest.json").write_text(json.dumps(MANIFEST if manifest is None else manifest))
     lines = "".join(json.dumps(record) + "\n" for record in records)

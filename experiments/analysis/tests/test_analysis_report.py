@@ -22,9 +22,7 @@ FUNCTIONAL = "which has no NUMA timing: functional, not performance"
 def test_browser_reports_errors_itself(browser: Browser, tmp_path: Path) -> None:
     """The checks below are worth nothing if a broken page passes."""
     page = tmp_path / "broken.html"
-    page.write_text(
-        "<script>console.error('seen'); missing();</script><img src='http://127.0.0.1:9/x'>"
-    )
+    page.write_text("<script>console.error('seen'); missing();</script><img src='http://127.0.0.1:9/x'>")
     browser.open(page)
     problems = " ".join(browser.list_problems())
     assert "seen" in problems and "missing is not defined" in problems
@@ -32,10 +30,7 @@ def test_browser_reports_errors_itself(browser: Browser, tmp_path: Path) -> None
 
 
 def test_opens_without_problems(browser: Browser, page: Path) -> None:
-    browser.open(page, width=390)
-    assert browser.list_problems() == []
-    assert [u for u in browser.list_requests() if not u.startswith(("file:", "data:"))] == []
-    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    browser.check_narrow(page)
 
 
 def test_every_figure_is_there_and_has_a_size(browser: Browser, page: Path) -> None:
@@ -64,12 +59,7 @@ def test_figures_are_files_too(page: Path) -> None:
 
 def test_no_id_twice(browser: Browser, page: Path) -> None:
     browser.open(page)
-    assert (
-        browser.evaluate("""(() => {
-        const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
-        return ids.filter((id, i) => ids.indexOf(id) !== i); })()""")
-        == []
-    )
+    assert browser.list_double_ids() == []
     dangling = browser.evaluate("""
         [...document.querySelectorAll("[aria-labelledby],[aria-describedby]")]
         .flatMap(e => (e.getAttribute("aria-labelledby") + " " +
@@ -91,9 +81,7 @@ def test_times_say_what_they_are(browser: Browser, page: Path) -> None:
     assert FUNCTIONAL in browser.evaluate("document.querySelector('header').textContent")
     for name in synthetic.WORKLOADS:
         for place in ("figure", ".functional[id]"):
-            text = browser.evaluate(
-                f"document.querySelector('[id=\"{name}\"] {place}').textContent"
-            )
+            text = browser.evaluate(f"document.querySelector('[id=\"{name}\"] {place}').textContent")
             assert FUNCTIONAL in text
 
 
@@ -143,11 +131,7 @@ def test_reasons_and_marks_are_told(browser: Browser, results: Path) -> None:
 def hostile_results(directory: Path) -> Path:
     synthetic.WORKLOADS[HOSTILE] = synthetic.WORKLOADS["cross"]
     try:
-        records = [
-            synthetic.observation(HOSTILE, p, i, value=10.0 + i)
-            for p in ("none", HOSTILE)
-            for i in (1, 2, 3)
-        ]
+        records = [synthetic.observation(HOSTILE, p, i, value=10.0 + i) for p in ("none", HOSTILE) for i in (1, 2, 3)]
     finally:
         del synthetic.WORKLOADS[HOSTILE]
     for record in records:
@@ -160,13 +144,7 @@ def hostile_results(directory: Path) -> Path:
     return synthetic.write(
         directory,
         records,
-        {
-            "suite": HOSTILE,
-            "machine": HOSTILE,
-            "question": HOSTILE,
-            "kernel": {"release": HOSTILE},
-            HOSTILE: [HOSTILE],
-        },
+        {"suite": HOSTILE, "machine": HOSTILE, "question": HOSTILE, "kernel": {"release": HOSTILE}, HOSTILE: [HOSTILE]},
     )
 
 
@@ -225,8 +203,7 @@ def test_smallest_results(browser: Browser, tmp_path: Path) -> None:
     timeless["metrics"] = timeless["metrics"][-3:]
     directory = synthetic.write(tmp_path / "bare", [bare, timeless], {})
     (directory / "manifest.json").unlink()
-    browser.open(report.write_report(directory)[0], width=390)
-    assert browser.list_problems() == []
+    browser.check_narrow(report.write_report(directory)[0])
     assert browser.evaluate("document.querySelectorAll('figure svg').length") == 3
     assert "No clean observation of a time" in browser.evaluate("document.body.textContent")
 

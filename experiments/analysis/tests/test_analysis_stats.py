@@ -10,11 +10,6 @@ from scipy import stats as scipy_stats
 from experiments.analysis.stats.intervals import adjust_p_values, compare_means, compute_ratio, compute_t_interval
 
 
-def test_interval_of_one_value_has_no_limits() -> None:
-    interval = compute_t_interval([5.0])
-    assert (interval.mean, interval.low, interval.high, interval.n) == (5, None, None, 1)
-
-
 def test_interval_of_equal_values_is_a_point() -> None:
     interval = compute_t_interval([4.0, 4.0, 4.0])
     assert (interval.low, interval.high) == (4, 4)

@@ -28,8 +28,7 @@ def stream(unaware: dict[int, float], strides: float = 8.0, bus: float = 1.5) ->
                            "bandwidth_bus": (1000 * bus * table[n], "MB/s")}
                 if access == "strided":
                     metrics["latency"] = ((150 if memory == "remote" else 90) * (table[1] * n / table[n]) ** 2, "ns")
-                cells.append(({"operation": "copy", "access": access, "memory": memory,
-                               "threads": n}, metrics))
+                cells.append(({"operation": "copy", "access": access, "memory": memory, "threads": n}, metrics))
     return cells
 
 

@@ -21,18 +21,15 @@ from experiments.analysis.tests.browser import Browser
 
 RUNS = {  # folder: cells, presentations, machine, nodes
     "contention": (luo.contention("e5620"), ["luo-contention"], "xeon-e5620-2s", 2),
-    "cross": (luo.cross({n: 0.3 if n > 1 else 0.04 for n in range(1, 5)}), ["luo-cross"],
-              "ls3a-2s", 2),
+    "cross": (luo.cross({n: 0.3 if n > 1 else 0.04 for n in range(1, 5)}), ["luo-cross"], "ls3a-2s", 2),
     "split": (luo.split(0.15), ["luo-split"], "xeon-e5620-2s", 2),
     "numa-stream": (bergstrom.stream(bergstrom.UNAWARE), ["bergstrom-stream"], "opteron-6172-4s", 8),
     "cachetest": ([c for c in heard.cachetest() if c[0].get("alpha", 1.05) in (1.05, 4.05)],
                   ["heard-cachetest"], "opteron-sixcore-4s", 4),
-    "redis": (redis.printed("lists"), ["prabhanjan-times", "prabhanjan-counters"],
-              "xeon-e5-2620v4-2s", 2),
+    "redis": (redis.printed("lists"), ["prabhanjan-times", "prabhanjan-counters"], "xeon-e5-2620v4-2s", 2),
     "work-stealing": (deters.stealing(0.2), ["deters-stealing"], "xeon-e5-4620-4s", 4),
 }
-FIGURES = {"contention": 3, "cross": 1, "split": 2, "numa-stream": 3, "cachetest": 7, "redis": 1,
-           "work-stealing": 4}
+FIGURES = {"contention": 3, "cross": 1, "split": 2, "numa-stream": 3, "cachetest": 7, "redis": 1, "work-stealing": 4}
 OPEN = "document.querySelectorAll('details').forEach(d => d.open = true)"
 
 
@@ -51,11 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_opens_without_problems(browser: Browser, folder: Path) -> None:
-    browser.open(folder / "report.html", width=390)
-    browser.evaluate(OPEN)
-    assert browser.list_problems() == []
-    assert [u for u in browser.list_requests() if not u.startswith(("file:", "data:"))] == []
-    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    browser.check_narrow(folder / "report.html")
 
 
 def test_every_papers_figure_is_there_and_has_its_platform(browser: Browser, folder: Path) -> None:
@@ -127,9 +120,7 @@ def test_every_table_and_analysis_names_its_platform(browser: Browser, folder: P
 
 def test_no_id_twice_on_the_page_of_many_runs(browser: Browser, folder: Path) -> None:
     browser.open(folder / "report.html")
-    assert browser.evaluate("""(() => {
-        const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
-        return ids.filter((id, i) => ids.indexOf(id) !== i); })()""") == []
+    assert browser.list_double_ids() == []
     links = browser.evaluate("""[...document.querySelectorAll("a[href^='#']")].filter(
         a => !document.getElementById(a.getAttribute("href").slice(1))).length""")
     assert links == 0
@@ -182,8 +173,7 @@ def test_one_node_is_said_everywhere(browser: Browser, tmp_path: Path) -> None:
     captions = browser.evaluate("""[...document.querySelectorAll(".drawings figcaption")].map(
         c => c.textContent)""")
     assert len(captions) == 3 and all("platform: real, one node" in c for c in captions)
-    assert "nothing here is remote" in browser.evaluate(
-        "document.querySelector('header').textContent")
+    assert "nothing here is remote" in browser.evaluate("document.querySelector('header').textContent")
     assert "real: one node" in (tmp_path / "figures" / "luo-contention-1.svg").read_text()
 
 
@@ -214,8 +204,7 @@ def test_an_unknown_presentation_is_named(tmp_path: Path) -> None:
 def spoilt(name: str) -> list[list[dict]]:
     """The run of a folder with every observation marked, and with one repeat only."""
     found = factorial.make_records(name, RUNS[name][0])
-    return [[r | {"marks": ["pages elsewhere"]} for r in found],
-            [r for r in found if r["repeat"] == 0]]
+    return [[r | {"marks": ["pages elsewhere"]} for r in found], [r for r in found if r["repeat"] == 0]]
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -249,8 +238,7 @@ def two_runs(tmp_path: Path) -> tuple[Path, Path]:
     for record in b:
         if record["factors"] == {"local": 2, "remote": 0}:
             record["metrics"][0]["value"] *= 1.2
-    return (factorial.write_run(tmp_path / "a", a, []),
-            factorial.write_run(tmp_path / "b", b, [], machine="ls3a-2s"))
+    return (factorial.write_run(tmp_path / "a", a, []), factorial.write_run(tmp_path / "b", b, [], machine="ls3a-2s"))
 
 
 def test_compare_page(browser: Browser, tmp_path: Path) -> None:
@@ -262,9 +250,7 @@ def test_compare_page(browser: Browser, tmp_path: Path) -> None:
     assert row["ratio"] == pytest.approx(1.2, abs=0.01) and row["ratio_ci95_low"] > 1.15
     assert row["p_holm"] > row["p"]
     assert any("machine differs" in note for note in pair["notes"])
-    browser.open(compare_report.write_page(found, tmp_path / "compare.html"), width=390)
-    assert browser.list_problems() == []
-    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    browser.check_narrow(compare_report.write_page(found, tmp_path / "compare.html"))
     assert browser.evaluate("document.querySelectorAll('figure svg').length") == 1
     assert "1 of 64 tests shows a difference" in browser.evaluate("document.body.textContent")
     marked = browser.evaluate("""[...document.querySelectorAll("td b")].map(

@@ -21,8 +21,7 @@ def printed(keep: str = "") -> list[factorial.Cell]:
     for row in reference.read_rows("redis-tables-7.1-7.5.csv"):
         factors = {"experiment": NAMES[row["table"]], "size": 0.0} | prabhanjan.find_measured_case(row)
         if keep in NAMES[row["table"]]:
-            cells += [({**factors, "memory": m}, {"seconds": (float(row[f"{m}_s"]), "s")})
-                      for m in ("local", "remote")]
+            cells += [({**factors, "memory": m}, {"seconds": (float(row[f"{m}_s"]), "s")}) for m in ("local", "remote")]
     return cells
 
 
@@ -52,8 +51,7 @@ def test_where_no_size_is_the_papers_the_ends_stand_beside_each_other(tmp_path: 
 def test_tables_set_the_papers_rows_and_ratio_beside_ours(tmp_path: Path) -> None:
     found = times(tmp_path, printed("random-update"))
     (table,) = found.tables
-    ours, paper = ({r[0].text: r for r in table.rows if r[1].text == kind}
-                   for kind in ("ours", "paper"))
+    ours, paper = ({r[0].text: r for r in table.rows if r[1].text == kind} for kind in ("ours", "paper"))
     printed_name = "10\u202f000\u202f000\u202f000, 100\u202f000\u202f000\u202f000 accesses"
     assert len(ours) == len(paper) == 5
     assert paper[printed_name][4].text == "1.576"  # 104 / 66, the 1.58 of the text
@@ -78,8 +76,7 @@ def test_pipelined_and_not_are_not_mixed(tmp_path: Path) -> None:
 
 
 def counters(tmp_path: Path, ipc: tuple[float, float]):
-    cells = [({"experiment": "keys", "memory": m}, {"seconds": (9.0, "s")})
-             for m in ("local", "remote")]
+    cells = [({"experiment": "keys", "memory": m}, {"seconds": (9.0, "s")}) for m in ("local", "remote")]
     found = factorial.make_records("redis", cells)
     for record in found:
         far = record["factors"]["memory"] == "remote"

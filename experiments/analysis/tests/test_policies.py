@@ -113,12 +113,6 @@ def test_a_policy_without_all_workloads_has_no_rank(tmp_path: Path) -> None:
     assert (second.policy, second.workloads, second.ranks) == ("n-mass", 2, (1, 1))
 
 
-def test_functional_times_are_no_speed(tmp_path: Path) -> None:
-    assert speedup.has_speedups(read(tmp_path / "timed", records({("cross", p): [1.0] for p in ("none", "n-mass")})))
-    functional = reader.read_results(synthetic.write(tmp_path / "functional", synthetic.make_full()))
-    assert not speedup.has_speedups(functional)
-
-
 def test_chance_is_adjusted_for(tmp_path: Path) -> None:
     """One of eight tests has p 0.03: alone it would count, among eight it must not."""
     values = {(w, "none"): [10.0, 10.2, 9.8, 10.1] for w in synthetic.WORKLOADS if w != "redis-lists"}

@@ -153,5 +153,4 @@ def test_words_of_a_file_are_not_markup(packed: record.Record, tmp_path: Path) -
 
 
 def test_opens_without_problems(browser: Browser, written: Path) -> None:
-    browser.open(written, width=390)
-    assert browser.list_problems() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 390
+    browser.check_narrow(written)
