@@ -31,13 +31,6 @@ def find_line(text: str, needle: str) -> int:
     return next(number for number, line in enumerate(text.splitlines(), 1) if needle in line)
 
 
-def test_demo_2s_is_two_nodes_with_two_cpus_and_a_gib_each():
-    demo = machine.find("demo-2s")
-    assert [(node.cpus, node.memory) for node in demo.nodes] == [([0, 1], 1 << 30), ([2, 3], 1 << 30)]
-    assert demo.distances == [[10, 21], [21, 10]]
-    assert (demo.cpus, demo.memory) == (4, 2 << 30)
-
-
 def test_every_machine_is_found_by_its_own_name():
     for described in machine.list_machines():
         assert machine.find(described.name) == described

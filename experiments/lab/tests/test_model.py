@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from experiments.lab import machine
-from experiments.lab.errors import LabError
+from experiments.lab.tests.test_machine import find_fault, find_line
 from experiments.model_fit import bergstrom, family, fit, held_out, luo
 from experiments.model_fit.native import READ, TRIAD, Model
 
-E5620 = (machine.MACHINES / "xeon-e5620-2s.toml").read_text(encoding="utf-8")
-CXL = (machine.MACHINES / "cxl-3n.toml").read_text(encoding="utf-8")
+E5620, CXL = "xeon-e5620-2s", "cxl-3n"
 
 
 def load_model(name: str) -> Model:
@@ -180,45 +179,25 @@ def test_a_node_of_memory_alone_is_slower_but_serves():
         load_model("memoryless-3n").compute_bandwidths([(0, 1, 1)], fit.luo.TRIAD)
 
 
-def find_fault(tmp_path, text: str) -> str:
-    path = tmp_path / "m.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(LabError) as caught:
-        machine.find(str(path))
-    message = str(caught.value)
-    assert "\n" not in message and message.startswith(f"{path}:")
-    return message.removeprefix(f"{path}:")
-
-
-def find_line(text: str, start: str) -> int:
-    return next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith(start))
-
-
-@pytest.mark.parametrize(("old", "new", "line", "why"), [
-    ("latency_ns = { value = 78,", "latency_ns = { value = -1,", "latency_ns = { value = -1", "-1 is not a number"),
-    ("[model.port]\n", "[model.port]\nspeed = 3\n", "speed", "unknown field; known are bandwidth_mb_s"),
-    ('source = "assumed: a random queue"', 'source = "guessed"', "variability = { value = 1,",
+@pytest.mark.parametrize(("name", "old", "new", "line", "why"), [
+    (E5620, "latency_ns = { value = 78,", "latency_ns = { value = -1,", "latency_ns = { value = -1", "-1 is not a number"),
+    (E5620, "[model.port]\n", "[model.port]\nspeed = 3\n", "speed", "unknown field; known are bandwidth_mb_s"),
+    (E5620, 'source = "assumed: a random queue"', 'source = "guessed"', "variability = { value = 1,",
      "the source must begin with one of 'paper: '"),
-    ("remote_weight = {", "# {", "[model.port]", "the field 'remote_weight' is missing"),
-    ("[model.line]", "[model.lines]", "[model.lines]", "unknown table; known are line"),
-    ("between = [[0, 1]]", "between = [[0, 2]]", "between", "there is no node 2"),
-    ("between = [[0, 1]]", "between = [[1, 1]]", "between", "[1, 1] is not a pair of nodes"),
-    ("between = [[0, 1]]", "between = [[0, 1], [1, 0]]", "between", "nodes 1 and 0 stand there twice"),
-    ("between = [[0, 1]]", "", "[[model.link]]", "the field 'between' is missing"),
-    ("header_bytes = {", "# {", "[[model.link]]", "the field 'header_bytes' is missing"),
+    (E5620, "remote_weight = {", "# {", "[model.port]", "the field 'remote_weight' is missing"),
+    (E5620, "[model.line]", "[model.lines]", "[model.lines]", "unknown table; known are line"),
+    (E5620, "between = [[0, 1]]", "between = [[0, 2]]", "between", "there is no node 2"),
+    (E5620, "between = [[0, 1]]", "between = [[1, 1]]", "between", "[1, 1] is not a pair of nodes"),
+    (E5620, "between = [[0, 1]]", "between = [[0, 1], [1, 0]]", "between", "nodes 1 and 0 stand there twice"),
+    (E5620, "between = [[0, 1]]", "", "[[model.link]]", "the field 'between' is missing"),
+    (E5620, "header_bytes = {", "# {", "[[model.link]]", "the field 'header_bytes' is missing"),
+    (CXL, "node = 2\n", "node = 3\n", "node = 3", "there is no node 3"),
+    (CXL, "[model.node.dram]", "[model.node.drum]", "[model.node.drum]", "unknown table; known are node, core, port, dram"),
 ])
-def test_a_fault_in_the_model_is_reported_with_its_line(tmp_path, old, new, line, why):
-    assert old in E5620
-    text = E5620.replace(old, new)
+def test_a_fault_in_the_model_is_reported_with_its_line(tmp_path, name, old, new, line, why):
+    text = (machine.MACHINES / f"{name}.toml").read_text(encoding="utf-8")
+    assert old in text
+    text = text.replace(old, new)
     message = find_fault(tmp_path, text)
     assert why in message
     assert message.startswith(f"{find_line(text, line)}: model")
-
-
-@pytest.mark.parametrize(("old", "new", "why"), [
-    ("node = 2\n", "node = 3\n", "there is no node 3"),
-    ("[model.node.dram]", "[model.node.drum]", "unknown table; known are node, core, port, dram"),
-])
-def test_a_fault_in_an_exception_is_reported(tmp_path, old, new, why):
-    assert old in CXL
-    assert why in find_fault(tmp_path, CXL.replace(old, new))
