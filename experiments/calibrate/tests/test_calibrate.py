@@ -114,20 +114,17 @@ def test_what_the_kernel_does_not_report_is_assumed(tmp_path: Path, monkeypatch:
     assert "as the kernel reports it" not in text
 
 
-def test_nodes_of_the_same_cpus_cannot_be_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    nodes = [make_node(0, (0, 1), 512, {0: 10, 1: 20}), make_node(1, (0, 1), 512, {0: 20, 1: 10})]
+@pytest.mark.parametrize("nodes, said", [
+    ([make_node(k, (0, 1), 512, {0: 10, 1: 20}) for k in range(2)], "nodes have the same CPUs"),
+    ([make_node(k, (k,) if k != 1 else (), 512 if k != 1 else 0, {0: 10, 1: 20, 2: 20}) for k in range(3)],
+     "node 1 has neither CPUs nor memory"),
+], ids=["same CPUs", "neither"])
+def test_nodes_that_cannot_be_measured(nodes: list, said: str, monkeypatch: pytest.MonkeyPatch,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(host_nodes, "list_nodes", lambda: nodes)
     with pytest.raises(SystemExit, match="3"):
         calibrate.describe_machine(SimpleNamespace(name=None, size=24, seconds=1, repeats=2, threads=8))
-    assert "nodes have the same CPUs" in capsys.readouterr().err
-
-
-def test_a_node_with_neither_cpus_nor_memory_cannot_be_described(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    nodes = [make_node(k, (k,) if k != 1 else (), 512 if k != 1 else 0, {0: 10, 1: 20, 2: 20}) for k in range(3)]
-    monkeypatch.setattr(host_nodes, "list_nodes", lambda: nodes)
-    with pytest.raises(SystemExit, match="3"):
-        calibrate.describe_machine(SimpleNamespace(name=None, size=24, seconds=1, repeats=2, threads=8))
-    assert "node 1 has neither CPUs nor memory" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 def calibrate_to(file: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:

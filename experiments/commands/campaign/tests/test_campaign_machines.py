@@ -43,8 +43,3 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None
         read(tmp_path, text)
     assert said in str(error.value) and str(tmp_path / "m.toml") in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="m.toml: No such file or directory"):
-        machines.read_machines(tmp_path / "m.toml")

@@ -72,10 +72,6 @@ def test_the_last_line_says_why(machine: Machine) -> None:
     assert machine.step()[:2] == (3, "bad")
 
 
-def test_a_missing_program_is_named(machine: Machine) -> None:
-    assert machine.step()[:2] == (1, f"{machine.program} is not on this machine: its path is the machine's 'program'")
-
-
 def test_a_suite_of_the_user_comes_along(machine: Machine) -> None:
     machine.does('cp "$3" "$5/suite"')
     assert machine.step(suite="mine.toml")[0] == 0
