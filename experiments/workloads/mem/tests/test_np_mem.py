@@ -33,6 +33,11 @@ class Kernel:
             memory.seek(address)
             return memory.read(size)
 
+    def write(self, address: int, data: bytes) -> None:
+        with open(f"/proc/{self.process.pid}/mem", "r+b", buffering=0) as memory:
+            memory.seek(address)
+            memory.write(data)
+
     def ask(self, command: str) -> dict:
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
@@ -197,11 +202,7 @@ def test_a_line_that_the_owner_has_not_written_is_detected(start, offset: int) -
     reader, owner = sorted(os.sched_getaffinity(0))[:2]
     worker = start("handover", "--size", "128K", "--chunk", "64K", "--cpus", str(reader), "--pin", "--partner", str(owner))
     address = int(worker.event()["arrays"]["a"], 16)
-    with open(f"/proc/{worker.process.pid}/mem", "r+b", buffering=0) as memory:
-        memory.seek(address + offset)
-        taken = memory.read(8)
-        memory.seek(address + 100 * LINE + offset)
-        memory.write(taken if not offset else struct.pack("Q", 7))
+    worker.write(address + 100 * LINE + offset, worker.memory(address, 8) if not offset else struct.pack("Q", 7))
     assert not worker.ask("run 0.01")["verified"] and worker.process.wait(60) == 1
 
 
@@ -259,11 +260,8 @@ def test_corruption_is_detected(start, kernel: str, options: list[str], offset: 
     worker = start(kernel, "--size", "64K", *options)
     address = int(worker.event()["arrays"]["a"], 16)
     assert worker.ask("run 0.001")["verified"]
-    with open(f"/proc/{worker.process.pid}/mem", "r+b", buffering=0) as memory:
-        memory.seek(address + offset)
-        taken = bytes(byte ^ 5 for byte in memory.read(4)) if kernel in ("update", "copy") else memory.read(8)
-        memory.seek(address + 100 * LINE + offset)
-        memory.write(taken)
+    taken = worker.memory(address + offset, 4 if kernel in ("update", "copy") else 8)
+    worker.write(address + 100 * LINE + offset, bytes(byte ^ 5 for byte in taken) if kernel in ("update", "copy") else taken)
     result = worker.ask("run 0.001")
     assert not result["verified"] and result["wrong_elements"] > 0
     assert worker.process.wait(60) == 1
@@ -301,9 +299,7 @@ def test_a_corrupted_page_is_detected(start, array: str) -> None:
     triad = start("triad", "--size", "64K", "--kernel", "plain")
     address = int(triad.event()["arrays"][array], 16)
     assert triad.ask("run 0.01")["verified"]
-    with open(f"/proc/{triad.process.pid}/mem", "r+b", buffering=0) as memory:
-        memory.seek(address + 8 * 4096)
-        memory.write(b"\x55" * 8)
+    triad.write(address + 8 * 4096, b"\x55" * 8)
     result = triad.ask("run 0.01")
     if array == "a":
         assert result["verified"]
