@@ -57,13 +57,6 @@ def test_two_runs_of_a_suite_are_refused(tmp_path: Path) -> None:
         runs.collect_record([*folders, folders[0]], None)
 
 
-def test_a_run_with_placements_is_refused(tmp_path: Path) -> None:
-    folders = made_runs.write_runs(tmp_path / "runs")
-    change(folders[3] / "results.jsonl", policy="start-interleave")
-    with pytest.raises(UsageError, match="a run of numa-stream has placements .start-interleave.: give one without"):
-        runs.collect_record(folders, None)
-
-
 def test_an_observation_with_a_mark_is_left_out(tmp_path: Path) -> None:
     folders = made_runs.write_runs(tmp_path / "runs")
     change(folders[0] / "results.jsonl", marks=["somebody else ran"])
@@ -82,12 +75,14 @@ def test_a_virtual_machine_is_told(tmp_path: Path) -> None:
     assert runs.collect_record([first], None)["machine"]["virtual"]
 
 
-@pytest.mark.parametrize(("values", "says"), [
-    ({"platform": "lab-timed"}, "is of a machine of the lab"), ({"cpu": {"model": "another"}}, "are of several machines"),
-    ({"topology": None}, "is no run")])
-def test_runs_that_make_no_record_are_refused(tmp_path: Path, values: dict, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("file", "values", "says"), [
+    ("manifest.json", {"platform": "lab-timed"}, "is of a machine of the lab"),
+    ("manifest.json", {"cpu": {"model": "another"}}, "are of several machines"), ("manifest.json", {"topology": None}, "is no run"),
+    ("results.jsonl", {"policy": "start-interleave"}, "a run of latency-matrix has placements (start-interleave): give one without")])
+def test_runs_that_make_no_record_are_refused(tmp_path: Path, file: str, values: dict, says: str,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
     folders = made_runs.write_runs(tmp_path / "runs")
-    change(folders[0] / "manifest.json", **values)
+    change(folders[0] / file, **values)
     assert command.main(["--record", str(tmp_path / "x.json"), *map(str, folders)]) in (1, 2)
     error = capsys.readouterr().err
     assert says in error and error.count("\n") == 1 and not (tmp_path / "x.json").exists()

@@ -116,13 +116,6 @@ def test_the_interval_of_the_option_that_is_named_holds_its_gain(tmp_path: Path)
     assert len(named) > 20 and sum(one.low <= 1.03 <= one.high for one in named) >= 0.93 * len(named)
 
 
-def test_fewer_than_ten_blocks_name_nothing(tmp_path: Path) -> None:
-    found = draw_verdict(random.Random(1), tmp_path, 0.5, 2, 9, 0.01)
-    said = found.format_sentence()
-    assert found.best is None and said.startswith("not decided: option-") and "; fewer than 10 blocks" in said
-    assert draw_verdict(random.Random(1), tmp_path, 0.5, 2, 10, 0.01).best
-
-
 def test_all_looks_together_have_five_percent() -> None:
     shares = [1 - looks.compute_level(7, blocks) for blocks in looks.LOOKS]
     assert 0.049 > 7 * sum(shares) > 0.04 and sorted(shares, reverse=True) == shares

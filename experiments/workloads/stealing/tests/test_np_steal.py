@@ -33,14 +33,6 @@ def test_results_are_those_of_the_serial_run(benchmark: str, runtime: str) -> No
         assert event["pages"] == events[0]["pages"] and sum(event["pages"].values()) > 0
 
 
-@pytest.mark.parametrize("words, said", [
-    (["--data", "third"], "--data third: needs first, spread or a node with memory"),
-    (["--data", "4095"], "--data 4095: needs first, spread or a node with memory")])
-def test_data_is_first_or_spread(words: list[str], said: str) -> None:
-    done, _ = run_program("heat", "--runtime", "vanilla", *words)
-    assert done.returncode == 2 and said in done.stderr
-
-
 def test_data_is_on_the_node_of_that_number() -> None:
     done, events = run_program("transpose", "--runtime", "locality", "--data", "0", text="prepare 1\nrun\nverify\nquit\n")
     assert done.returncode == 0 and set(events[0]["pages"]) == set(events[-1]["pages"]) == {"0"} and events[-1]["verified"]
@@ -101,6 +93,8 @@ def damage_memory(pid: int) -> None:
     (["heat", "--runtime", "global"], "needs vanilla or locality"),
     (["heat", "--runtime", "vanilla", "--nodes", "1000"], "no such node"),
     (["heat", "--runtime", "vanilla", "--scale", "0"], "is not a number of 1 and more"),
+    (["heat", "--runtime", "vanilla", "--data", "third"], "--data third: needs first, spread or a node with memory"),
+    (["heat", "--runtime", "vanilla", "--data", "4095"], "--data 4095: needs first, spread or a node with memory"),
 ])
 def test_bad_options_get_one_line(words: list[str], said: str) -> None:
     done, events = run_program(*words)
