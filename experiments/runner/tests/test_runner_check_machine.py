@@ -124,10 +124,6 @@ def test_sizes_are_compared_with_the_node_that_they_are_on(tmp_path: Path) -> No
     assert told(16, 16) == []
 
 
-def test_processes_add_up_on_their_node(tmp_path: Path) -> None:
-    assert "suite contention: contention-4L4R needs 3.0 GiB of node 0, which has 4.0" in too_large(tmp_path, 4, 64)
-
-
 def test_what_fits_no_cpus_is_a_doubt_and_no_end(tmp_path: Path) -> None:
     found = too_large(tmp_path, 64, 64, cpus=1)
     assert [what.partition(":")[0] for what in found if "no combination" in what] == [

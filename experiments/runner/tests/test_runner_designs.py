@@ -28,12 +28,6 @@ def where(workload: suites.Workload) -> list[tuple[int, tuple[int, ...], int]]:
     return [(task.runs_on, task.memory_on, task.threads) for task in workload.tasks]
 
 
-def test_an_unknown_design_is_told_in_one_line() -> None:
-    suite = replace(suites.load_suite("sort"), design="none such")
-    with pytest.raises(UsageError, match="design 'none such' is not one of contention, cross, "):
-        designs.expand_suite(suite, host_nodes.list_lab_nodes("demo-2s"))
-
-
 def test_contention_has_every_pair_but_none_of_both() -> None:
     found = workloads("contention", "xeon-e5620-2s")
     assert {(w.factors["local"], w.factors["remote"]) for w in found.values()} == {
@@ -145,11 +139,6 @@ def test_a_listed_workload_of_memory_alone() -> None:
     assert "memory-only" not in on_lab("policy-matrix", "demo-2s")
 
 
-def test_a_spread_that_would_change_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="suite cachetest: factor 'spread': it measures with one thread a node"):
-        workloads("cachetest", "opteron-sixcore-4s", spread=["l3"])
-
-
 def test_lines_go_between_cores_of_a_cache_and_of_two_nodes() -> None:
     found = on_lab("core-to-core", "cxl-3n")
     near, far = found["same-L3-node1-dirty-reader"], found["other-node-0to1-clean-owner"]
@@ -166,12 +155,6 @@ def test_two_caches_of_a_node_and_siblings() -> None:
     assert pairs == [("same L3", 0, 2), ("same node", 0, 4)]
 
 
-@pytest.mark.parametrize("name", ["latency-matrix", "core-to-core"])
-def test_suites_for_a_machine_of_one_node(name: str) -> None:
-    suite = suites.load_suite(name)
-    assert designs.expand_suite(suite, host_nodes.list_lab_nodes("demo-2s")[:1]).workloads
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
     suite = suites.load_suite(name)
@@ -183,19 +166,17 @@ def test_every_suite_fits_its_machines_quick_and_whole(name: str) -> None:
         assert all(set(w.factors) >= set(whole.levels) - {"alpha", "case"} - alone for w in whole.workloads)
 
 
-@pytest.mark.parametrize("levels, said", [
-    ({"locale": [1]}, "factor 'locale' is not one of local, remote"),
-    ({"local": [9], "remote": [9]}, "no combination of its levels fits"),
-])
-def test_wrong_levels_get_one_line(levels: dict, said: str) -> None:
+@pytest.mark.parametrize("name, changes, said", [
+    ("sort", {"design": "none such"}, "design 'none such' is not one of contention, cross, "),
+    ("contention", {"levels": {"local": [1]}}, "design contention needs the factor remote"),
+    ("contention", {"levels": {"local": [1], "remote": [1], "locale": [1]}}, "factor 'locale' is not one of local, remote"),
+    ("contention", {"levels": {"local": [9], "remote": [9]}}, "no combination of its levels fits"),
+    ("cachetest", {"levels": suites.load_suite("cachetest").levels | {"spread": ["l3"]}},
+     "suite cachetest: factor 'spread': it measures with one thread a node"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_a_wrong_design_and_wrong_levels_get_one_line(name: str, changes: dict, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        workloads("contention", "xeon-e5620-2s", **levels)
-
-
-def test_a_missing_factor_is_named() -> None:
-    suite = suites.load_suite("contention")
-    with pytest.raises(UsageError, match="design contention needs the factor remote"):
-        designs.expand_suite(replace(suite, levels={"local": [1]}), host_nodes.list_lab_nodes("demo-2s"))
+        designs.expand_suite(replace(suites.load_suite(name), **changes), host_nodes.list_lab_nodes("xeon-e5620-2s"))
 
 
 @pytest.mark.parametrize("name", ["latency-matrix", "loaded-latency", "core-to-core", "work-stealing"])

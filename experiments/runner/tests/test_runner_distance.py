@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which nodes the suites take for remote ones, and that check-machine and the manifest say it."""
 
+from dataclasses import replace
+
 import pytest
 
 from experiments.host import distance, host_nodes
@@ -56,9 +58,10 @@ def test_the_farthest_pair_is_the_first_of_its_kind(rows: list[list[int]], pair:
     assert distance.find_far_pair(made(rows)) == pair
 
 
-@pytest.mark.parametrize("name", ["cachetest", "sort", "contention"])
+@pytest.mark.parametrize("name", ["cachetest", "sort", "contention", "latency-matrix", "core-to-core"])
 def test_where_there_is_one_node_nothing_is_called_remote(name: str) -> None:
-    found = designs.expand_suite(suites.load_suite(name), made([[10]])).workloads
+    alone = replace(host_nodes.list_lab_nodes("demo-2s")[0], distances={0: 10})
+    found = designs.expand_suite(suites.load_suite(name), [alone]).workloads
     assert found and all(w.factors.get("memory") != "remote" and not w.factors.get("remote") for w in found)
 
 

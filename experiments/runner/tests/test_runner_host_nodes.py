@@ -9,21 +9,6 @@ from experiments.host import host_nodes
 from experiments.runner.suite import designs
 from experiments.runner.suite import suite as suites
 
-# Two packages of two nodes each.
-PACKAGES = [[10, 16, 22, 22], [16, 10, 22, 22], [22, 22, 10, 16], [22, 22, 16, 10]]
-
-
-def nodes(root: Path, ids: list[int], rows: list[list[int]], without_memory: tuple[int, ...] = ()) -> list[host_nodes.Node]:
-    """As the kernel writes them: 'distance' has a number for each node that is online, no other."""
-    for k, number in enumerate(ids):
-        folder = root / f"node{number}"
-        folder.mkdir()
-        (folder / "cpulist").write_text(f"{4 * k}-{4 * k + 3}\n")
-        (folder / "distance").write_text(" ".join(map(str, rows[k])) + "\n")
-        total = 0 if number in without_memory else 1 << 20
-        (folder / "meminfo").write_text(f"Node {number} MemTotal: {total} kB\nNode {number} MemFree: {total} kB\n")
-    return host_nodes.list_nodes(root)
-
 
 def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
     """Where numa-stream has each node's remote memory, by ids."""
@@ -32,19 +17,15 @@ def far_ids(found: list[host_nodes.Node]) -> dict[int, int]:
     return {found[task.runs_on].id: found[task.memory_on[0]].id for task in tasks}
 
 
-def test_distances_are_by_id_where_ids_have_gaps(tmp_path: Path) -> None:
-    found = nodes(tmp_path, [0, 8], [[10, 40], [40, 10]])
-    assert [node.distances for node in found] == [{0: 10, 8: 40}, {0: 40, 8: 10}]
-    assert {w.name for w in designs.expand_suite(suites.load_suite("numa-stream"), found).workloads} >= {"copy-unstrided-remote-8t"}
-
-
-def test_another_package_is_found_where_ids_have_gaps(tmp_path: Path) -> None:
-    assert far_ids(nodes(tmp_path, [0, 2, 4, 6], PACKAGES)) == {0: 4, 2: 6, 4: 0, 6: 2}
-
-
 def test_a_node_without_memory_has_its_place_among_the_distances(tmp_path: Path) -> None:
-    rows = [[10, 99, 16, 22, 22], [99, 10, 99, 99, 99], [16, 99, 10, 22, 22], [22, 99, 22, 10, 16], [22, 99, 22, 16, 10]]
-    found = nodes(tmp_path, [0, 1, 2, 5, 7], rows, without_memory=(1,))
+    """Two packages of two nodes each, as the kernel writes them: 'distance' has a number for each node that is online, no other."""
+    for number, row in {0: "10 99 16 22 22", 1: "99 10 99 99 99", 2: "16 99 10 22 22", 5: "22 99 22 10 16", 7: "22 99 22 16 10"}.items():
+        folder, total = tmp_path / f"node{number}", 0 if number == 1 else 1 << 20
+        folder.mkdir()
+        for name, text in (("cpulist", f"{4 * number}-{4 * number + 3}"), ("distance", row),
+                           ("meminfo", f"Node {number} MemTotal: {total} kB\nNode {number} MemFree: {total} kB")):
+            (folder / name).write_text(text + "\n")
+    found = host_nodes.list_nodes(tmp_path)
     assert found[3].distances == {0: 22, 1: 99, 2: 22, 5: 10, 7: 16}
     assert far_ids(host_nodes.select_usable(2, "numa-stream", among=found)) == {0: 5, 2: 7, 5: 0, 7: 2}
 

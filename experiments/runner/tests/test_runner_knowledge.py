@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.commands.experiment import cli
 from experiments.errors import CannotError, UsageError
 from experiments.host.tool import Numaplace
 from experiments.paths import HERE
@@ -39,11 +38,6 @@ def test_a_mechanism_is_told_nothing() -> None:
     suite = suites.choose_cells(suites.load_suite("policy-matrix"), None, ["none", "tiering#links=20"])
     with pytest.raises(UsageError, match="placement tiering#links=20: a mechanism is told nothing"):
         run.check_policies(suite, Numaplace())
-
-
-def test_the_words_of_a_list_are_told_apart() -> None:
-    words = ["measured:pages=move,horizon=0#links=20", "measured#knows=measured", "none#2"]
-    assert cli.split_policies(",".join(words)) == words
 
 
 def test_only_links_are_wrong() -> None:

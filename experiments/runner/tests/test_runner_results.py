@@ -22,10 +22,7 @@ def record(number: int) -> dict:
 
 
 def test_a_line_that_a_kill_cut_off_is_written_over(tmp_path: Path) -> None:
-    writer = results.Writer(tmp_path)
-    writer.append(record(0))
-    writer.append(record(1))
-    writer.close()
+    results.rewrite_records(tmp_path, [record(0), record(1)])
     path = tmp_path / results.NAME
     path.write_bytes(path.read_bytes()[:-50])
     assert results.read_records(tmp_path) == [record(0)]
@@ -65,10 +62,7 @@ def test_a_second_writer_is_refused_until_the_first_has_ended(tmp_path: Path) ->
 
 def test_how_far_a_run_is(tmp_path: Path) -> None:
     assert results.count_reached(tmp_path) == 0
-    writer = results.Writer(tmp_path)
-    for number in (0, 1, 1):
-        writer.append(record(number))
-    writer.close()
+    results.rewrite_records(tmp_path, [record(number) for number in (0, 1, 1)])
     assert results.count_reached(tmp_path) == 2
 
 

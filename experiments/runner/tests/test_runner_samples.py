@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.host import host_nodes
 from experiments.host.tool import Numaplace
-from experiments.runner.observe import Observer, make_page_sample
+from experiments.runner.observe import Observer
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 from experiments.runner.workloads.mem import Memory
@@ -43,8 +43,3 @@ def test_each_look_at_the_tasks_is_a_sample(tmp_path: Path) -> None:
         assert before["pages"][role] == task["pages"] and task["pages"][str(node.id)] >= 1024
         assert before["t_s"] < details[role]["started"] < details[role]["finished"] < measured["t_s"]
         assert measured["pages"][role].keys() == {str(node.id)}
-
-
-def test_a_sample_has_the_pages_of_every_role() -> None:
-    tasks = [{"pages": {"0": 5, "1": 7}}, {"pages": {}}]
-    assert make_page_sample(["a", "b"], tasks, None) | {"t_s": 0} == {"t_s": 0, "pages": {"a": {"0": 5, "1": 7}, "b": {}}, "moved": 0}

@@ -8,9 +8,7 @@ import pytest
 
 from experiments.commands.experiment import cli
 from experiments.commands.run_request import read_options
-from experiments.errors import UsageError
 from experiments.host.tool import Numaplace
-from experiments.runner.records import results
 from experiments.runner.suite import schedule
 from experiments.runner.suite import suite as suites
 
@@ -44,12 +42,6 @@ def test_warmups_come_first_and_every_block_has_every_combination_once(suite) ->
     assert len({tuple((i.workload.name, i.policy) for i in block) for block in blocks}) == len(blocks)
 
 
-def test_a_line_of_the_results_has_its_item_s_key(suite) -> None:
-    for trial in schedule.make_schedule(suite)[:12]:
-        line = {"workload": trial.workload.name, "policy": trial.policy, "repeat": trial.repeat}
-        assert results.make_key(line | ({"warmup": True} if trial.warmup else {})) == trial.key
-
-
 def test_a_marked_observation_is_made_once_more() -> None:
     def line(workload: str, *marks: str, check: str = "ok") -> dict:
         return {"workload": workload, "policy": "none", "repeat": 0, "marks": list(marks), "check": check}
@@ -77,28 +69,6 @@ def test_quick_is_smaller_and_set_changes_one_parameter(suite) -> None:
     changed = suites.change_parameters(suite, ["triad.seconds=7"])
     assert changed.parameters["triad"]["seconds"] == 7.0
     assert changed.parameters["redis"] == suite.parameters["redis"]
-
-
-@pytest.mark.parametrize("before, after, said", [
-    ('kind = "triad"', 'kind = "triat"', "kind 'triat' is not one of triad, redis"),
-    ("runs_on = 1, memory_on = 0", "runs_on = 2, memory_on = 0", "node 2 does not exist"),
-    ("memory_on = [0, 1]", "memory_on = [1, 0]", "ascending list of nodes"),
-    ("memory_on = [0, 1]", 'memory_on = "0"', "'memory_on' is missing or not a int"),
-    ('role = "local-1"', 'role = "local-0"', "different roles"),
-    ('role = "server"', 'role = "sever"', "its roles are server and client"),
-    ("repeats = 3", 'repeats = "3"', "'repeats' is missing or not a int"),
-    ("penalty = 1.5, ", "penalty = 'high', ", "'penalty' is missing or not a float"),
-    ("load_pipeline = 256", "load_pipelin = 256", "redis.load_pipelin is not one of"),
-    ("seconds = 0.02", "", "triad.seconds is missing"),
-    ("redis = { elements = 500 }", "redis = { element = 500 }", "redis.element is not one of"),
-    ("[quick]\nrepeats", "[on.demo-3s]\nrepeats = 1\n[quick]\nrepeats", "[on.demo-3s]: is not one of its machines demo-2s"),
-])
-def test_a_wrong_suite_is_refused_in_one_line(suite, before: str, after: str, said: str) -> None:
-    assert before in suite.text
-    with pytest.raises(UsageError) as refused:
-        suites.parse_suite(suite.text.replace(before, after, 1))
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
 
 
 def test_a_machine_of_the_lab_may_have_levels_of_its_own() -> None:
