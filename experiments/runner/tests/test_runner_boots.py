@@ -14,7 +14,6 @@ import pytest
 from experiments.analysis.pages import summary
 from experiments.analysis.runs import results as analysis
 from experiments.commands.experiment import cli
-from experiments.commands.run_request import read_options
 from experiments.errors import ExperimentError
 from experiments.host import host_nodes, state, ticks
 from experiments.runner import run_in_lab
@@ -115,9 +114,7 @@ for number in range(3):
 def test_the_host_s_load_is_in_the_records_that_a_guest_made(tmp_path: Path, monkeypatch) -> None:
     """The guest is a process here; what it writes is what one writes. The load of this test goes from 1 to 3."""
     manifest.write_manifest(tmp_path, {"boots": [{"boot_id": "a"}, {"boot_id": "b", "load": 0.1}]})
-    writer = results.Writer(tmp_path)
-    writer.append({"workload": "cross", "policy": "none", "repeat": 9, "order": 0, "boot_id": "a"})
-    writer.close()
+    results.rewrite_records(tmp_path, [{"workload": "cross", "policy": "none", "repeat": 9, "order": 0, "boot_id": "a"}])
 
     def load() -> tuple[float, float, float]:
         count = results.count_records(tmp_path)
@@ -218,7 +215,9 @@ def test_boots_side_by_side_make_one_run(small: Path, boots: list[list[str]]) ->
         ("boot 1", 0), ("boot 2", 1), ("boot 3", 2), ("boot 3", 3)]
     assert [entry["boot_id"] for entry in told["boots"]] == ["boot 1", "boot 2", "boot 3"]
     assert all("host_load" in record for record in records) and not parallel_boots.list_folders(small.parent / "out")
-    assert {path.name for path in (small.parent / "out").glob("*.log")} == {"lab.log", "lab-2.log", "lab-3.log"}
+    logs = {path.name: path.read_text() for path in (small.parent / "out").glob("*.log")}
+    assert logs.keys() == {"lab.log", "lab-2.log", "lab-3.log"}
+    assert "3/3" in logs["lab-3.log"] and not any("4/3" in log or "3/2" in log for log in logs.values()), "a boot counts its own"
     assert all("--no-snapshot" in command for command in boots)
 
 
@@ -279,18 +278,6 @@ def test_side_by_side_a_boot_that_fails_is_told(small: Path, monkeypatch, capsys
     monkeypatch.chdir(small.parent)
     assert run(small, "--lab", "demo-2s", "--boots", "4", "--jobs", "2") == 3
     assert "in the lab (demo-2s): numaplace: no memory (all of it: " in capsys.readouterr().err and len(started) == 1, "none begins after it"
-
-
-def test_all_suites_are_told_of_the_boots() -> None:
-    words = read_options(["run", "--all", "--lab", "--boots", "3"]).list_words()
-    assert words[words.index("--boots") + 1] == "3"
-    assert read_options(["run", "--all", "--lab"]).list_words() == ["run", "--all", "--lab"]
-
-
-def test_a_boot_counts_its_own_observations(small: Path, boots: list[list[str]]) -> None:
-    assert run(small, "--lab", "demo-2s", "--boots", "2", "--jobs", "2") == 0
-    logs = [(small.parent / "out" / name).read_text() for name in ("lab.log", "lab-2.log")]
-    assert all("3/3" in log and "4/3" not in log for log in logs)
 
 
 @pytest.mark.parametrize("words, said", [

@@ -147,9 +147,11 @@ def test_a_machine_file_that_the_tool_finds_is_used_and_recorded(fake: Fake, mon
     assert fake.numaplace.model is None and not fake.calls("calibrate-machine")
 
 
-def test_switched_off_the_record_says_derived(fake: Fake) -> None:
-    model = fake.of_run(replace(SUITE, calibrate=False))
-    assert (model["origin"], model["why"], model["file"]) == (DERIVED, calibration.SWITCHED_OFF, None)
+@pytest.mark.parametrize("calibrate, platform, why", [
+    (False, "real", calibration.SWITCHED_OFF), (True, "lab-functional", calibration.NO_TIMES)])
+def test_where_nothing_is_calibrated_the_record_says_derived(fake: Fake, calibrate: bool, platform: str, why: str) -> None:
+    model = fake.of_run(replace(SUITE, calibrate=calibrate), platform)
+    assert (model["origin"], model["why"], model["file"]) == (DERIVED, why, None)
     assert fake.numaplace.model is None and not fake.calls("calibrate-machine")
 
 
@@ -160,12 +162,6 @@ def test_the_suite_and_the_command_line_switch_it_off(fake: Fake) -> None:
         suites.parse_suite("calibrate = 1\n" + text)
     args = read_options(["run", "policy-matrix", "--no-calibrate"])
     assert not make_request(args).suite.calibrate
-
-
-def test_a_functional_lab_machine_is_not_calibrated(fake: Fake) -> None:
-    model = fake.of_run(platform="lab-functional")
-    assert (model["origin"], model["why"]) == (DERIVED, calibration.NO_TIMES)
-    assert not fake.calls("calibrate-machine")
 
 
 @pytest.mark.parametrize("scale, seconds", [(1, "0.01"), (16, "0.16")])

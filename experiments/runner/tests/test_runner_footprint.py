@@ -30,29 +30,15 @@ def needs(name: str, workload: str, on: str = "xeon-e5-2620v4-2s") -> dict[int, 
     ("policy-matrix", "split", {0: 120, 1: 240 + 120}),
     ("work-stealing", "heat-vanilla-first", {0: 4 * 320}),
     ("work-stealing", "heat-locality-spread", {0: 4 * 320, 1: 320}),
+    ("random-update", "random-update-1410065408-1410065408-remote", {1: 4 * 1410065408 / MIB}),  # ints
+    # The server's and the client's bytes for each element.
+    ("redis-lists", "lists-10000000-p1-remote", {1: 50 * 3 * 10**7 / MIB, 0: 35 * 3 * 10**7 / MIB}),
+    ("redis-keys", "keys-10000000-p1-remote", {1: 100 * 10**7 / MIB, 0: 105 * 10**7 / MIB}),
+    ("redis-zsets", "zsets-2000000-p16-local", {0: (140 + 35) * 6 * 10**6 / MIB}),
+    ("redis-benchmark", "redis-benchmark-1024B-p1-remote", {1: 4 * 10**6 * 1024 / MIB}),  # SET, LPUSH, RPUSH and HSET
 ])
-def test_arrays_of_every_process(suite: str, workload: str, mib: dict[int, float]) -> None:
-    assert needs(suite, workload) == mib
-
-
-def test_ints_of_the_largest_array() -> None:
-    found = needs("random-update", "random-update-1410065408-1410065408-remote")
-    assert found == {1: pytest.approx(4 * 1410065408 / MIB, rel=1e-6)}
-
-
-@pytest.mark.parametrize("suite, workload, per_element, elements", [
-    ("redis-lists", "lists-10000000-p1-remote", {1: 50, 0: 35}, 3 * 10**7),
-    ("redis-keys", "keys-10000000-p1-remote", {1: 100, 0: 105}, 10**7),
-    ("redis-zsets", "zsets-2000000-p16-local", {0: 140 + 35}, 6 * 10**6),
-])
-def test_server_and_client_of_redis(suite: str, workload: str, per_element: dict, elements: int) -> None:
-    assert needs(suite, workload) == {node: pytest.approx(size * elements / MIB, rel=1e-6)
-                                      for node, size in per_element.items()}
-
-
-def test_values_that_redis_benchmark_stores() -> None:
-    """SET, LPUSH, RPUSH and HSET, a million of 1 KiB each."""
-    assert needs("redis-benchmark", "redis-benchmark-1024B-p1-remote") == {1: pytest.approx(4 * 10**6 * 1024 / MIB, rel=1e-6)}
+def test_memory_by_node(suite: str, workload: str, mib: dict[int, float]) -> None:
+    assert needs(suite, workload) == pytest.approx(mib, rel=1e-6)
 
 
 @pytest.mark.parametrize("suite, workload, server", [

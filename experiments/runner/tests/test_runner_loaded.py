@@ -30,25 +30,17 @@ class Program:
         return {"started": self.started, "finished": self.finished, "ns_per_operation": 90.0, "mb_per_s_bus": 100.0}
 
 
-@pytest.mark.parametrize("chase, load, mark", [
-    ((0.0, 0.0), (0.0, 0.0), None),
-    ((0.0005, 0.0005), (0.0, 0.0), None),  # 1024 hops of 488 ns, at the end of either part
-    ((0.0, 0.01), (0.0, 0.0), "7.00 ms of the chase's were without load"),
-    ((0.0, 0.0), (0.001, 0.0), None),  # it warms up meanwhile
-    ((0.0, 0.0), (0.0045, 0.0), "0.50 ms of the chase's were without load")])
-def test_the_load_works_until_the_chase_has_ended(tmp_path: Path, chase: tuple[float, float], load: tuple[float, float],
-                                                  mark: str | None) -> None:
-    measure_loaded(tmp_path, chase, load, mark)
-
-
-def test_the_load_works_until_the_chase_of_a_scaled_machine_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """1024 hops take S times as long there."""
-    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: 16)
-    measure_loaded(tmp_path, (16 * 0.0005, 16 * 0.0005), (0.0, 0.0), None)
-
-
-def measure_loaded(tmp_path: Path, chase: tuple[float, float], load: tuple[float, float], mark: str | None) -> None:
-    """Measures programs that are late, and overshoot, by so many seconds, and compares the last mark."""
+@pytest.mark.parametrize("scale, chase, load, mark", [
+    (1, (0.0, 0.0), (0.0, 0.0), None),
+    (1, (0.0005, 0.0005), (0.0, 0.0), None),  # 1024 hops of 488 ns, at the end of either part
+    (16, (16 * 0.0005, 16 * 0.0005), (0.0, 0.0), None),  # which take 16 times as long
+    (1, (0.0, 0.01), (0.0, 0.0), "7.00 ms of the chase's were without load"),
+    (1, (0.0, 0.0), (0.001, 0.0), None),  # it warms up meanwhile
+    (1, (0.0, 0.0), (0.0045, 0.0), "0.50 ms of the chase's were without load")])
+def test_the_load_works_until_the_chase_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: int, chase: tuple[float, float],
+                                                  load: tuple[float, float], mark: str | None) -> None:
+    """Programs that are late, and overshoot, by so many seconds, and their last mark."""
+    monkeypatch.setattr(host_nodes, "read_lab_scale", lambda: scale)
     suite = suites.replace_levels(suites.load_suite("loaded-latency"), {"loaded": {"seconds": SECONDS, "warm": WARM}})
     workload = Workload("loaded", "loaded", "", (Task("chase", 0, (0,)), Task("load", 0, (0,))), {}, {"mix": "1:0", "delay": 0})
     running = Loaded(schedule.Trial(workload, "none", 0, 0, False), suite, [Node(0, (0, 1), {}, 1, 1)], tmp_path)
