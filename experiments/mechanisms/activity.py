@@ -31,10 +31,20 @@ class Activity:
 def read_activity(counters: Sequence[str], threads: Sequence[str]) -> Activity:
     """Reads MOVED and `counters` of /proc/vmstat, what the module has moved, and the times of the kernel threads whose names begin with
     one of `threads`."""
-    counter_names = dict.fromkeys((*MOVED, *counters))
-    rows = (line.split() for line in VMSTAT.read_text(encoding="ascii").splitlines())
-    counted = {name: int(value) for name, value in rows if name in counter_names} | {BY_MODULE: _count_moved_by_module()}
+    counted = parse_vmstat(VMSTAT.read_text(encoding="ascii"), (*MOVED, *counters)) | {BY_MODULE: _count_moved_by_module()}
     return Activity(counted, _read_system_time(), _sum_thread_times(threads))
+
+
+def parse_vmstat(text: str, names: Sequence[str]) -> dict[str, int]:
+    """Parses the counters of these names in the text of /proc/vmstat; one that the kernel does not have is left out."""
+    rows = (line.split() for line in text.splitlines())
+    return {name: int(value) for name, value in rows if name in names}
+
+
+def parse_module(text: str) -> int:
+    """Parses how many pages the module has moved since it was loaded, of the text of its `stats`; 0 of ''."""
+    found = re.search(r"\bmoved=(\d+)", text)
+    return int(found[1]) if found else 0
 
 
 def compute_difference(before: Activity, after: Activity) -> dict[str, float | dict[str, int]]:
@@ -51,10 +61,9 @@ def count_moved(kernel: dict[str, Any]) -> int:
 def _count_moved_by_module() -> int:
     """Counts the pages that the module has moved since it was loaded; 0 where it is not, or may not be asked."""
     try:
-        found = re.search(r"\bmoved=(\d+)", MODULE.read_text(encoding="ascii"))
+        return parse_module(MODULE.read_text(encoding="ascii"))
     except OSError:
         return 0
-    return int(found[1]) if found else 0
 
 
 def _read_system_time() -> float:

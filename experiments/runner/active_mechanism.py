@@ -8,8 +8,9 @@ from typing import Any
 
 from ..errors import CannotError, ExperimentError
 from ..host.guard import Guard
-from ..host.host_nodes import Node
+from ..host.host_nodes import Node, read_lab_scale
 from ..mechanisms import activity, registry
+from ..mechanisms.looks import Looks
 from ..mechanisms.mechanism import Scope
 from .records.record import Record
 from .suite.suite import Suite
@@ -54,6 +55,7 @@ class ActiveMechanism:
         self.counters = self.mechanism.counters if self.mechanism else ()
         self.threads = self.mechanism.threads if self.mechanism else ()
         self.before: activity.Activity | None = None
+        self.looks: Looks | None = None
 
     def start(self, running: RunningWorkload) -> None:
         """Switches the mechanism on before the programs start, where the kernel places them: it sees their first page."""
@@ -68,6 +70,7 @@ class ActiveMechanism:
         """Attaches the mechanism to the running programs. Returns what stands for a policy's answer, with no decision."""
         if not running.unpinned:  # else start() has
             self._set_up()
+        self._begin_looks(running)
         self.mechanism.call("attach", self._make_scope(), running.pids)
         return {"decisions": []}
 
@@ -75,13 +78,18 @@ class ActiveMechanism:
         """Begins to count where a policy is about to act on programs that the suite has placed."""
         if not running.unpinned:  # else start() has
             self._set_up()
+        self._begin_looks(running)
 
     def end(self, record: Record) -> None:
         """Writes what the kernel has counted since the beginning to the record, as its key `kernel`."""
         record["kernel"] = activity.compute_difference(self.before, self._read_activity())
+        if self.looks:
+            record["kernel"]["looks"] = self.looks.end()
 
     def tear_down(self, record: Record) -> None:
-        """Switches the mechanism off; why that failed becomes a mark of the record."""
+        """Ends the looks and switches the mechanism off; why that failed becomes a mark of the record."""
+        if self.looks:
+            self.looks.stop()
         if self.mechanism:
             try:
                 self.mechanism.call("tear_down")
@@ -93,6 +101,12 @@ class ActiveMechanism:
         self.before = self._read_activity()
         if self.mechanism:
             self.mechanism.call("set_up", self._make_scope())
+
+    def _begin_looks(self, running: RunningWorkload) -> None:
+        """Begins to look at what is counted, as often as the suite says, and so many times more seldom in a machine at a part of its speed."""
+        if interval := running.options.get("look", 0):
+            self.looks = Looks(interval * read_lab_scale(), self.counters)
+            self.looks.begin()
 
     def _make_scope(self) -> Scope:
         if self.guard is None:

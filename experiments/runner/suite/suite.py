@@ -30,10 +30,10 @@ PARAMETERS: dict[str, dict[str, type]] = {
                         "range_requests": int, "range_tests": str},
     "redis-memtier": {"requests": int, "clients": int, "keys": int, "value_bytes": int, "ratio": str},
     "stealing": {"scale": int, "passes": int},
-    "command": {"initial_node": int},  # a node; all else is the workload's own
+    "command": {"initial_node": int, "look": float},  # a node; s between two looks at what is counted; all else is the workload's own
     "running": {},
 }
-OPTIONAL = {"initial_node"}
+OPTIONAL = {"initial_node", "look"}
 SIZE = re.compile(r"(\d+(?:\.\d+)?) (L2|L3|node)")  # relative to the machine; relative.py resolves them
 BYTES = re.compile(r"\d+[KMGkmg]?")
 # Counts that may be given as the size of the data instead.
@@ -277,6 +277,8 @@ def check_suite(suite: Suite) -> None:
         raise UsageError("'machines' is empty: name one of the lab, such as demo-2s")
     if not ANYWHERE <= initial_node < suite.nodes:
         raise UsageError(f"command.initial_node: node {initial_node} does not exist; the suite has {suite.nodes} nodes")
+    if suite.parameters["command"].get("look", 1) <= 0:
+        raise UsageError("command.look: is not more than 0 s")
     for workload in suite.workloads:
         for task in workload.tasks:
             for node in (task.runs_on, *(node for node in task.memory_on if node != ALONE)):

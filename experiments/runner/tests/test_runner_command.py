@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import threading
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -22,6 +23,7 @@ from experiments.runner.observe import Observer
 from experiments.runner.records import results
 from experiments.runner.suite import command, schedule
 from experiments.runner.suite import suite as suites
+from experiments.runner.tests import schemas
 from experiments.runner.workloads import attached, stealing
 from experiments.runner.workloads.command import Command
 from tests.waiting import eventually, has_ended
@@ -282,6 +284,25 @@ def test_a_node_that_a_suite_lacks_is_no_place_to_begin(tmp_path: Path) -> None:
         suites.parse_suite(SUITE + "[command]\ninitial_node = 2\n", tmp_path)
     with pytest.raises(UsageError, match="command.initial_node: node 2 does not exist"):
         suites.change_parameters(suites.parse_suite(SUITE.replace('"rate"', '"seconds"'), tmp_path), ["command.initial_node=2"])
+
+
+def test_a_suite_that_looks_has_what_was_counted_over_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A faulty mechanism ends the looks, too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(SERVER.replace('"cat ', '"sleep 0.3; cat '))
+    faulty = FAULTY.replace("METHOD", "attach(self, scope, pids)")
+    (tmp_path / "faulty.py").write_text(faulty)
+    (tmp_path / "idle.py").write_text(faulty.replace('"faulty"', '"idle"').replace('raise KeyError("a fault")', "pass"))
+    text = SUITE.replace("nodes = 2", "nodes = 1").replace('"none", "maximum-local"', '"./idle.py", "./faulty.py"') + "[command]\nlook = 0.05\n"
+    (tmp_path / "suite.toml").write_text(text)
+    assert main(["run", "suite.toml", "--out", "out"]) == 1
+    record, = (record for record in results.read_records(tmp_path / "out") if "idle" in record["policy"])
+    times = [look["t_s"] for look in record["kernel"]["looks"]]
+    assert len(times) > 3 and record["apply_at"][0] <= times[0] and times[-1] - times[0] > 0.3
+    assert schemas.list_faults("results", record) == []
+    assert not any("_look_until_end" in str(thread) for thread in threading.enumerate())
+    with pytest.raises(UsageError, match="command.look: is not more than 0 s"):
+        suites.parse_suite(text.replace("0.05", "0.0"), tmp_path)
 
 
 @pytest.mark.lab

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Looks at files that a test writes in the place of the kernel's and the lab's."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.mechanisms import activity, looks
+
+
+@pytest.fixture
+def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Writes what is counted: pages moved by the kernel and by the module, page faults, lines read from both nodes by two CPUs."""
+    files = {"vmstat": activity.VMSTAT, "stats": activity.MODULE, "lab": looks.LAB}
+    for name, (module, constant) in {"vmstat": (activity, "VMSTAT"), "stats": (activity, "MODULE"), "lab": (looks, "LAB")}.items():
+        files[name] = tmp_path / name
+        monkeypatch.setattr(module, constant, files[name])
+
+    def write(kernel: int, module: int, faults: int, near: int, far: int) -> None:
+        files["vmstat"].write_text(f"nr_free_pages 9\npgmigrate_success {kernel}\npgmigrate_fail 0\nnuma_hint_faults {faults}\n")
+        files["stats"].write_text(f"moves=1 moved={module} shared=0\n")
+        files["lab"].write_text("".join(f"cpu={cpu} dram_node0={near} dram_node2={far}\n" for cpu in (0, 1)))
+    write(100, 10, 7, 1000, 2000)
+    return write
+
+
+def test_looks_count_from_the_first(count) -> None:
+    found = looks.Looks(0.01, ["numa_hint_faults", "not_of_this_kernel"])
+    found.begin()
+    count(150, 30, 9, 1100, 2500)
+    while len(found.texts) < 3:
+        time.sleep(0.005)
+    count(160, 30, 9, 1100, 2600)
+    first, *between, last = found.end()
+    assert first["moved"] == 0 and first["accesses"] == {"0": 0, "2": 0} and len(between) >= 2
+    assert between[0]["moved"] in (0, 70) and last["moved"] == 80
+    assert last["counters"] == {"numa_hint_faults": 2} and last["accesses"] == {"0": 200, "2": 1200}
+    assert [look["t_s"] for look in (first, *between, last)] == sorted(look["t_s"] for look in (first, *between, last))
+    seen = len(found.texts)
+    time.sleep(0.05)
+    assert len(found.texts) == seen  # its thread has ended
+
+
+def test_without_module_and_lab_only_the_kernel_is_counted(count, tmp_path: Path) -> None:
+    for name in ("stats", "lab"):
+        (tmp_path / name).unlink()
+    found = looks.Looks(60, ["numa_hint_faults"])
+    found.begin()
+    first, last = found.end()
+    assert first.keys() == last.keys() and last["accesses"] == {} and last["counters"] == {"numa_hint_faults": 0}
