@@ -29,7 +29,7 @@ from ..runs.results import (
     list_values,
     read_results,
 )
-from ..samples import pages
+from ..samples import pages, progress
 from ..stats.intervals import LEVEL, Difference, compare_means, compute_t_interval
 from . import memory_figures, observation_table
 from .decisions import list_decisions
@@ -238,7 +238,7 @@ def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
     """Makes what the page shows of one workload: drawings, tables of numbers, decisions and marks."""
     placement = figures.draw_placement(results, workload, slug)
     timing = figures.draw_timing(results, workload, slug)
-    series = pages.draw_panel(results, workload, slug)
+    series, over_time = pages.draw_panel(results, workload, slug), progress.draw_progress(results, workload, slug)
     metrics = figures.list_distinct_metrics(results, workload)
     others = [m for m in results.list_performance_metrics(workload) if m not in metrics]
     subtitle = results.platform_line
@@ -249,6 +249,7 @@ def _make_section(results: Results, workload: str, slug: str) -> dict[str, Any]:
         "placement": Markup(placement),
         "timing": Markup(timing) if timing else "",
         "series": Markup(series) if series else "",
+        "progress": Markup(over_time) if over_time else "",
         "platform_line": subtitle,
         "standalone": theme.make_standalone([p for p in (placement, timing) if p], workload, subtitle),
         "equal": [text_format.make_label(name) for name, _ in others] if metrics else [],

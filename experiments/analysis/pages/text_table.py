@@ -12,6 +12,7 @@ from ..policies import matrix, regret_table, speedup
 from ..policies.decision import LEGEND, describe_blocks
 from ..runs import text_format
 from ..runs.results import Results
+from ..samples import progress
 from ..stats.compare import Comparison, Pair, Row
 from .terminal import format_name, format_options_below, make_console, make_table
 
@@ -38,6 +39,25 @@ def show_regret(results: Results) -> None:
                    "oracle: programs that place their own hot memory as they know their next accesses; not a bound; "
                    f"95 % intervals by blocks, of each cell alone, of {describe_blocks(list(decisions.values()))}; "
                    f"of each placement beside none: {LEGEND}; ?: a regret that is not decided; 2/3: in two of three blocks", style="dim"))
+    out.print(Text(results.platform_line, style="bold"))
+
+
+def show_progress(results: Results) -> None:
+    """Prints when the pages of each cell moved, and why none did; nothing of a run without looks."""
+    out, rows = make_console(), progress.list_rows(results)
+    if not rows:
+        return
+    table = make_table(("workload", "left"), ("policy", "left"), ("moved", "right"), ("half by", "right"),
+                       (f"{progress.MOST:.0%} by", "right"), ("fast, first", "right"), ("last", "right"))
+    for workload, policy, *cells in rows:
+        first = policy == results.policies[0]
+        table.add_row(format_name(workload if first else ""), format_options_below(policy), *map(Text, cells),
+                      end_section=policy == results.policies[-1])
+    out.print(table)
+    for line in progress.explain_stillness(results):
+        out.print(format_name(line))
+    out.print(Text(f"by: {progress.TIME}, until this part of the pages that moved had moved; fast: share of the accesses that read memory of a "
+                   "node with CPUs, in the first and the last quarter of the time; means of the observations", style="dim"))
     out.print(Text(results.platform_line, style="bold"))
 
 

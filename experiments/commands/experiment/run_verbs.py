@@ -62,6 +62,7 @@ def report_runs(args: argparse.Namespace) -> None:
         results = read_results(args.directory)
         placement_table.show_run(results)
         text_table.show_regret(results)
+        text_table.show_progress(results)
         for section in memory_figures.make_sections(results):
             print(memory_figures.format_section(section), end="\n\n")
         if chapters:
