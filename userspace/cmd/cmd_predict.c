@@ -117,8 +117,10 @@ static const struct argp argp = {
 	.doc = "Asks policies about described tasks on described machines and predicts by the "
 	       "machine's contention model what each plan would bring. Touches nothing.\v"
 	       "THROUGHPUT is the sum of the cores' speeds and SLOWEST the slowest task's, each "
-	       "relative to the task alone on an idle machine with all its memory local. These are "
-	       "predictions of a model, not measurements.",
+	       "relative to the task alone on an idle machine with all its memory local. LOCALITY is the "
+	       "share of the pages that are on the node of their task, PAGES are moved in TIME. These are "
+	       "predictions of a model, not measurements. Where each task of a snapshot would go, "
+	       "`numaplace plan --snapshot` says.",
 };
 
 static int add_contender(struct args *a, const char *words)
@@ -361,7 +363,8 @@ static int check(const struct args *a)
 		return np_usage(
 			"predict: no --machine or --snapshot; numaplace lab list prints the machines");
 	if (a->machines.n && !a->tasks.n && !a->random)
-		return np_usage("predict: no tasks; say --tasks FILE.toml or --random N");
+		return np_usage(
+			"predict: no tasks for --machine; say --tasks FILE.toml or --random N; a snapshot has its own machine");
 	if (!a->machines.n && (a->tasks.n || a->random))
 		return np_usage("predict: --tasks and --random need a --machine");
 	return NP_EXIT_OK;

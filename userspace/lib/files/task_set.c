@@ -201,9 +201,9 @@ static int check_memory(const struct np_toml_file *file, const struct np_machine
 		for (size_t i = 0; i < tasks->n; i++) {
 			if (tasks->task[i].pages[k] > left)
 				return np_fail(file->err, -EINVAL,
-					       "%s: its tasks have more memory on node %d than its "
-					       "%llu MiB; describe smaller ones",
-					       file->path, m->node[k].id,
+					       "%s: its tasks have more memory on node %d of %s than its "
+					       "%llu MiB; give the node's size with --node-memory",
+					       file->path, m->node[k].id, m->name,
 					       (unsigned long long)m->node[k].mem_total >> 20);
 			left -= tasks->task[i].pages[k];
 		}
@@ -230,7 +230,7 @@ static int read_tasks(const struct np_toml_file *file, const struct np_machine *
 	if (!n)
 		return np_fail(file->err, -EINVAL,
 			       "%s: it has no [[task]]; "
-			       "Documentation/how-to/predict.md describes a task set",
+			       "Documentation/reference/task-sets.md describes a task set",
 			       file->path);
 	e = np_toml_check(&top, file_keys);
 	if (!e)

@@ -87,7 +87,7 @@ def test_a_set_that_its_nodes_cannot_hold(tool: Path, tmp_path: Path, size: str)
     tasks.write_text(LARGE.format(memory=f'"{size}"'), encoding="utf-8")
     run = predict(tool, "--machine", "demo-2s", "--tasks", tasks)
     assert run.returncode == 2 and run.stdout == "" and run.stderr.count("\n") == 1
-    assert "more memory on node 0 than its 1024 MiB" in run.stderr
+    assert "more memory on node 0 of demo-2s than its 1024 MiB" in run.stderr
 
 
 def test_random_sets_against_the_best_there_is(tool: Path) -> None:
