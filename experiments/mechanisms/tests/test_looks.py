@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Looks at files that a test writes in the place of the kernel's and the lab's."""
 
-import time
 from pathlib import Path
 
 import pytest
 
 from experiments.mechanisms import activity, looks
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -29,17 +29,14 @@ def test_looks_count_from_the_first(count) -> None:
     found = looks.Looks(0.01, ["numa_hint_faults", "not_of_this_kernel"])
     found.begin()
     count(150, 30, 9, 1100, 2500)
-    while len(found.texts) < 3:
-        time.sleep(0.005)
+    assert eventually(lambda: len(found.texts) >= 3)
     count(160, 30, 9, 1100, 2600)
     first, *between, last = found.end()
     assert first["moved"] == 0 and first["accesses"] == {"0": 0, "2": 0} and len(between) >= 2
     assert between[0]["moved"] in (0, 70) and last["moved"] == 80
     assert last["counters"] == {"numa_hint_faults": 2} and last["accesses"] == {"0": 200, "2": 1200}
     assert [look["t_s"] for look in (first, *between, last)] == sorted(look["t_s"] for look in (first, *between, last))
-    seen = len(found.texts)
-    time.sleep(0.05)
-    assert len(found.texts) == seen  # its thread has ended
+    assert not found.thread.is_alive()
 
 
 def test_without_module_and_lab_only_the_kernel_is_counted(count, tmp_path: Path) -> None:
