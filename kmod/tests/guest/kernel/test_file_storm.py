@@ -2,28 +2,18 @@
 """Pages of files move while others map, write, sync, truncate and drop them: every counter is right in memory and on the disk."""
 
 import multiprocessing
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import blocks
 import cgroup
 import driver
 import pytest
-from kinds_table import MM, setting
 from mapped import drop_pages
+from storms import PAGES, eager_kernel, end, start, wait_for_moves
 
 PAGE = 4096
-PAGES = 512
-LEAST = 4 * PAGES  # pages that move in a storm
-SCANS = 200  # of ksmd, each of all memory that may be merged
 MIB = 128  # of the disk
-SWAP_MIB = 128
 ROOM = 16 << 20  # bytes for the reader itself
 # A process that counts in its own 8 bytes of each page of a file until it is told to end, and then says how often it went round.
 WRITER = """
@@ -124,44 +114,6 @@ while not stop:
     huge.madvise(mmap.MADV_DONTNEED, pages // 2 * 4096)
 print(rounds, flush=True)
 """
-# Equal pages, which are written anew as soon as ksmd has had time to merge them.
-EQUAL = """
-import mmap, signal, sys
-pages = int(sys.argv[1])
-stop = []
-signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
-memory = mmap.mmap(-1, pages * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-memory.madvise(mmap.MADV_MERGEABLE)
-scans = open("/sys/kernel/mm/ksm/full_scans")
-def read_scans():
-    scans.seek(0)
-    return int(scans.read())
-print("ready", flush=True)
-rounds = 0
-while not stop:
-    rounds += 1
-    block = bytes([rounds % 251]) * 4096
-    for page in range(pages):
-        memory[page * 4096:(page + 1) * 4096] = block
-    until = read_scans() + 3
-    while not stop and read_scans() < until:
-        assert all(memory[page * 4096:(page + 1) * 4096] == block for page in range(pages))
-print(rounds, flush=True)
-"""
-
-
-def start(program: str, *words: object, group: cgroup.Group | None = None) -> subprocess.Popen:
-    process = subprocess.Popen([sys.executable, "-c", program, *map(str, words)], stdout=subprocess.PIPE, text=True,
-                               preexec_fn=(lambda: group.add(os.getpid())) if group else None)
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def end(process: subprocess.Popen) -> int:
-    process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=300)
-    assert process.returncode == 0
-    return int(said)
 
 
 def read_counters(path: Path, slot: int) -> set[int]:
@@ -179,30 +131,12 @@ def press_memory(group: cgroup.Group, stop) -> None:
         stop.wait(0.3)
 
 
-@contextmanager
-def eager_kernel() -> Iterator[cgroup.Group]:
-    """Merges pages and makes huge ones as fast as it can, and has swap for a group of processes."""
-    with ExitStack() as stack:
-        for name, value in (("ksm/sleep_millisecs", "0"), ("ksm/pages_to_scan", "1000"), ("ksm/run", "1"),
-                            ("transparent_hugepage/khugepaged/scan_sleep_millisecs", "10")):
-            stack.enter_context(setting(MM / name, value))
-        stack.enter_context(blocks.swap(SWAP_MIB))
-        yield stack.enter_context(cgroup.group())
-
-
 @pytest.mark.long("moves until each of the others has acted")
 @pytest.mark.parametrize("seconds", [0, pytest.param(600, marks=pytest.mark.full("ten minutes of it"))])
 @pytest.mark.parametrize("where", ["disk", "tmpfs"])
 def test_moves_beside_all_that_changes_a_file(where, seconds, tmp_path):
     with blocks.file_system(MIB, tmp_path) if where == "disk" else blocks.mounted(tmp_path, "-t", "tmpfs", "none"):
         storm(tmp_path, seconds)
-
-
-def wait_for_moves(before: int, seconds: float = 0) -> int:
-    """Waits until LEAST pages have moved since the total was `before`, and for so long. Returns how many have."""
-    until = time.monotonic() + seconds
-    assert driver.eventually(lambda: driver.stats()["moved"] - before > LEAST and time.monotonic() >= until, seconds + 300)
-    return driver.stats()["moved"] - before
 
 
 def storm(folder: Path, seconds: float) -> None:
@@ -238,33 +172,6 @@ def move_beside(counted: Path, cut: Path, group: cgroup.Group, seconds: float) -
     swapped = int(next(line.split()[1] for line in Path("/proc/vmstat").read_text().splitlines() if line.startswith("pswpout ")))
     print(f"{moved} pages moved beside {rounds} rounds of writers; {swapped} pages were swapped out")
     return rounds
-
-
-@contextmanager
-def interrupted_ksmd() -> Iterator[None]:
-    """ksmd waits for a CPU wherever it may, also between the two halves of a merge: it runs where nobody else does."""
-    pid = next(int(name) for name in os.listdir("/proc") if name.isdigit() and Path("/proc", name, "comm").read_text() == "ksmd\n")
-    os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
-    yield
-    os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
-
-
-@pytest.mark.long("moves until ksmd has merged often")
-def test_moves_beside_merging():
-    """ksmd merges the pages of two processes with each other while they write to them and while they move."""
-    with eager_kernel() as group, interrupted_ksmd():
-        processes = [start(EQUAL, PAGES, group=group) for _ in range(2)]
-        before = driver.stats()["moved"]
-        moving = [driver.Moving(process.pid, words) for process in processes for words in ("", "shared=1")]
-        scans = MM / "ksm" / "full_scans"
-        until = int(scans.read_text()) + SCANS
-        assert driver.eventually(lambda: int(scans.read_text()) >= until, 300)
-        moved = wait_for_moves(before)
-        for one in moving:
-            one.end()
-        rounds = [end(process) for process in processes]
-        print(f"{moved} pages moved beside {SCANS} scans of ksmd and {rounds} rounds of the writers")
-        assert min(rounds) > 0
 
 
 def test_moves_in_a_cgroup_that_is_full(tmp_path):
