@@ -46,7 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
     command.add_argument("--lab", metavar="MACHINE", help="in the lab, on this machine of it")
     command.add_argument("--timed", action="store_true", help="in the lab with simulated time: slower")
     command = commands.add_parser("demo", help="workloads of each kind under four placements, the report",
-                              description="Runs four workloads of the suite policy-matrix into results/demo: on this machine if it has two "
+                              description="Runs three workloads of the suite policy-matrix into results/demo: on this machine if it has two "
                                           "nodes, else in the lab.")
     command.add_argument("--quick", action="store_true", help="the suite's small levels")
     command = commands.add_parser("check-machine", help="what this machine lacks for a long run; changes nothing")
