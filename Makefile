@@ -30,7 +30,7 @@ include setup/image.mk
 
 all: tools modules		## the command line, the experiments' programs, the module for every kernel in KERNELS that set-up has fetched
 
-demo: setup			## the whole job once: boots a machine, runs every workload under every policy, writes results/demo/report.html
+demo: setup			## the whole job once: boots machines, runs workloads of each kind under four placements, writes results/demo/report.html
 	@$(MAKE) --no-print-directory tools $(addprefix $(BUILD)/modules/$(DEMO_SERIES)/,numaplace.ko numaplace_lab.ko)
 	$(BUILD)/numaplace experiment demo
 

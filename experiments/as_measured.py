@@ -9,7 +9,7 @@ from pathlib import Path
 from .paths import HERE
 
 MEASURED = HERE.code / "Documentation/measured/demo.txt"
-AFTER = """demo: 96 observations in 700 s
+AFTER = """demo: 36 observations in 650 s
 
 The report, with a figure for every workload: /home/you/numaplace/results/demo/report.html
 """
