@@ -41,12 +41,12 @@ class Study:
         return EvidencePiece(Machine(lab, lab=lab), folder / f"{self.suite}@{self.machine}-{scale}", options)
 
 
-PLACED = ("none", "maximum-local:pages=follow", "n-mass:pages=stay", "interleave")
+PLACED = ("none", "maximum-local:pages=follow", "interleave")
 STUDIES = (
-    Study("policy-matrix", "demo-2s", ("contention-0L2R", "contention-2L2R", "cross"), PLACED),
-    Study("redis-lists", "demo-2s", (), ("none", "maximum-local:pages=follow")),
-    Study("contention", "xeon-e5620-2s", ("contention-0L2R", "contention-2L2R"), PLACED[:3]),
-    Study("arena", "cxl-3n", ("hot-static", "hot-moving"), ("none", "start-interleave", "numa-balancing", "tiering")),
+    Study("policy-matrix", "demo-2s", ("contention-0L2R", "cross"), PLACED),
+    Study("redis-lists", "demo-2s", ("lists-1000-p1-remote",), PLACED[:2]),
+    Study("contention", "xeon-e5620-2s", ("contention-0L2R",), PLACED),
+    Study("arena", "cxl-3n", ("hot-static", "hot-moving"), ("none", "tiering")),
 )
 
 
