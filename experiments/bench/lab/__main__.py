@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from experiments.bench.lab import (
@@ -34,7 +35,8 @@ from experiments.model_fit import predictions
 
 CLAIMS = [
     Claim("start", "a start of the machine, booted and restored from its snapshot: demo-2s", start.measure_starts),
-    Claim("lines", "what CPUs cost each other that use one line, whatever the host does: two machines", lines.measure_lines),
+    *(Claim(f"lines-{name}", f"what CPUs cost each other that use one line, whatever the host does: {name}", partial(lines.measure_lines, name))
+      for name in ("demo-2s", "xeon-e5620-2s")),
     Claim("misses", "misses that do and do not need each other: demo-2s", misses.measure_misses),
     Claim("groups", "a line between CPUs of one last level, of two of a node, of two nodes: cxl-3n with groups", groups.measure_groups),
     Claim("walks", "translations of 4 KiB and of huge pages, page tables local and remote: demo-2s with a TLB", walks.measure_walks),
@@ -92,7 +94,7 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no claim '{unknown[0]}': --list names them")
     if arguments.list:
-        print("\n".join(f"{claim.name:12} {claim.title}" for claim in CLAIMS))
+        print("\n".join(f"{claim.name:20} {claim.title}" for claim in CLAIMS))
         return 0
     subprocess.run(["make", "-s", "lab-simulation", "tools"], cwd=ROOT, check=True)
     return 0 if print_summary([measure_claim(by_name[name]) for name in arguments.claims or by_name]) else BOUND_FAILS

@@ -11,7 +11,6 @@ from experiments.bench.lab import inside
 from experiments.bounds import Outcome
 from experiments.lab import machine
 
-MACHINES = ("demo-2s", "xeon-e5620-2s")
 PROGRAM = "build/lab/programs/lines"
 HOSTS = {"idle": (2, 0), "one processor": (1, 0), "four busy processes": (2, 4)}  # processors that the lab has, busy processes beside it
 REPEATS = {"idle": 3, "one processor": 1, "four busy processes": 1}
@@ -158,18 +157,16 @@ class Checked:
         self.out.between(f"{self.name_pair(pair)}: such a line, the worst", worst, 0.95 * wanted_ns, 1.05 * wanted_ns + 1, "{:.1f} ns")
 
 
-def measure_lines() -> Outcome:
-    """Measures hand-overs, additions, locks and false sharing under each load of the host, and compares them with the machine files."""
-    out = Outcome()
-    for name in MACHINES:
-        described = machine.find(name)
-        checked = Checked(out, described, measure_figures(described))
-        checked.show_table()
-        near, far = choose_pairs(described)
-        for pair, least_slowdown in ((near, 20), (far, 40)):
-            checked.check_hand_overs(pair)
-            checked.check_additions(pair)
-            checked.check_sharing(pair, least_slowdown)
-            checked.check_dirty(pair)
-        checked.check_additions(choose_four(described))
+def measure_lines(name: str) -> Outcome:
+    """Measures hand-overs, additions, locks and false sharing on one machine under each load of the host; compares them with its file."""
+    out, described = Outcome(), machine.find(name)
+    checked = Checked(out, described, measure_figures(described))
+    checked.show_table()
+    near, far = choose_pairs(described)
+    for pair, least_slowdown in ((near, 20), (far, 40)):
+        checked.check_hand_overs(pair)
+        checked.check_additions(pair)
+        checked.check_sharing(pair, least_slowdown)
+        checked.check_dirty(pair)
+    checked.check_additions(choose_four(described))
     return out

@@ -13,7 +13,7 @@
 #define LINE   64
 #define MOST   16     /* CPUs */
 #define TRIPS  20000  /* of a test of two CPUs */
-#define ADDS   800000 /* of each CPU: the third quarter is timed, when all of them work */
+#define ADDS   200000 /* of each CPU: the third quarter is timed, when all of them work */
 #define LOCKED 20000  /* acquisitions of each CPU */
 #define CHASED 2048   /* lines: more than a first level, less than a last one */
 #define ROUNDS 5
