@@ -17,10 +17,14 @@ def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         files[name] = tmp_path / name
         monkeypatch.setattr(module, constant, files[name])
 
+    def replace(name: str, text: str) -> None:  # at once: a look that comes meanwhile sees the one or the other text
+        files[name].with_suffix(".new").write_text(text)
+        files[name].with_suffix(".new").replace(files[name])
+
     def write(kernel: int, module: int, faults: int, near: int, far: int) -> None:
-        files["vmstat"].write_text(f"nr_free_pages 9\npgmigrate_success {kernel}\npgmigrate_fail 0\nnuma_hint_faults {faults}\n")
-        files["stats"].write_text(f"moves=1 moved={module} shared=0\n")
-        files["lab"].write_text("".join(f"cpu={cpu} dram_node0={near} dram_node2={far}\n" for cpu in (0, 1)))
+        replace("vmstat", f"nr_free_pages 9\npgmigrate_success {kernel}\npgmigrate_fail 0\nnuma_hint_faults {faults}\n")
+        replace("stats", f"moves=1 moved={module} shared=0\n")
+        replace("lab", "".join(f"cpu={cpu} dram_node0={near} dram_node2={far}\n" for cpu in (0, 1)))
     write(100, 10, 7, 1000, 2000)
     return write
 
@@ -33,7 +37,7 @@ def test_looks_count_from_the_first(count) -> None:
     count(160, 30, 9, 1100, 2600)
     first, *between, last = found.end()
     assert first["moved"] == 0 and first["accesses"] == {"0": 0, "2": 0} and len(between) >= 2
-    assert between[0]["moved"] in (0, 70) and last["moved"] == 80
+    assert between[0]["moved"] in (0, 50, 70) and last["moved"] == 80
     assert last["counters"] == {"numa_hint_faults": 2} and last["accesses"] == {"0": 200, "2": 1200}
     assert [look["t_s"] for look in (first, *between, last)] == sorted(look["t_s"] for look in (first, *between, last))
     assert not found.thread.is_alive()
